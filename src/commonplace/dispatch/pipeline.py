@@ -1,0 +1,227 @@
+"""The one way a call runs: resolve, authorize, limit, validate, run, record.
+
+Synchronous handlers finish inside `start`; for the others `start` returns a coroutine that the edge owns as a task."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from inspect import isawaitable
+from typing import Any, Protocol
+
+from pydantic import BaseModel, ValidationError
+
+from commonplace.dispatch.registry import Registry
+from commonplace.dispatch.tool import SILENT, ClientChannel, Context, Output, RawResult, Rejected, Tool, out_of_time
+from commonplace.kernel.auth import AuthContext, Scope
+from commonplace.kernel.errors import (
+    CANCELLED,
+    INTERNAL,
+    INVALID_ARGUMENT,
+    MUTATION_DISABLED,
+    READ_ONLY,
+    SCOPE_REQUIRED,
+    Code,
+    CommonplaceError,
+)
+
+log = logging.getLogger("commonplace.dispatch")
+
+
+@dataclass(slots=True)
+class Call:
+    """One request, whichever way it came in."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    auth: AuthContext
+    bare: bool = False
+    read_only: bool = False
+    deadline: float | None = None
+    channel: ClientChannel = SILENT
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    trace_id: str = ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a call: an output or an error, and how long it took."""
+
+    tool: Tool | None
+    output: Output | None
+    error: CommonplaceError | None
+    duration_seconds: float
+    trace_id: str
+
+    @property
+    def rejected(self) -> bool:
+        return isinstance(self.output, Rejected)
+
+
+class Recorder(Protocol):
+    """Told of every finished call: metrics, audit, traces. May refuse a mutation before it runs."""
+
+    def before(self, tool: Tool, call: Call) -> None: ...
+
+    def after(self, call: Call, outcome: Outcome) -> None: ...
+
+
+class Limiter(Protocol):
+    """Raises CALL_RATE_LIMITED when the caller is over its rate."""
+
+    def admit(self, auth: AuthContext) -> None: ...
+
+
+class NoRecorder:
+    def before(self, tool: Tool, call: Call) -> None:
+        return None
+
+    def after(self, call: Call, outcome: Outcome) -> None:
+        return None
+
+
+class NoLimiter:
+    def admit(self, auth: AuthContext) -> None:
+        return None
+
+
+class Pipeline:
+    """Runs calls against a registry. `mutation_enabled` is read per call, so that a switch takes effect at once."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        mutation_enabled: Callable[[], bool] = lambda: False,
+        read_only: bool = False,
+        recorder: Recorder | None = None,
+        limiter: Limiter | None = None,
+        default_timeout_seconds: float | None = None,
+    ) -> None:
+        self.registry = registry
+        self._mutation_enabled = mutation_enabled
+        self._read_only = read_only
+        self._recorder: Recorder = recorder or NoRecorder()
+        self._limiter: Limiter = limiter or NoLimiter()
+        self._default_timeout_seconds = default_timeout_seconds
+
+    async def run(self, call: Call) -> Outcome:
+        """Run a call to its end."""
+        started = self.start(call)
+        return started if isinstance(started, Outcome) else await started
+
+    def start(self, call: Call) -> Outcome | Coroutine[Any, Any, Outcome]:
+        begun = time.perf_counter()
+        call.trace_id = call.trace_id or secrets.token_hex(8)
+        if call.deadline is None and self._default_timeout_seconds is not None:
+            call.deadline = time.monotonic() + self._default_timeout_seconds
+        tool: Tool | None = None
+        try:
+            tool = self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
+            if not callable(tool.scope):
+                _authorize(call.auth, tool.scope)
+            self._limiter.admit(call.auth)
+            arguments = validate(tool, call.arguments)
+            self._authorize_arguments(tool, call, arguments)
+            self._recorder.before(tool, call)
+            context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
+            output = tool.handler(context, arguments)
+            if isawaitable(output):
+                return self._finish(call, tool, output, begun)
+            return self._done(call, tool, output, None, begun)
+        except CommonplaceError as error:
+            return self._done(call, tool, None, error, begun)
+        except Exception as error:  # the one place where a defect becomes an answer
+            return self._done(call, tool, None, _internal(error, call), begun)
+
+    async def _finish(self, call: Call, tool: Tool, output: Awaitable[Output], begun: float) -> Outcome:
+        try:
+            left = None if call.deadline is None else max(0.0, call.deadline - time.monotonic())
+            async with asyncio.timeout(left):
+                finished = await output
+            return self._done(call, tool, finished, None, begun)
+        except CommonplaceError as error:
+            return self._done(call, tool, None, error, begun)
+        except TimeoutError:
+            return self._done(call, tool, None, out_of_time(), begun)
+        except asyncio.CancelledError:
+            self._done(call, tool, None, CommonplaceError(CANCELLED, "The call was cancelled."), begun)
+            raise
+        except Exception as error:
+            return self._done(call, tool, None, _internal(error, call), begun)
+
+    def _authorize_arguments(self, tool: Tool, call: Call, arguments: Any) -> None:
+        scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
+        _authorize(call.auth, scope)
+        if (self._read_only or call.read_only) and not tool.read_only and scope is not Scope.READ:
+            raise CommonplaceError(
+                READ_ONLY,
+                f"{tool.name} writes, and this {'server' if self._read_only else 'request'} is read-only.",
+                hint="Start the server without --read-only." if self._read_only else "Drop the X-MCP-Readonly header.",
+            )
+        gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue
+        if gated and not self._mutation_enabled():
+            raise CommonplaceError(
+                MUTATION_DISABLED,
+                "Mutation is disabled: this server's instruction catalogue is read-only.",
+                hint="Set MCP_ENABLE_MUTATION=1 in the server's environment and restart it.",
+            )
+
+    def _done(self, call: Call, tool: Tool | None, output: Output | None, error: CommonplaceError | None, begun: float) -> Outcome:
+        outcome = Outcome(tool, output, error, time.perf_counter() - begun, call.trace_id)
+        try:
+            self._recorder.after(call, outcome)
+        except CommonplaceError as refused:
+            outcome.output, outcome.error = None, refused
+        return outcome
+
+
+def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    """Arguments into the tool's input type, or the code that the tool declares for the first bad field."""
+    try:
+        return tool.input.model_validate(arguments)
+    except ValidationError as invalid:
+        problems = invalid.errors(include_url=False, include_input=False, include_context=False)
+        first = problems[0]
+        name = str(first["loc"][0]) if first["loc"] else ""
+        code: Code = tool.field_codes.get(name, INVALID_ARGUMENT)
+        fields = [{"field": ".".join(str(part) for part in p["loc"]), "problem": p["msg"]} for p in problems[:20]]
+        message = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields[:5])
+        known = sorted(f.alias or n for n, f in tool.input.model_fields.items())
+        hint = f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."
+        raise CommonplaceError(code, message, hint=hint, details={"field": fields[0]["field"], "fields": fields}) from None
+
+
+def plain(output: Output) -> Any:
+    """The JSON value of an output."""
+    if isinstance(output, Rejected):
+        return output.output
+    if isinstance(output, RawResult):
+        return output.result
+    if isinstance(output, BaseModel):
+        return output.model_dump(mode="json", exclude_none=True, by_alias=True)
+    return output
+
+
+def _authorize(auth: AuthContext, scope: Scope) -> None:
+    if scope not in auth.scopes:
+        raise CommonplaceError(
+            SCOPE_REQUIRED,
+            f"This key may not {scope.value}.",
+            hint=f"Use a key with scope {scope.value}: commonplace keys add --scope {scope.value}.",
+            details={"required": scope.value, "granted": sorted(auth.scopes)},
+        )
+
+
+def _internal(error: Exception, call: Call) -> CommonplaceError:
+    log.error("call %s failed (trace %s)", call.name[:128], call.trace_id, exc_info=error)
+    return CommonplaceError(
+        INTERNAL,
+        "The server failed on this call. It is a defect, not your input.",
+        hint=f"Look for trace {call.trace_id} in the server's log and report it.",
+        details={"trace_id": call.trace_id},
+    )

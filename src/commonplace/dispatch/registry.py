@@ -1,0 +1,134 @@
+"""Which tools there are, under which names, and which of them a client is shown.
+
+Toolsets are loaded when first needed: a static table of names says which toolset owns a name, so that a call imports
+only its own domain and `initialize` imports none."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from commonplace.dispatch.tool import Tier, Tool
+from commonplace.kernel.errors import UNKNOWN_METHOD, UNKNOWN_TOOL, Code, CommonplaceError
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """A family of tools that is switched on and off together.
+
+    `names` are all names its tools answer to in tools/call (listed, aliases, bare); `bare` the bare JSON-RPC methods."""
+
+    name: str
+    summary: str
+    names: frozenset[str]
+    bare: frozenset[str]
+    load: Callable[[], Sequence[Tool]]
+    codes: Callable[[], Sequence[Code]] = tuple
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What one client wants listed: flags of the command line, a profile, or the X-MCP-* headers. Exclusion and read-only win."""
+
+    toolsets: frozenset[str] | None = None
+    tools: frozenset[str] | None = None
+    exclude: frozenset[str] = frozenset()
+    read_only: bool = False
+    all_tiers: bool = False
+    renamed: bool = False  # list tools under their first alias (contract names) where a profile says so
+
+    def admits(self, tool: Tool) -> bool:
+        names = {tool.name, *tool.aliases, *tool.bare}
+        if names & self.exclude or (self.read_only and not tool.read_only):
+            return False
+        if self.tools is not None and names & self.tools:
+            return True
+        if self.toolsets is None:
+            return self.tools is None and (self.all_tiers or tool.tier is Tier.DEFAULT)
+        return tool.toolset in self.toolsets and (self.all_tiers or tool.tier is Tier.DEFAULT)
+
+
+EVERYTHING_LISTED = Selection()
+
+
+class Registry:
+    """Names to tools. A collision of names is a defect and raises when the registry is built or a toolset is loaded."""
+
+    def __init__(self, toolsets: Iterable[Toolset]) -> None:
+        self._toolsets = {toolset.name: toolset for toolset in toolsets}
+        self._owner: dict[str, str] = {}
+        self._bare: dict[str, str] = {}
+        for toolset in self._toolsets.values():
+            for table, names in ((self._owner, toolset.names), (self._bare, toolset.bare)):
+                for name in names:
+                    if name in table:
+                        raise ValueError(f"{name!r} belongs to both {table[name]!r} and {toolset.name!r}")
+                    table[name] = toolset.name
+        self._tools: dict[str, Tool] = {}
+        self._bare_tools: dict[str, Tool] = {}
+        self._loaded: dict[str, tuple[Tool, ...]] = {}
+
+    @property
+    def toolsets(self) -> tuple[Toolset, ...]:
+        return tuple(self._toolsets.values())
+
+    def tool(self, name: str) -> Tool:
+        """The tool that answers to this name in tools/call."""
+        found = self._tools.get(name)
+        if found is None:
+            owner = self._owner.get(name)
+            if owner is None:
+                raise self._unknown(UNKNOWN_TOOL, "tool", name, self._owner)
+            self._load(owner)
+            found = self._tools[name]
+        return found
+
+    def bare(self, method: str) -> Tool:
+        """The tool behind a bare JSON-RPC method."""
+        found = self._bare_tools.get(method)
+        if found is None:
+            owner = self._bare.get(method)
+            if owner is None:
+                raise self._unknown(UNKNOWN_METHOD, "method", method, self._bare)
+            self._load(owner)
+            found = self._bare_tools[method]
+        return found
+
+    def is_bare(self, method: str) -> bool:
+        return method in self._bare
+
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool of every toolset, in toolset order."""
+        return tuple(tool for name in self._toolsets for tool in self._load(name))
+
+    def listed(self, selection: Selection = EVERYTHING_LISTED) -> tuple[Tool, ...]:
+        return tuple(tool for tool in self.all() if selection.admits(tool))
+
+    def codes(self) -> tuple[Code, ...]:
+        return tuple(code for toolset in self._toolsets.values() for code in toolset.codes())
+
+    def _load(self, name: str) -> tuple[Tool, ...]:
+        loaded = self._loaded.get(name)
+        if loaded is None:
+            toolset = self._toolsets[name]
+            loaded = tuple(toolset.load())
+            names: set[str] = set()
+            for tool in loaded:
+                for alias in {tool.name, *tool.aliases, *tool.bare}:
+                    if alias in self._tools or alias not in toolset.names:
+                        raise ValueError(f"{tool.name}: the name {alias!r} is taken, or missing in toolset {name!r}'s table")
+                    self._tools[alias] = tool
+                    names.add(alias)
+                for method in tool.bare:
+                    self._bare_tools[method] = tool
+            if names != toolset.names:
+                raise ValueError(f"toolset {name!r} declares names without a tool: {sorted(toolset.names - names)}")
+            self._loaded[name] = loaded
+        return loaded
+
+    @staticmethod
+    def _unknown(code: Code, what: str, name: str, known: Iterable[str]) -> CommonplaceError:
+        near = difflib.get_close_matches(name[:64], list(known), n=1)
+        hint = f"Did you mean {near[0]}?" if near else ("tools/list shows what there is." if code is UNKNOWN_TOOL else None)
+        return CommonplaceError(code, f"Unknown {what}: {name[:128]}", hint=hint, details={what: name[:128]})

@@ -1,0 +1,69 @@
+"""JSON Schemas that strict clients accept: self-contained, plain, with an object at the root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+MAX_INLINE_DEPTH = 12
+
+
+def input_schema(model: type[Any]) -> dict[str, Any]:
+    return _plain(TypeAdapter(model).json_schema(mode="validation"))
+
+
+def output_schema(model: Any) -> dict[str, Any]:
+    """Outputs may grow fields, so they never forbid unknown ones."""
+    opened: dict[str, Any] = _open(_plain(TypeAdapter(model).json_schema(mode="serialization")))
+    return opened
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    definitions = schema.pop("$defs", {})
+    plain: dict[str, Any] = _inline(schema, definitions, 0)
+    plain.setdefault("type", "object")
+    plain.setdefault("properties", {})
+    return plain
+
+
+def _inline(node: Any, definitions: Mapping[str, Any], depth: int) -> Any:
+    """Replace references by what they name (many clients do not follow them), drop generated titles and null branches."""
+    if isinstance(node, list):
+        return [_inline(item, definitions, depth) for item in node]
+    if not isinstance(node, dict):
+        return node
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        if depth >= MAX_INLINE_DEPTH:
+            return {}
+        target = definitions[reference.rsplit("/", 1)[1]]
+        return _inline({**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions, depth + 1)
+    node = _without_null(node)
+    return {
+        key: {name: _inline(value, definitions, depth) for name, value in child.items()}
+        if key in ("properties", "patternProperties")
+        else _inline(child, definitions, depth)
+        for key, child in node.items()
+        if not (key == "title" and isinstance(child, str))
+    }
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    """An optional field reads as its type: clients generate better arguments than from `anyOf: [x, null]`."""
+    branches = node.get("anyOf")
+    if not isinstance(branches, list) or node.get("default", 0) is not None:
+        return node
+    kept = [branch for branch in branches if branch != {"type": "null"}]
+    if len(kept) == len(branches) or len(kept) != 1:
+        return {**{k: v for k, v in node.items() if k != "default"}, "anyOf": kept} if len(kept) != len(branches) else node
+    return {**kept[0], **{k: v for k, v in node.items() if k not in ("anyOf", "default")}}
+
+
+def _open(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_open(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {key: _open(value) for key, value in node.items() if not (key == "additionalProperties" and value is False)}

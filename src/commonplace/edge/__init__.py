@@ -1,0 +1,1 @@
+"""Protocol in, protocol out; knows no domain."""

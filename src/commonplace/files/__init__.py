@@ -1,0 +1,1 @@
+"""Durable project files, isolated by tenant."""

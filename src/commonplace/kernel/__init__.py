@@ -1,0 +1,1 @@
+"""Values everybody shares: errors, auth context, clock, ids, limits, configuration. Imports nothing of ours."""

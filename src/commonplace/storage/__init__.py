@@ -1,0 +1,1 @@
+"""Connections, transactions, migrations, locks, outbox; no domain words."""

@@ -1,0 +1,1 @@
+"""Audit, traces, metrics, redaction."""
