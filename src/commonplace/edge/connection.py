@@ -29,6 +29,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("commonplace.edge")
 
 MAX_IN_FLIGHT = 512
+SDK_METHODS = (
+    "completion/",
+    "elicitation/",
+    "initialize",
+    "logging/",
+    "ping",
+    "prompts/",
+    "resources/",
+    "roots/",
+    "sampling/",
+    "server/",
+    "subscriptions/",
+    "tasks/",
+)
 MAX_BATCH = 1000
 
 
@@ -157,6 +171,8 @@ class Connection:
                 self._request(one, one.id, send)
             except RpcError as error:
                 send(encode_error(one.id, error))
+            except CommonplaceError as error:
+                send(encode_error(one.id, rpc_error(error)))
             except Exception:
                 log.exception("request %s failed", (one.method or "")[:128])
                 send(encode_error(one.id, RpcError(INTERNAL_ERROR, "Internal error", {"message": "The server failed on this request."})))
@@ -187,8 +203,10 @@ class Connection:
         elif method == "exit":
             send(encode_result(request_id, b"null"))
             self._on_exit()
-        else:
+        elif method.startswith(SDK_METHODS):
             self._forward(one, send)
+        else:
+            self._core.registry.bare(method)  # raises, and names the nearest method
 
     def _core_call(self, outcome: Outcome) -> bytes:
         return self._core.encode_call(outcome, self._stateless)

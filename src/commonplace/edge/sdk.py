@@ -128,14 +128,21 @@ class SdkPeer:
         self._initialize = initialize
         self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
         self._pending: dict[RequestId, Callable[[bytes], None]] = {}
+        self._quiet = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def feed(self, one: Message, send: Callable[[bytes], None] | None) -> None:
         if one.is_request and one.id is not None:
             self._pending[one.id] = send or self._send
+            self._quiet.clear()
         self._inbox.put_nowait(one)
 
     async def close(self, grace_seconds: float) -> None:
+        """Let what is under way be answered, then end the session."""
+        if self._pending:
+            waiting = asyncio.ensure_future(self._quiet.wait())
+            await asyncio.wait({waiting, self._task}, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
         self._inbox.put_nowait(None)
         await asyncio.wait({self._task}, timeout=grace_seconds)
         if not self._task.done():
@@ -198,6 +205,8 @@ class SdkPeer:
 
     def _answer(self, request_id: RequestId, line: bytes) -> None:
         self._pending.pop(request_id, self._send)(line)
+        if not self._pending:
+            self._quiet.set()
 
 
 def build_session_manager(core: Core, max_body_bytes: int) -> StreamableHTTPSessionManager:

@@ -69,8 +69,8 @@ async def _pump(read_fd: int, connection: Connection, writer: _Writer) -> None:
 
 
 async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
-    """Pipes and sockets by the event loop; a regular file, which it cannot watch, by a thread."""
-    if stat.S_ISREG(os.fstat(read_fd).st_mode):
+    """Pipes and sockets by the event loop; a regular file or /dev/null, which it cannot watch, by a thread."""
+    if not _watchable(read_fd):
 
         async def read_file() -> bytes:
             return await asyncio.to_thread(os.read, read_fd, READ_BYTES)
@@ -84,6 +84,11 @@ async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
         return await reader.read(READ_BYTES)
 
     return read_pipe
+
+
+def _watchable(fd: int) -> bool:
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
 
 
 class _Writer:
@@ -100,7 +105,7 @@ class _Writer:
     @classmethod
     async def open(cls, fd: int, on_broken: Callable[[], None]) -> _Writer:
         writer = cls(fd, on_broken)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        if _watchable(fd):
             loop = asyncio.get_running_loop()
             transport, _ = await loop.connect_write_pipe(lambda: writer._flow, os.fdopen(fd, "wb", 0))
             transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
