@@ -9,13 +9,12 @@ import errno
 import logging
 import os
 import secrets
-import tempfile
 import threading
 from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.errors import CommonplaceError
@@ -96,7 +95,7 @@ class _OpenChain:
         self.failed = False
         self._head = EMPTY
         self._directory = directory
-        self._reserve: IO[bytes] | None = None
+        self._reserve: int | None = None
         witnessed = _witness(heads)
         chain_path, head_path = chains / f"{self.name}.jsonl", heads / f"{self.name}.head"
         self._file = self._head_file = -1
@@ -122,12 +121,14 @@ class _OpenChain:
     def make_room(self) -> None:
         """Hold a little space back, so that the record of a change already made finds room on a full disk."""
         if self._reserve is None:
-            reserve = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115 - held until the chain is closed
+            path = self._directory / f".reserve-{self.name}"
+            reserve = _create(path, 0)
+            path.unlink()  # the open descriptor alone holds the space, and no crash leaves a file behind
             try:
-                if reserve.write(b"\0" * RESERVE_BYTES) != RESERVE_BYTES:
+                if os.write(reserve, b"\0" * RESERVE_BYTES) != RESERVE_BYTES:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             except OSError:
-                reserve.close()
+                os.close(reserve)
                 raise
             self._reserve = reserve
 
@@ -138,7 +139,7 @@ class _OpenChain:
         except OSError:
             if self._reserve is None:
                 raise
-            self._reserve.close()
+            os.close(self._reserve)
             self._reserve = None
             self._write(line)
         self._head = head
@@ -178,14 +179,12 @@ class _OpenChain:
         if self._syncer is not None:
             self._syncer.join(5)
             self._sync()
-        if self._reserve is not None:
-            self._reserve.close()
-            self._reserve = None
-        for descriptor in (self._file, self._head_file):
-            if descriptor >= 0:
+        for descriptor in (self._file, self._head_file, self._reserve):
+            if descriptor is not None and descriptor >= 0:
                 with contextlib.suppress(OSError):
                     os.close(descriptor)
         self._file = self._head_file = -1
+        self._reserve = None
 
 
 def _witness(heads: Path) -> dict[str, list[Any]]:
