@@ -91,9 +91,8 @@ def errors_page() -> str:
         codes = {*kernel_errors.CODES, *telemetry_errors.CODES, *served.registry.codes()}
     for code in sorted(codes, key=lambda one: one.name):
         shown = TABLE[code.kind]
-        lines.append(
-            f"| `{code.name}` | {code.kind.value} | {shown.rpc_code} | {code.http_status or shown.http_status} | {shown.exit_code} | {_cell(code.meaning)} |"
-        )
+        numbers = f"{shown.rpc_code} | {code.http_status or shown.http_status} | {shown.exit_code}"
+        lines.append(f"| `{code.name}` | {code.kind.value} | {numbers} | {_cell(code.meaning)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -20,7 +20,7 @@ class Example(Arguments):
     inner: Inner | None = None
     mode: Literal["a", "b"] = "a"
     title: str | None = Field(default=None, description="A field that is called title")
-    many: list[Inner] = []
+    many: list[Inner] = Field(default_factory=list)
 
 
 class Result(TypedDict):
