@@ -26,6 +26,7 @@ from commonplace.storage.keys import KeyStore
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
+from commonplace.telemetry.observer import EdgeObserver
 from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ def build(
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
+        observer=EdgeObserver(tracer, metrics),
     )
     app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
     app._closing = closing

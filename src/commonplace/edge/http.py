@@ -272,6 +272,7 @@ class RpcEndpoint:
         try:
             one = message(decode(body))
         except InvalidMessage as invalid:
+            self._core.product.observer.count("malformed")
             return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
         if not one.is_request:
             return 202, None
