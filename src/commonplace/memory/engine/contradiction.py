@@ -18,6 +18,11 @@ MINIMUM_OVERLAP = 0.45
 NEGATION_OVERLAP = 0.5  # a "not" alone says little between sentences that share less
 VALUE_OVERLAP = 0.6
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _SPLIT = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[=<>]+")
 _SETTING = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{2,60})[\"']?\s?([=:])\s?[\"']?([\w./+-]{1,60})")
@@ -28,10 +33,10 @@ _CODE = re.compile(
     r"^\s*(?:def|class|return|import|elif|raise|print|assert|lambda|@\w|#|:param|>>>)|[\w\])]\s*\(.*\)\s*[:;]?$|==|\w\(\w*=|:$"
 )
 # What comes before a value: "is master", "use utf8", "with 4".
-_VALUE_SIGNS = frozenset("is are use uses using with to on by via through in = : set runs at est sont utilise avec sur".split())
+_VALUE_SIGNS = _words("is are use uses using with to on by via through in = : set runs at est sont utilise avec sur")
 _NUMBER = re.compile(r"\d")
 
-_NEGATIONS = frozenset("not no never cannot without nor ne pas jamais aucun aucune sans".split())
+_NEGATIONS = _words("not no never cannot without nor ne pas jamais aucun aucune sans")
 _NEGATED = re.compile(r"(?i)n['\u2019]t$|^n['\u2019]")
 _NO_LONGER = re.compile(r"(?i)\b(?:no longer|not any ?more|ne \w+ plus|n['\u2019]\w+ plus)\b")
 # Words that deny without a "not"; where one stands, a "not" on the other side may say the same.
@@ -55,10 +60,10 @@ _UNITS = {
     "gi": ("size", 1024.0**3),
 }  # fmt: skip
 # A number after one of these names a thing (a ticket, a build, a day); another number is another thing.
-_NAMING = frozenset("pr issue build ticket incident release page line bug case run job step commit rfc pep".split())
-_MONTHS = frozenset(
+_NAMING = _words("pr issue build ticket incident release page line bug case run job step commit rfc pep")
+_MONTHS = _words(
     "january february march april may june july august september october november december "
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre".split()
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
 )
 
 
