@@ -14,8 +14,8 @@ _SHARED_TERMS = 12
 _LINES = 8
 _WORD = re.compile(r"[^\W\d_][\w.+-]*[^\W_]|[^\W\d_]")
 _ERROR_LINE = re.compile(
-    r"(?i)\b(?:[a-z]*error|[a-z]*exception|traceback|fatal|panic|failed|failure|denied|refused|timed? ?out|erreur|échec|errno|e[a-z]{4,12}:|"
-    r"exit code|http [45]\d\d|[45]\d\d )"
+    r"(?i)\b(?:[a-z]*error|[a-z]*exception|traceback|fatal|panic|failed|failure|denied|refused|timed? ?out|erreur|échec|errno|"
+    r"e[a-z]{4,12}:|exit code|http [45]\d\d|[45]\d\d )"
 )
 _VARIABLE = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^']*'|\"[^\"]*\"")
 

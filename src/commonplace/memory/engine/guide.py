@@ -11,7 +11,7 @@ TOPICS = ("search", "capture", "links", "citations", "all")
 INSTRUCTIONS: dict[str, str] = {
     "en": "## Rekall knowledge base\nYou have what this team learned before: bugs, patterns, decisions, pitfalls, configuration.\n"
     "Call `rekall_help()` once, before first use.",
-    "fr": "## Base de connaissances Rekall\nTu as accès à ce que l'équipe a déjà appris : bugs, patterns, décisions, pièges, configuration.\n"
+    "fr": "## Base de connaissances Rekall\nTu as ce que l'équipe a déjà appris : bugs, patterns, décisions, pièges, configuration.\n"
     "Appelle `rekall_help()` au premier usage.",
 }
 
