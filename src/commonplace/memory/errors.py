@@ -21,6 +21,7 @@ INTERNAL_ERROR = Code("INTERNAL_ERROR", Kind.INTERNAL, "A defect in memory; the 
 SECRET_REFUSED = Code("SECRET_REFUSED", Kind.INVALID_DATA, "The text holds what looks like a credential and the setting says refuse.", 400)
 ENTRY_TOO_LARGE = Code("ENTRY_TOO_LARGE", Kind.LIMIT, "An entry is longer, or has more tags, than memory keeps.", 400)
 DUPLICATE_ENTRY = Code("DUPLICATE_ENTRY", Kind.CONFLICT, "The change would make two active entries with the same text.", 409)
+INVALID_GENERALIZATION = Code("INVALID_GENERALIZATION", Kind.INVALID_ARGUMENT, "A pattern is drawn from two or more entries.", 400)
 INVALID_IMPORT = Code("INVALID_IMPORT", Kind.INVALID_DATA, "The file to import is not what its format says; nothing was imported.", 400)
 
 CONTRACT_CODES: tuple[Code, ...] = (
@@ -34,7 +35,7 @@ CONTRACT_CODES: tuple[Code, ...] = (
     SELF_LINK_ERROR,
     INTERNAL_ERROR,
 )
-CODES: tuple[Code, ...] = (*CONTRACT_CODES, SECRET_REFUSED, ENTRY_TOO_LARGE, DUPLICATE_ENTRY, INVALID_IMPORT)
+CODES: tuple[Code, ...] = (*CONTRACT_CODES, SECRET_REFUSED, ENTRY_TOO_LARGE, DUPLICATE_ENTRY, INVALID_GENERALIZATION, INVALID_IMPORT)
 
 
 def failure(code: Code, message: str, *, hint: str | None = None, retryable: bool = False, **details: object) -> CommonplaceError:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.model import Decision, Entry, EntryType, Link, LinkedEntry, Status, Suggestion, SuggestionType, Usage
 
-Vector = Sequence[float]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """An entry to be kept, with what is derived from it."""
-
-    entry: Entry
-    summary: Vector | None = None
-    context: Vector | None = None
+    Vector = npt.NDArray[np.float32]
+else:  # numpy comes with the model: memory without one never imports it
+    Vector = object
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +66,15 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class Sought:
+    """A question, the conversation around it, and its vector where there is a model."""
+
+    query: str
+    context: str = ""
+    vector: Vector | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     matches: tuple[Match, ...]
     total: int
@@ -90,87 +96,100 @@ class Counts:
     accesses: int
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What came of adding many: how many entries and links are new, and which ids gave way to which existing entry."""
+
+    entries: int
+    links: int
+    known: Mapping[str, str]
+
+
 class Store(Protocol):
     """Entries of deleted rows are returned only where a method says so."""
 
-    def add(self, tenant: Tenant, stored: Stored) -> str | None:
+    async def add(self, tenant: Tenant, entry: Entry) -> str | None:
         """Keep an entry; the id of the active entry that already says the same, or None when it was created."""
         ...
 
-    def add_all(self, tenant: Tenant, stored: Sequence[Stored], links: Sequence[Link], usage: Mapping[str, Usage]) -> dict[str, str]:
-        """Keep many in one transaction; returns the ids that were not kept, and which existing entry says the same."""
+    async def add_all(self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage]) -> Added:
+        """Keep many with their links and accesses in one transaction. Links follow to the entry that already says the same."""
         ...
 
-    def replace(self, tenant: Tenant, stored: Stored, action: str, before: Mapping[str, Any]) -> None:
+    async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         """Change an entry and keep what it was. Raises DUPLICATE_ENTRY when another active entry says the same."""
         ...
 
-    def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None: ...
+    async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None: ...
 
-    def get_all(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Entry]: ...
+    async def get_all(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Entry]: ...
 
-    def with_prefix(self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False) -> tuple[Entry, ...]: ...
+    async def with_prefix(self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False) -> tuple[Entry, ...]: ...
 
-    def page(self, tenant: Tenant, wanted: Filter, limit: int, offset: int) -> Page:
+    async def page(self, tenant: Tenant, wanted: Filter, limit: int, offset: int) -> Page:
         """Newest first."""
         ...
 
-    def everything(self, tenant: Tenant) -> Iterable[Entry]:
+    async def everything(self, tenant: Tenant) -> tuple[Entry, ...]:
         """All entries that are not deleted, oldest first, in one snapshot."""
         ...
 
-    def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]: ...
+    async def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]: ...
 
-    def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Usage]: ...
+    async def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Usage]: ...
 
-    def record_use(self, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
+    async def record_use(self, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
         """Add accesses that were counted outside the search path."""
         ...
 
-    def unread_since(self, tenant: Tenant, moment: datetime, limit: int) -> tuple[tuple[Entry, ...], int]:
+    async def unread_since(self, tenant: Tenant, moment: datetime, limit: int) -> tuple[tuple[Entry, ...], int]:
         """Active entries neither read nor written since, longest first, and how many there are."""
         ...
 
-    def add_link(self, tenant: Tenant, link: Link) -> None:
+    async def add_link(self, tenant: Tenant, link: Link) -> None:
         """Raises LINK_ALREADY_EXISTS. A `supersedes` link makes its target obsolete and point to the source."""
         ...
 
-    def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood: ...
+    async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood: ...
 
-    def links_among(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Link, ...]:
+    async def links_among(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Link, ...]:
         """Links with at least one end among the ids."""
         ...
 
-    def all_links(self, tenant: Tenant) -> tuple[Link, ...]: ...
+    async def all_links(self, tenant: Tenant) -> tuple[Link, ...]: ...
 
-    def add_suggestions(self, tenant: Tenant, suggestions: Sequence[Suggestion]) -> int:
+    async def add_suggestions(self, tenant: Tenant, suggestions: Sequence[Suggestion]) -> int:
         """Keep those whose key was never suggested; pending clusters that a new one contains give way. Returns how many are new."""
         ...
 
-    def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None: ...
+    async def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None: ...
 
-    def pending(self, tenant: Tenant, types: Sequence[SuggestionType], limit: int) -> tuple[tuple[Suggestion, ...], int]: ...
+    async def pending(self, tenant: Tenant, types: Sequence[SuggestionType], limit: int) -> tuple[tuple[Suggestion, ...], int]: ...
 
-    def clusters_with(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Suggestion, ...]:
+    async def clusters_with(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Suggestion, ...]:
         """Generalisations, whatever became of them, that hold any of the ids."""
         ...
 
-    def decide(self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None) -> Suggestion | None:
+    async def decide(self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None) -> Suggestion | None:
         """Settle a pending suggestion, with the link it makes; None when it is not pending any more."""
         ...
 
-    def search(self, tenant: Tenant, query: str, vector: Vector | None, wanted: Filter, limit: int) -> Found:
+    async def counts(self, tenant: Tenant) -> Counts: ...
+
+
+class Index(Protocol):
+    """Finds entries again. The words are indexed by the store, in the entry's own transaction; vectors follow when there is a model."""
+
+    async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         """Four fields: entry text, context text, summary vector, context vector."""
         ...
 
-    def similar(self, tenant: Tenant, entry: Entry, summary: Vector | None, limit: int) -> tuple[Match, ...]:
-        """Nearest other active entries, by cosine of the summaries, or by shared words where there are no vectors."""
+    async def similar(self, tenant: Tenant, entry: Entry, summary: Vector | None, limit: int) -> tuple[Match, ...]:
+        """Nearest other entries that are not deleted, by cosine of the summaries, or by shared words where there are no vectors."""
         ...
 
-    def without_vectors(self, tenant: Tenant, limit: int) -> tuple[Entry, ...]:
+    async def without_vectors(self, tenant: Tenant, limit: int) -> tuple[Entry, ...]:
         """Entries whose vectors are missing."""
         ...
 
-    def put_vectors(self, tenant: Tenant, vectors: Mapping[str, tuple[Vector | None, Vector | None]]) -> None: ...
-
-    def counts(self, tenant: Tenant) -> Counts: ...
+    async def put_vectors(self, tenant: Tenant, vectors: Mapping[str, tuple[Vector | None, Vector | None]]) -> None: ...

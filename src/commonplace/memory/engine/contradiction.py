@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from commonplace.memory.engine.subject import different_subjects
 from commonplace.search.text import analyze, is_stop_word
 
 _SENTENCES = 40
@@ -118,7 +119,7 @@ class _Sentence:
 def find_conflict(a: Statement, b: Statement) -> Conflict | None:
     """The strongest disagreement of two entries, or None. Symmetric up to the order of the quotes."""
     title_a, title_b = _read(a.title), _read(b.title)
-    if _names_differ(title_a, title_b):
+    if _names_differ(title_a, title_b) or different_subjects(a.title, a.content, b.title, b.content):
         return None
     only_a = title_a.terms - _read_all(b)
     only_b = title_b.terms - _read_all(a)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.memory.engine.contradiction import Statement, find_conflict
 from commonplace.memory.engine.similarity import LEXICAL_GENERALIZE, LEXICAL_LINK
+from commonplace.memory.engine.subject import different_subjects
 from commonplace.memory.model import (
     GENERALIZE_ENTRIES,
     GENERALIZE_SIMILARITY,
@@ -73,7 +74,7 @@ def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozens
         score = round(min(1.0, neighbour.score), 4)
         if conflict is not None:
             proposals.append(Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason))
-        elif neighbour.score >= least and links < MOST_LINKS:
+        elif neighbour.score >= least and links < MOST_LINKS and not different_subjects(other.title, other.text, entry.title, entry.text):
             links += 1
             proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(neighbour)))
     return proposals
