@@ -28,6 +28,7 @@ Result = TypeVar("Result")
 
 MAX_GROUP = 64  # units of work that share one commit
 CHECKPOINT_PAGES = 4000  # 16 MB of log between checkpoints: a checkpoint costs two more fsyncs
+MIN_WAIT_SECONDS = 0.02  # a timeout of 0 still means one honest try
 READER_THREADS = 2
 CACHE_KIB = 16_384
 MAPPED_BYTES = 1 << 30
@@ -170,7 +171,7 @@ class _Writer:
         if self._stopping:
             raise RuntimeError("the database is closed")
         now = time.monotonic()
-        timeout = self._timeout_seconds if timeout_seconds is None else timeout_seconds
+        timeout = max(MIN_WAIT_SECONDS, self._timeout_seconds if timeout_seconds is None else timeout_seconds)
         future: Future[Result] = Future()
         self._queue.put(_Unit(work, future, now, now + timeout))
         return future
