@@ -92,7 +92,6 @@ class Counts:
     deleted: int
     links: int
     suggestions: Mapping[str, int]
-    vectors: int
     accesses: int
 
 
