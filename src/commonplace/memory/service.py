@@ -12,7 +12,7 @@ from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
 from commonplace.memory.engine.generalize import draft_pattern
 from commonplace.memory.engine.secrets import find_secrets, mask_secrets
-from commonplace.memory.engine.suggest import Neighbour, Thresholds
+from commonplace.memory.engine.suggest import Neighbour, Thresholds, nearest
 from commonplace.memory.errors import ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_GENERALIZATION, SECRET_REFUSED, SELF_LINK_ERROR, failure
 from commonplace.memory.model import (
     CONTENT_CHARACTERS,
@@ -187,7 +187,7 @@ class MemoryService:
         summary, context = (await self._embed([entry]))[0]
         if summary is not None:
             await self._index.put_vectors(tenant, {entry.id: (summary, context)})
-        near = await self._neighbours(tenant, entry, await self._index.similar(tenant, entry, summary, SIMILAR_READ))
+        near = await self._near(tenant, entry, summary)
         created = await self.suggestions.propose(tenant, entry, near)
         self._fill_later(tenant)
         return Added(entry, True, summary is not None, tuple(near[:SIMILAR_SHOWN]), created, draft.context_truncated, draft.masked)
@@ -347,15 +347,15 @@ class MemoryService:
     async def fill_vectors(self, tenant: Tenant) -> int:
         """Compute the vectors that are missing, and what they let us suggest; returns how many entries got theirs."""
         done = 0
-        while entries := await self._index.without_vectors(tenant, BACKFILL):
+        while missing := await self._index.without_vectors(tenant, BACKFILL):
+            entries = list((await self.store.get_all(tenant, missing)).values())
             vectors = await self._embed(entries)
             ready = {entry.id: pair for entry, pair in zip(entries, vectors, strict=True) if pair[0] is not None}
             if not ready:
                 return done
             await self._index.put_vectors(tenant, ready)
             for entry in entries:
-                near = await self._index.similar(tenant, entry, ready[entry.id][0], SIMILAR_READ)
-                await self.suggestions.propose(tenant, entry, await self._neighbours(tenant, entry, near))
+                await self.suggestions.propose(tenant, entry, await self._near(tenant, entry, ready[entry.id][0]))
             done += len(ready)
         self._filled.add(tenant)
         return done
@@ -381,14 +381,11 @@ class MemoryService:
             return [(None, None)] * len(entries)
         return await asyncio.to_thread(self._vectors.of_entries, entries)
 
-    async def _neighbours(self, tenant: Tenant, entry: Entry, matches: Iterable[Match]) -> list[Neighbour]:
-        matches = list(matches)
-        entries = await self.store.get_all(tenant, [match.entry_id for match in matches])
-        return [
-            Neighbour(entries[match.entry_id], match.score, match.semantic > 0, match.terms)
-            for match in matches
-            if match.entry_id in entries and match.entry_id != entry.id
-        ]
+    async def _near(self, tenant: Tenant, entry: Entry, summary: Vector | None) -> list[Neighbour]:
+        """Neighbours, nearest first: by the cosine of vectors where the entry has one, else by the cosine of words."""
+        similar = await self._index.similar(tenant, entry, summary, SIMILAR_READ)
+        entries = await self.store.get_all(tenant, [match.entry_id for match in similar.matches])
+        return nearest(entry, [(entries[m.entry_id], m.semantic) for m in similar.matches if m.entry_id in entries], similar.rarity)
 
     def _fill_later(self, tenant: Tenant) -> None:
         """Entries kept while the model was away get their vectors in the background, once per process and tenant."""

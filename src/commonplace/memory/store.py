@@ -56,12 +56,12 @@ class Neighbourhood:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """An entry that a search found: which retrievers found it and how well, before any judgement."""
+    """An entry that was found: by which retrievers and how well, before any judgement."""
 
     entry_id: str
     score: float  # 0 to 1, comparable between queries
-    lexical: float = 0.0
-    semantic: float = 0.0
+    lexical: float | None = None  # None: that retriever did not find it
+    semantic: float | None = None
     terms: tuple[str, ...] = ()
 
 
@@ -79,6 +79,14 @@ class Found:
     matches: tuple[Match, ...]
     total: int
     semantic: bool  # whether vectors took part
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Candidates, nearest first, and how telling the entry's words are (inverse document frequency)."""
+
+    matches: tuple[Match, ...]
+    rarity: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +191,12 @@ class Index(Protocol):
         """Four fields: entry text, context text, summary vector, context vector."""
         ...
 
-    async def similar(self, tenant: Tenant, entry: Entry, summary: Vector | None, limit: int) -> tuple[Match, ...]:
-        """Nearest other entries that are not deleted, by cosine of the summaries, or by shared words where there are no vectors."""
+    async def similar(self, tenant: Tenant, entry: Entry, summary: Vector | None, limit: int) -> Similar:
+        """Other entries that may be near: with their cosine where there are vectors, else those that share its telling words."""
         ...
 
-    async def without_vectors(self, tenant: Tenant, limit: int) -> tuple[Entry, ...]:
-        """Entries whose vectors are missing."""
+    async def without_vectors(self, tenant: Tenant, limit: int) -> tuple[str, ...]:
+        """Ids of entries whose vectors are missing."""
         ...
 
     async def put_vectors(self, tenant: Tenant, vectors: Mapping[str, tuple[Vector | None, Vector | None]]) -> None: ...

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.memory.engine.contradiction import Statement, find_conflict
-from commonplace.memory.engine.similarity import LEXICAL_GENERALIZE, LEXICAL_LINK
+from commonplace.memory.engine.similarity import LEXICAL_GENERALIZE, LEXICAL_LINK, overlap, shared_terms, term_weights
 from commonplace.memory.engine.subject import different_subjects
 from commonplace.memory.model import (
     GENERALIZE_ENTRIES,
@@ -57,6 +57,23 @@ class Proposal:
     entry_ids: tuple[str, ...]
     score: float
     reason: str
+
+
+def nearest(entry: Entry, others: Sequence[tuple[Entry, float | None]], rarity: Mapping[str, float]) -> list[Neighbour]:
+    """Candidates in order of nearness. Those without a cosine of vectors get the cosine of their words."""
+    usual = sum(rarity.values()) / len(rarity) if rarity else 1.0
+
+    def weigh(text: str) -> dict[str, float]:
+        return term_weights(text, lambda term: rarity.get(term, usual))
+
+    own = weigh(entry.text)
+    near: list[Neighbour] = []
+    for other, cosine in others:
+        if other.id != entry.id:
+            theirs = weigh(other.text)
+            score = overlap(own, theirs) if cosine is None else cosine
+            near.append(Neighbour(other, score, cosine is not None, shared_terms(own, theirs)))
+    return sorted(near, key=lambda neighbour: (-neighbour.score, neighbour.entry.id))
 
 
 def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozenset[str], thresholds: Thresholds) -> list[Proposal]:
