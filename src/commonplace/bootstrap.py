@@ -29,6 +29,7 @@ from commonplace.telemetry.metrics import Metrics
 from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
+    from commonplace.edge.http import HttpOptions
     from commonplace.server.service import ServerService
 
 T = TypeVar("T")
@@ -69,6 +70,26 @@ class App:
     services: Mapping[str, Callable[[], Any]]
     started: float = field(default_factory=time.monotonic)
     _closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def http_options(self, host: str) -> HttpOptions:
+        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind."""
+        from commonplace.edge.authenticate import check_bind, is_loopback
+        from commonplace.edge.http import LOOPBACK_HOSTS, HttpOptions
+        from commonplace.edge.operations import host_check, operation_routes
+
+        check_bind(host, self.settings.auth)
+        server = self.settings.server
+        hosts = (*LOOPBACK_HOSTS, *server.allowed_hosts) if is_loopback(host) else server.allowed_hosts
+        routes = operation_routes(
+            self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
+        )
+        return HttpOptions(allowed_hosts=hosts, allowed_origins=server.allowed_origins, routes=routes)
+
+    def in_use(self) -> contextlib.AbstractContextManager[None]:
+        """Tell other processes that a server uses the data folder: `restore` then refuses."""
+        from commonplace.storage.occupancy import occupied
+
+        return occupied(self.settings.data)
 
     def close(self) -> None:
         self._closing.close()

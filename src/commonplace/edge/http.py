@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import SILENT
+from commonplace.edge.authenticate import challenge
 from commonplace.edge.core import CAPABILITIES_KEY, STATELESS_VERSION, VERSION_KEY, Core
 from commonplace.edge.error_map import (
     INTERNAL_ERROR,
@@ -337,7 +338,7 @@ def refusal(headers: Mapping[str, str], options: HttpOptions) -> Response | None
 def unauthorized(error: CommonplaceError) -> Response:
     headers = {}
     if error.code.kind is Kind.UNAUTHENTICATED:
-        headers["WWW-Authenticate"] = f'Bearer realm="commonplace", error="invalid_token", error_description="{error.code.name}"'
+        headers["WWW-Authenticate"] = challenge(error)
     if error.code.kind is Kind.RATE:
         headers["Retry-After"] = str(error.details.get("retry_after_seconds", 1))
     body = encode_error(None, rpc_error(error))

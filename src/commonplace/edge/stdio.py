@@ -19,11 +19,16 @@ GRACE_SECONDS = 10.0
 HIGH_WATER_BYTES = 4 * 1024 * 1024
 
 
-def serve(product: Product) -> int:
-    """Serve this process's stdin and stdout until the client leaves or says exit. Returns the exit code."""
+Beside = Callable[[], contextlib.AbstractAsyncContextManager[object]]
+
+
+def serve(product: Product, beside: Beside = contextlib.nullcontext) -> int:
+    """Serve this process's stdin and stdout until the client leaves or says exit. Returns the exit code.
+
+    `beside` runs on the same event loop meanwhile: the dashboard's listener."""
     read_fd, write_fd = _take_streams()
     try:
-        asyncio.run(_serve(product, read_fd, write_fd))
+        asyncio.run(_serve(product, read_fd, write_fd, beside))
     except KeyboardInterrupt:
         return 130
     return 0
@@ -41,7 +46,12 @@ def _take_streams() -> tuple[int, int]:
     return read_fd, write_fd
 
 
-async def _serve(product: Product, read_fd: int, write_fd: int) -> None:
+async def _serve(product: Product, read_fd: int, write_fd: int, beside: Beside) -> None:
+    async with beside():
+        await _serve_client(product, read_fd, write_fd)
+
+
+async def _serve_client(product: Product, read_fd: int, write_fd: int) -> None:
     ended = asyncio.Event()
     writer = await _Writer.open(write_fd, ended.set)
     connection = Connection(Core(product), writer.send, ended.set)

@@ -24,9 +24,11 @@ def toolset(service: Callable[[], ServerService]) -> Toolset:
         return (health.tool(made), metrics.tool(made), *audit.tools(made))
 
     def codes() -> Sequence[Code]:
+        from commonplace.storage.archive import CODES as ARCHIVE_CODES
         from commonplace.storage.keys import CODES as KEY_CODES
+        from commonplace.storage.occupancy import CODES as OCCUPANCY_CODES
         from commonplace.telemetry.errors import CODES as AUDIT_CODES
 
-        return (*AUDIT_CODES, *KEY_CODES)
+        return (*AUDIT_CODES, *KEY_CODES, *OCCUPANCY_CODES, *ARCHIVE_CODES)
 
     return Toolset("server", "Health, metrics and the audit trail of this server.", NAMES, BARE, load, codes)

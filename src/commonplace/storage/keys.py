@@ -121,7 +121,7 @@ class KeyStore:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[dict[str, KeyRecord]]:
         """Read, change and replace the file under a lock that all processes share."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             keys = _parse(self.path) if self.path.exists() else {}

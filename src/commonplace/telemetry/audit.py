@@ -61,6 +61,17 @@ class AuditLog:
                 self._drop()
                 raise _unavailable(error, self.directory) from error
 
+    def probe(self) -> None:
+        """Raise AUDIT_UNAVAILABLE unless a file can be made here. Leaves nothing behind."""
+        try:
+            chains = chains_folder(self.directory)
+            chains.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path = chains / f".probe-{os.getpid()}"
+            os.close(_create(path, 0))
+            path.unlink()
+        except OSError as error:
+            raise _unavailable(error, self.directory) from error
+
     def remember_read(self, record: Mapping[str, Any]) -> None:
         """Keep a read in memory for the console; it is not part of the chain."""
         self.reads.append({"ts": iso(self._clock()), **record})
