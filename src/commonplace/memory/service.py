@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -124,23 +124,32 @@ class Graph:
 class MemoryService:
     """One service for all tenants; every method names the tenant first."""
 
-    def __init__(self, store: Store, index: Index, vectors: Vectors, policy: Policy | None = None, clock: Clock = utc_now) -> None:
+    def __init__(
+        self,
+        store: Store,
+        index: Index,
+        vectors: Vectors,
+        policy: Policy | None = None,
+        clock: Clock = utc_now,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
         self.store = store
         self.policy = policy or Policy()
         self._index = index
         self._vectors = vectors
         self._clock = clock
         self._ulids = Ulids()
-        self._uses = Uses(store.record_use)
+        self._uses = Uses(store.record_use, store.record_use_now)
+        self._on_close = on_close
         self.suggestions = Suggestions(store, self._ulids, clock, self.policy.thresholds)
         self._filled: set[Tenant] = set()
         self._filling: dict[Tenant, asyncio.Task[int]] = {}
 
-    async def close(self) -> None:
-        """Write what is still counted; stop what runs in the background."""
-        for task in self._filling.values():
-            task.cancel()
-        await self._uses.close()
+    def close(self) -> None:
+        """Write what is still counted, then close what memory was opened with. Background tasks end with their event loop."""
+        self._uses.close()
+        if self._on_close is not None:
+            self._on_close()
 
     def draft(
         self,
@@ -359,6 +368,11 @@ class MemoryService:
             done += len(ready)
         self._filled.add(tenant)
         return done
+
+    async def move_tenant(self, old: Tenant, new: Tenant) -> int:
+        """All of a tenant's entries under another name."""
+        await self._uses.flush()
+        return await self.store.move_tenant(old, new)
 
     def require_vectors(self) -> None:
         self._vectors.require()

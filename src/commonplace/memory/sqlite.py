@@ -135,11 +135,10 @@ class SqliteStore:
         return {row[0]: Usage(row[1], read_moment(row[2])) for row in rows}
 
     async def record_use(self, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
-        def work(connection: Connection) -> None:
-            for (tenant, entry_id), (count, moment) in counts.items():
-                _add_usage(connection, tenant, entry_id, count, moment)
+        await self._database.write(lambda connection: _add_usages(connection, counts))
 
-        await self._database.write(work)
+    def record_use_now(self, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
+        self._database.write_now(lambda connection: _add_usages(connection, counts))
 
     async def unread_since(self, tenant: Tenant, moment: datetime, limit: int) -> tuple[tuple[Entry, ...], int]:
         wanted = {"tenant": tenant, "moment": iso(moment)}
@@ -211,6 +210,20 @@ class SqliteStore:
             return read_suggestion(row) if row else None
 
         return await self._database.write(work)
+
+    async def move_tenant(self, old: Tenant, new: Tenant) -> int:
+        def work(connection: Connection) -> int:
+            names = {"old": old, "new": new}
+            if connection.execute(_QUERIES["entry_of_any"], {"tenant": new}).fetchone() is not None:
+                raise failure(DUPLICATE_ENTRY, "The new tenant has entries of its own.", hint="Choose a name without data.")
+            entries = [read_entry(row) for row in connection.execute(_QUERIES["entries_all"], {"tenant": old})]
+            self._postings.clear(connection, partition(old))
+            for table in ("entries", "tags", "usage", "links", "suggestions", "suggestion_entries", "history"):
+                connection.execute(_QUERIES[f"move_{table}"], names)
+            self._postings.put(connection, partition(new), [document(entry) for entry in entries])
+            return len(entries)
+
+        return await self._database.write(work, lock_timeout_seconds=60)
 
     async def counts(self, tenant: Tenant) -> Counts:
         def scan(connection: Connection) -> Counts:
@@ -292,6 +305,11 @@ def _clusters(connection: Connection, tenant: Tenant, ids: Iterable[str]) -> tup
 
 def _suggestion_entry(connection: Connection, query: str, tenant: Tenant, entry_id: str, suggestion_id: str) -> None:
     connection.execute(_QUERIES[query], {"tenant": tenant, "entry_id": entry_id, "suggestion_id": suggestion_id})
+
+
+def _add_usages(connection: Connection, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
+    for (tenant, entry_id), (count, moment) in counts.items():
+        _add_usage(connection, tenant, entry_id, count, moment)
 
 
 def _add_usage(connection: Connection, tenant: Tenant, entry_id: str, count: int, moment: datetime) -> None:

@@ -183,3 +183,27 @@ SELECT decision, count(*) FROM memory_suggestions WHERE tenant = :tenant GROUP B
 
 -- name: count_accesses
 SELECT coalesce(sum(access_count), 0) FROM memory_usage WHERE tenant = :tenant;
+
+-- name: entry_of_any
+SELECT id FROM memory_entries WHERE tenant = :tenant LIMIT 1;
+
+-- name: move_entries
+UPDATE memory_entries SET tenant = :new WHERE tenant = :old;
+
+-- name: move_tags
+UPDATE memory_tags SET tenant = :new WHERE tenant = :old;
+
+-- name: move_usage
+UPDATE memory_usage SET tenant = :new WHERE tenant = :old;
+
+-- name: move_links
+UPDATE memory_links SET tenant = :new WHERE tenant = :old;
+
+-- name: move_suggestions
+UPDATE memory_suggestions SET tenant = :new WHERE tenant = :old;
+
+-- name: move_suggestion_entries
+UPDATE memory_suggestion_entries SET tenant = :new WHERE tenant = :old;
+
+-- name: move_history
+UPDATE memory_history SET tenant = :new WHERE tenant = :old;

@@ -149,6 +149,10 @@ class Store(Protocol):
         """Add accesses that were counted outside the search path."""
         ...
 
+    def record_use_now(self, counts: Mapping[tuple[Tenant, str], tuple[int, datetime]]) -> None:
+        """The same without an event loop, at the end."""
+        ...
+
     async def unread_since(self, tenant: Tenant, moment: datetime, limit: int) -> tuple[tuple[Entry, ...], int]:
         """Active entries neither read nor written since, longest first, and how many there are."""
         ...
@@ -179,6 +183,10 @@ class Store(Protocol):
 
     async def decide(self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None) -> Suggestion | None:
         """Settle a pending suggestion, with the link it makes; None when it is not pending any more."""
+        ...
+
+    async def move_tenant(self, old: Tenant, new: Tenant) -> int:
+        """Everything of a tenant under another name, its index too; returns how many entries. The new one must be empty."""
         ...
 
     async def counts(self, tenant: Tenant) -> Counts: ...

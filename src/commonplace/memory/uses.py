@@ -19,8 +19,11 @@ Counts = Mapping[tuple[Tenant, str], tuple[int, datetime]]
 class Uses:
     """Accesses not written yet. Lives on one event loop; its task exists only while there are some; `close` writes the rest."""
 
-    def __init__(self, write: Callable[[Counts], Awaitable[None]], delay_seconds: float = DELAY_SECONDS) -> None:
+    def __init__(
+        self, write: Callable[[Counts], Awaitable[None]], write_now: Callable[[Counts], None], delay_seconds: float = DELAY_SECONDS
+    ) -> None:
         self._write = write
+        self._write_now = write_now
         self._delay_seconds = delay_seconds
         self._waiting: dict[tuple[Tenant, str], tuple[int, datetime]] = {}
         self._task: asyncio.Task[None] | None = None
@@ -47,11 +50,14 @@ class Uses:
                 later, last = self._waiting.get(key, (0, moment))
                 self._waiting[key] = (later + count, max(last, moment))
 
-    async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            self._task = None
-        await self.flush()
+    def close(self) -> None:
+        """Write the rest, without an event loop: the server is stopping."""
+        counts, self._waiting = self._waiting, {}
+        if counts:
+            try:
+                self._write_now(counts)
+            except CommonplaceError as busy:
+                log.warning("the last accesses were not written: %s", busy)
 
     async def _later(self) -> None:
         await asyncio.sleep(self._delay_seconds)
