@@ -56,11 +56,11 @@ class LexicalIndex:
         result = await self._postings.search(partition(tenant), terms, limit=limit + 1, weights=ENTRY_WEIGHTS)
         self._remember(tenant, result)
         rarity = {term.term: term.idf for term in result.terms}
-        mass = sum(rarity.values()) or 1.0
+        mass = sum(1 + idf for idf in rarity.values()) or 1.0
         matches = [
             Match(entry_id(match.key), share, lexical=share, terms=match.terms)
             for match in result.matches
-            if (share := sum(rarity.get(term, 0.0) for term in match.terms) / mass) >= SIMILAR_MASS and entry_id(match.key) != entry.id
+            if (share := sum(1 + rarity.get(term, 0.0) for term in match.terms) / mass) >= SIMILAR_MASS and entry_id(match.key) != entry.id
         ]
         return Similar(tuple(matches[:limit]), rarity)
 

@@ -61,10 +61,11 @@ class Proposal:
 
 def nearest(entry: Entry, others: Sequence[tuple[Entry, float | None]], rarity: Mapping[str, float]) -> list[Neighbour]:
     """Candidates in order of nearness. Those without a cosine of vectors get the cosine of their words."""
-    usual = sum(rarity.values()) / len(rarity) if rarity else 1.0
+    usual = sum(rarity.values()) / len(rarity) if rarity else 0.0
 
     def weigh(text: str) -> dict[str, float]:
-        return term_weights(text, lambda term: rarity.get(term, usual))
+        # In a small collection every word of a subject is common, so rarity only adds to what a word is worth.
+        return term_weights(text, lambda term: 1 + rarity.get(term, usual))
 
     own = weigh(entry.text)
     near: list[Neighbour] = []
