@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from memory_calls import Calls, WordEmbedder  # noqa: E402 - beside the tests, not installed
+from memory_calls import Calls, WordEmbedder
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from memory_calls import Calls
 
 from commonplace.edge.error_map import shown
 from commonplace.kernel.errors import CODES as KERNEL_CODES
 from commonplace.memory.errors import CODES, CONTRACT_CODES
+from memory_calls import Calls
 
 STATUSES = {
     "ENTRY_NOT_FOUND": 404,

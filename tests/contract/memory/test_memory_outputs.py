@@ -7,11 +7,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from memory_calls import Calls
 
 from commonplace.dispatch.schema import output_schema
 from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.toolset import CONTRACT_NAMES, EXTENDED_NAMES
+from memory_calls import Calls
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

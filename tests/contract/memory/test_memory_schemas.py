@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from memory_calls import Calls
 
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.memory.model import EntryType, MemoryType, Relation
 from commonplace.memory.toolset import CONTRACT_NAMES, EXTENDED_NAMES
+from memory_calls import Calls
 
 TYPES = ["bug", "pattern", "decision", "pitfall", "config", "reference"]
 RELATIONS = ["related", "supersedes", "derived_from", "contradicts"]

@@ -34,7 +34,7 @@ _CODE = re.compile(
     r"^\s*(?:def|class|return|import|elif|raise|print|assert|lambda|@\w|#|:param|>>>)|[\w\])]\s*\(.*\)\s*[:;]?$|==|\w\(\w*=|:$"
 )
 # What comes before a value: "is master", "use utf8", "with 4".
-_VALUE_SIGNS = _words("is are use uses using with to on by via through in = : set runs at est sont utilise avec sur")
+_VALUE_SIGNS = _words("is are use uses using with to from on by via through in = : set runs at est sont utilise avec sur")
 _NUMBER = re.compile(r"\d")
 
 _NEGATIONS = _words("not no never cannot without nor ne pas jamais aucun aucune sans")

@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 # Formats that vendors publish; each is specific enough to stand alone.
 _KNOWN: tuple[tuple[str, str], ...] = (
-    (
-        "private key",
-        r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,10000}?-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----)?",
-    ),
     ("AWS access key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b"),
     ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,64}\b"),
@@ -30,6 +27,8 @@ _KNOWN: tuple[tuple[str, str], ...] = (
     ("JSON Web Token", r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
     ("password in a URL", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#'\"]{1,100}:(?P<url>[^\s:/@?#'\"]{3,200})@"),
 )
+_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _ASSIGNED = re.compile(
     r"(?i)\b[\w.-]{0,40}(?:passw(?:or)?d|passwd|secret(?:[_-]?key)?|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|"
     r"client[_-]?secret|private[_-]?key|mot[_-]?de[_-]?passe)[\w-]{0,20}[\"']?[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}"
@@ -55,7 +54,7 @@ class Secret:
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """Where credentials stand, in order, without overlaps."""
-    found: list[Secret] = []
+    found = list(_private_keys(text))
     for kind, pattern in _KNOWN_PATTERNS:
         for match in pattern.finditer(text):
             if "url" in pattern.groupindex:
@@ -75,6 +74,15 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
         if not kept or secret.start >= kept[-1].end:
             kept.append(secret)
     return tuple(kept)
+
+
+def _private_keys(text: str) -> Iterator[Secret]:
+    """From its BEGIN line to its END line, or to the end of a text that was cut off."""
+    at = 0
+    while begin := _KEY_BEGIN.search(text, at):
+        end = _KEY_END.search(text, begin.end())
+        at = end.end() if end else len(text)
+        yield Secret("private key", begin.start(), at)
 
 
 def mask_secrets(text: str, secrets: tuple[Secret, ...]) -> str:

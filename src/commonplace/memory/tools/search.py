@@ -31,7 +31,7 @@ class SearchIn(Arguments):
     project: str | None = Field(None, description="Only entries of this project.")
     why: bool = Field(False, description="Explain each result: which retriever found it and which words matched.")
     max_tokens: int | None = Field(
-        None, ge=50, le=100_000, description="Token budget of the results; the last ones are left out to keep it."
+        None, ge=100, le=100_000, description="Token budget of the results; the last ones are left out to keep it."
     )
 
 
@@ -101,7 +101,10 @@ def within_budget(results: list[dict[str, Any]], max_tokens: int | None) -> tupl
     for result in results:
         cost = count_tokens(orjson.dumps(result).decode())
         if max_tokens is not None and tokens + cost > max_tokens:
-            break
+            if kept:
+                break
+            result = {**result, "snippet": "", "tags": []}  # the best one always comes, if need be without its extras
+            cost = count_tokens(orjson.dumps(result).decode())
         kept.append(result)
         tokens += cost
     return kept, tokens, len(results) - len(kept)
