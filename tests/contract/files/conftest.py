@@ -12,7 +12,6 @@ from files_box import Box, MakeBox
 from commonplace.kernel.settings import FilesSettings
 
 
-
 @pytest.fixture
 def make_box(tmp_path: Path) -> Iterator[MakeBox]:
     boxes: list[Box] = []
