@@ -33,6 +33,7 @@ from commonplace.files.model import (
     IndexState,
     Project,
     Situation,
+    Slice,
     Usage,
     WriteMode,
     file_path,
@@ -327,6 +328,11 @@ class FilesService:
                 break
             after = page[-1].entry.path
         return GrepResult(matches[:most], searched, len(matches) > most, notes)
+
+    async def page(self, auth: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int) -> list[Slice]:
+        """Whole files in path order, a page at a time: for export."""
+        tenant, name, _ = self._admit(auth, project, "")
+        return await self._files.after(tenant, name, prefix, after, limit, max_bytes) if is_prefix_of_paths(prefix) else []
 
     async def projects(self, auth: AuthContext) -> list[Usage]:
         self._rate.admit(auth.tenant)
