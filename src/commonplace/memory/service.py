@@ -369,6 +369,20 @@ class MemoryService:
         self._filled.add(tenant)
         return done
 
+    def without_secrets(self, entry: Entry) -> Entry:
+        """An entry from elsewhere as the setting wants it: masked, or refused."""
+        masked: list[str] = []
+        title, content, context = (self._without_secrets(text, masked) for text in (entry.title, entry.content, entry.context))
+        return replace(entry, title=clean_title(title, content), content=content, context=context) if masked else entry
+
+    async def suggest_for(self, tenant: Tenant, entries: Sequence[Entry], progress: Callable[[str, int, int], None]) -> int:
+        """What can be suggested about entries that came in together."""
+        created = 0
+        for number, entry in enumerate(entries, start=1):
+            created += await self.suggestions.propose(tenant, entry, await self._near(tenant, entry, None))
+            progress("suggest", number, len(entries))
+        return created
+
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """All of a tenant's entries under another name."""
         await self._uses.flush()

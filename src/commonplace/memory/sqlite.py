@@ -34,6 +34,14 @@ from commonplace.storage.sqlite import Connection, Database
 _QUERIES = load_queries("commonplace.memory", "sqlite.sql")
 
 
+class _TakenBackError(Exception):
+    """Rolls a dry run back and carries what it would have done."""
+
+    def __init__(self, added: Added) -> None:
+        super().__init__("dry run")
+        self.added = added
+
+
 class SqliteStore:
     """Point reads run on the caller's thread, scans in the reader pool, writes in the writer's."""
 
@@ -54,7 +62,9 @@ class SqliteStore:
 
         return await self._database.write(work)
 
-    async def add_all(self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage]) -> Added:
+    async def add_all(
+        self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage], *, dry_run: bool = False
+    ) -> Added:
         documents = {entry.id: document(entry) for entry in entries}
 
         def work(connection: Connection) -> Added:
@@ -74,9 +84,15 @@ class SqliteStore:
                 used = usage.get(entry.id)
                 if used is not None and used.access_count and used.last_accessed:
                     _add_usage(connection, tenant, entry.id, used.access_count, used.last_accessed)
-            return Added(len(kept), made, known)
+            added = Added(len(kept), made, known)
+            if dry_run:
+                raise _TakenBackError(added)
+            return added
 
-        return await self._database.write(work, lock_timeout_seconds=60)
+        try:
+            return await self._database.write(work, lock_timeout_seconds=60)
+        except _TakenBackError as taken_back:
+            return taken_back.added
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         indexed = document(entry)

@@ -119,8 +119,12 @@ class Store(Protocol):
         """Keep an entry; the id of the active entry that already says the same, or None when it was created."""
         ...
 
-    async def add_all(self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage]) -> Added:
-        """Keep many with their links and accesses in one transaction. Links follow to the entry that already says the same."""
+    async def add_all(
+        self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage], *, dry_run: bool = False
+    ) -> Added:
+        """Keep many with their links and accesses in one transaction. Links follow to the entry that already says the same.
+
+        A dry run does it all and takes it back."""
         ...
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
