@@ -72,7 +72,7 @@ class SqliteStore:
             kept: list[Entry] = []
             for entry in entries:
                 here = connection.execute(_QUERIES["entry"], {"tenant": tenant, "id": entry.id, "deleted": True}).fetchone()
-                existing = entry.id if here else _same_text(connection, tenant, entry)
+                existing = entry.id if here else _known_text(connection, tenant, entry)
                 if existing is not None:
                     known[entry.id] = existing
                 else:
@@ -276,6 +276,8 @@ class SqliteStore:
             return False
         if link.relation is Relation.SUPERSEDES:
             before = _entry(connection, tenant, link.target_id)
+            if before.superseded_by == link.source_id:  # an import that already says so
+                return True
             after = replace(before, status=Status.OBSOLETE, superseded_by=link.source_id, updated_at=link.created_at)
             connection.execute(_QUERIES["insert_history"], history_row(tenant, before, "supersede", link.created_at))
             connection.execute(_QUERIES["update_entry"], entry_row(tenant, after))
@@ -311,6 +313,12 @@ def _same_text(connection: Connection, tenant: Tenant, entry: Entry) -> str | No
     if entry.status is not Status.ACTIVE or entry.deleted_at is not None:
         return None
     row = connection.execute(_QUERIES["same_text"], {"tenant": tenant, "digest": entry.digest, "id": entry.id}).fetchone()
+    return row[0] if row else None
+
+
+def _known_text(connection: Connection, tenant: Tenant, entry: Entry) -> str | None:
+    """For imports: an entry that says the same, active or not, so that importing twice adds nothing."""
+    row = connection.execute(_QUERIES["known_text"], {"tenant": tenant, "digest": entry.digest}).fetchone()
     return row[0] if row else None
 
 
