@@ -179,7 +179,12 @@ def _folder(models: Path, name: str) -> Path:
 
 def _present(models: Path, name: str, force: bool) -> ModelDescription | None:
     folder = _folder(models, name)
-    return ModelDescription.read(folder) if not force and (folder / "model.json").is_file() else None
+    if force:
+        return None
+    try:
+        return ModelDescription.read(folder)
+    except EmbedderUnavailableError:  # absent or unreadable: install it
+        return None
 
 
 def _build(models: Path, name: str, source: Path, origin: str, licence: str, int8: bool, progress: Progress) -> ModelDescription:

@@ -80,6 +80,22 @@ class SqlitePostings:
         except apsw.Error as failed:
             raise SearchUnavailableError(str(failed)) from failed
 
+    async def score_keys(
+        self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        """BM25 of given documents wherever they rank; those without a query term and unknown keys are left out."""
+        with self._database.snapshot() as connection:
+            plan = self._plan(connection, partition, terms, weights)
+            if plan is None:
+                return LexicalResult()
+            ids = []
+            for key in dict.fromkeys(keys):
+                row = connection.execute(_QUERIES["document_id"], {"partition": plan.partition_id, "document": key}).fetchone()
+                ids += [] if row is None else [int(row[0])]
+            parameters = {"terms": plan.parameters, "documents": orjson.dumps(ids).decode(), "limit": len(ids)}
+            ranked = self._keyed(connection, plan, connection.execute(_QUERIES["rank_among"], parameters), "", len(ids)) if plan.ids else []
+            return self._matches(connection, plan, ranked)
+
     def count(self, connection: Connection, partition: Partition) -> int:
         """How many documents a partition holds."""
         number = self._partition(connection, partition)
@@ -206,9 +222,12 @@ class SqlitePostings:
     def _run(self, connection: Connection, plan: _Plan, limit: int, prefix: str) -> LexicalResult:
         ranked = self._ranked(connection, plan, limit, prefix) if plan.ids else []
         ranked.sort(key=lambda row: (-round(row[1], 9), row[2]))
+        return self._matches(connection, plan, ranked[:limit])
+
+    def _matches(self, connection: Connection, plan: _Plan, ranked: Sequence[tuple[int, float, str]]) -> LexicalResult:
         wanted = orjson.dumps(list(plan.ids)).decode()
         matches = []
-        for identity, score, key in ranked[:limit]:
+        for identity, score, key in ranked:
             rows = connection.execute(_QUERIES["posting_terms"], {"terms": wanted, "document": identity})
             held = {plan.ids[int(term)] for (term,) in rows}
             matches.append(LexicalMatch(key, score, tuple(term.term for term in plan.terms if term.term in held)))
