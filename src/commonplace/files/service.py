@@ -33,6 +33,7 @@ from commonplace.files.model import (
     IndexState,
     Project,
     Situation,
+    Slice,
     Usage,
     WriteMode,
     file_path,
@@ -40,7 +41,7 @@ from commonplace.files.model import (
     project_name,
 )
 from commonplace.files.store import ChunkStore, FileStore
-from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.store import Partition, Retriever, SearchUnavailableError
@@ -51,6 +52,7 @@ GREP_PAGE_FILES = 64
 GREP_PAGE_BYTES = 4_000_000
 GREP_LIMIT_MAX = 500
 MAX_OFFSET = 1 << 62
+SETTLE_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,22 @@ class FilesService:
         retriever: Retriever,
         settings: FilesSettings | None = None,
         rate: RateLimit | None = None,
+        on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._files = files
         self._chunks = chunks
         self._retriever = retriever
         self.settings = settings or FilesSettings()
         self._rate = rate or RateLimit()
+        self.on_close = on_close
+
+    def close(self) -> None:
+        """Stop what works behind this service and close what it opened."""
+        self.on_close()
+
+    async def move_tenant(self, old: Tenant, new: Tenant) -> int:
+        """Give a tenant's files another owner; how many. Refused where the new one has files."""
+        return await self._files.move_tenant(tenant_hash(old), tenant_hash(new))
 
     async def stat(self, auth: AuthContext, project: str, path: str) -> Entry | None:
         tenant, name, place = self._admit(auth, project, path)
@@ -317,6 +329,11 @@ class FilesService:
             after = page[-1].entry.path
         return GrepResult(matches[:most], searched, len(matches) > most, notes)
 
+    async def page(self, auth: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int) -> list[Slice]:
+        """Whole files in path order, a page at a time: for export."""
+        tenant, name, _ = self._admit(auth, project, "")
+        return await self._files.after(tenant, name, prefix, after, limit, max_bytes) if is_prefix_of_paths(prefix) else []
+
     async def projects(self, auth: AuthContext) -> list[Usage]:
         self._rate.admit(auth.tenant)
         return await self._files.projects(auth.apikey_hash)
@@ -331,6 +348,17 @@ class FilesService:
 
     async def reindex(self, auth: AuthContext, project: str | None, *, rebuild: bool = False) -> int:
         return await self._chunks.enqueue_all(auth.apikey_hash, project_name(project) if project is not None else None, rebuild=rebuild)
+
+    async def settled(self, auth: AuthContext, timeout_seconds: float, progress: Callable[[int], None] = lambda waiting: None) -> bool:
+        """Wait until the index has caught up with the files; False when it has not in time."""
+        until = time.monotonic() + timeout_seconds
+        while True:
+            state = await self._chunks.state(auth.apikey_hash, None)
+            waiting = state.pending + state.processing
+            progress(waiting)
+            if not waiting or time.monotonic() > until:
+                return not waiting
+            await asyncio.sleep(SETTLE_POLL_SECONDS)
 
     def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
         self._rate.admit(auth.tenant)

@@ -233,6 +233,17 @@ class SqliteFiles:
     async def usage(self, tenant: str, project: Project) -> Usage:
         return _usage(self._database.reader(), tenant, project)
 
+    async def move_tenant(self, old: str, new: str) -> int:
+        def work(connection: Connection) -> int:
+            if connection.execute(QUERIES["tenant_any"], {"tenant": new}).fetchone() is not None:
+                raise CommonplaceError(ALREADY_EXISTS, "The new tenant has files of its own.", hint="Move to a name without data.")
+            moved = connection.execute(QUERIES["tenant_files"], {"tenant": old}).fetchone()
+            for name in ("files", "ancestors", "projects", "chunks", "jobs", "partitions"):
+                connection.execute(QUERIES[f"tenant_move_{name}"], {"old": old, "new": new})
+            return int(moved[0]) if moved else 0
+
+        return await self._mutate(work)
+
     async def purge(self, deleted_before: int, limit: int) -> int:
         def work(connection: Connection) -> int:
             connection.execute(QUERIES["purge"], {"before": deleted_before, "limit": limit})

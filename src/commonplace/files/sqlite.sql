@@ -219,3 +219,27 @@ SELECT DISTINCT project FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:s
 
 -- name: forget_chunks
 DELETE FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
+
+-- name: tenant_any
+SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
+
+-- name: tenant_files
+SELECT count(*) FROM mcp_files WHERE apikey_hash = :tenant AND deleted = 0;
+
+-- name: tenant_move_files
+UPDATE mcp_files SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_ancestors
+UPDATE mcp_file_ancestors SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_projects
+UPDATE OR REPLACE mcp_file_projects SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_chunks
+UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_jobs
+UPDATE OR REPLACE mcp_file_index_jobs SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_partitions
+UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

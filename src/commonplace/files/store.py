@@ -51,6 +51,10 @@ class FileStore(Protocol):
 
     async def usage(self, tenant: str, project: Project) -> Usage: ...
 
+    async def move_tenant(self, old: str, new: str) -> int:
+        """Give all files of a tenant to another that has none, index included; how many. ALREADY_EXISTS."""
+        ...
+
     async def purge(self, deleted_before: int, limit: int) -> int:
         """Remove rows that were soft-deleted before this time, of all tenants; how many."""
         ...

@@ -11,7 +11,8 @@ import pytest
 
 from commonplace.dispatch.pipeline import Call, Pipeline, plain
 from commonplace.dispatch.registry import Registry
-from commonplace.files.toolset import Files, build_files, toolset
+from commonplace.files.assembly import Files, build_files
+from commonplace.files.toolset import toolset
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
