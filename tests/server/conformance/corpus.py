@@ -1,0 +1,187 @@
+"""Requests in both eras, right and wrong, and the tools they call."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from commonplace.dispatch.registry import Toolset
+from commonplace.dispatch.tool import Arguments, Context, Rejected, Tool
+from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from pydantic import Field
+from typing_extensions import NotRequired, TypedDict
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+INFO_KEY = "io.modelcontextprotocol/clientInfo"
+STATELESS = "2026-07-28"
+ENVELOPE: dict[str, Any] = {VERSION_KEY: STATELESS, CAPABILITIES_KEY: {}, INFO_KEY: {"name": "corpus", "version": "1"}}
+
+
+class Echo(Arguments):
+    value: str = Field(description="What comes back.")
+    count: int = Field(default=1, ge=1, le=5, description="How often.")
+
+
+class Echoed(TypedDict):
+    values: list[str]
+    nothing: NotRequired[str | None]
+
+
+def echo(context: Context, arguments: Echo) -> Echoed:
+    return {"values": [arguments.value] * arguments.count, "nothing": None}
+
+
+async def echo_later(context: Context, arguments: Echo) -> Echoed:
+    await context.channel.progress(0, 2)
+    await asyncio.sleep(0)
+    await context.channel.progress(1.5, 2, "nearly")
+    return {"values": [arguments.value]}
+
+
+def refuse(context: Context, arguments: Echo) -> Echoed:
+    raise CommonplaceError(NOT_AVAILABLE, "Not today.", hint="Come tomorrow.", details={"day": 1, "none": None}, retryable=True)
+
+
+def reject(context: Context, arguments: Echo) -> Rejected:
+    return Rejected({"values": [], "nothing": arguments.value})
+
+
+def break_down(context: Context, arguments: Echo) -> Echoed:
+    raise RuntimeError("a defect")
+
+
+def _tool(name: str, handler: Any) -> Tool:
+    return Tool(name, "corpus", name.replace("_", " ").capitalize(), "Part of the corpus.", Echo, Echoed, handler, aliases=(f"corpus/{name}",))
+
+
+CORPUS_TOOLS = tuple(_tool(handler.__name__, handler) for handler in (echo, echo_later, refuse, reject, break_down))
+
+
+def corpus_toolset() -> Toolset:
+    names = frozenset(name for tool in CORPUS_TOOLS for name in (tool.name, *tool.aliases))
+    return Toolset("corpus", "Tools of the corpus.", names, frozenset(), lambda: CORPUS_TOOLS)
+
+
+def request(method: str, params: Any = ..., request_id: Any = 7) -> dict[str, Any]:
+    message = {"jsonrpc": "2.0", "id": request_id, "method": method}
+    return message if params is ... else {**message, "params": params}
+
+
+def initialize(version: Any = "2025-11-25", **changes: Any) -> dict[str, Any]:
+    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "corpus", "version": "1"}, **changes}
+    return request("initialize", {name: value for name, value in params.items() if value is not ...}, 0)
+
+
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def call(name: Any, arguments: Any = ..., **more: Any) -> dict[str, Any]:
+    params = {"name": name, **({} if arguments is ... else {"arguments": arguments}), **more}
+    return request("tools/call", params)
+
+
+# What a client may send once the era is settled. In the stateless era each gets an envelope, unless it brings a `_meta` of its own.
+REQUESTS: dict[str, dict[str, Any]] = {
+    "ping": request("ping"),
+    "ping with empty params": request("ping", {}),
+    "list": request("tools/list"),
+    "list with params": request("tools/list", {}),
+    "list with null cursor": request("tools/list", {"cursor": None}),
+    "list with unknown cursor": request("tools/list", {"cursor": "next"}),
+    "list with wrong cursor": request("tools/list", {"cursor": 5}),
+    "list with extra params": request("tools/list", {"more": True}),
+    "call": call("echo", {"value": "häßlich 🦉"}),
+    "call by alias": call("corpus/echo", {"value": "x", "count": 3}),
+    "call later": call("echo_later", {"value": "x"}),
+    "call without arguments": call("test_simple_text"),
+    "call with null arguments": call("test_simple_text", None),
+    "call with list arguments": call("echo", [1]),
+    "call with text arguments": call("echo", "value"),
+    "call with missing argument": call("echo", {}),
+    "call with wrong argument": call("echo", {"value": 5}),
+    "call with extra argument": call("echo", {"value": "x", "more": 1}),
+    "call beyond a bound": call("echo", {"value": "x", "count": 6}),
+    "call without name": request("tools/call", {"arguments": {}}),
+    "call with number for name": call(5, {}),
+    "call with null name": call(None, {}),
+    "call with empty name": call("", {}),
+    "call of an unknown tool": call("no_such_tool", {}),
+    "call without params": request("tools/call"),
+    "call that is refused": call("refuse", {"value": "x"}),
+    "call that is rejected": call("reject", {"value": "x"}),
+    "call that breaks down": call("break_down", {"value": "x"}),
+    "call of images": call("test_multiple_content_types", {}),
+    "call of a failing fixture": call("test_error_handling", {}),
+    "call with extra params": call("echo", {"value": "x"}, more=1),
+    "unknown method": request("no/such/method"),
+    "unknown method in a known family": request("tools/forget", {}),
+    "discover": request("server/discover", {}),
+    "list resources": request("resources/list", {}),
+    "list templates": request("resources/templates/list", {}),
+    "read a resource": request("resources/read", {"uri": "test://static-text"}),
+    "read a missing resource": request("resources/read", {"uri": "test://none"}),
+    "read without uri": request("resources/read", {}),
+    "list prompts": request("prompts/list", {}),
+    "get a prompt": request("prompts/get", {"name": "test_simple_prompt"}),
+    "complete": request(
+        "completion/complete", {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "arg1", "value": "par"}}
+    ),
+    "set a level": request("logging/setLevel", {"level": "info"}),
+    "set a wrong level": request("logging/setLevel", {"level": "loud"}),
+    "text id": request("tools/list", ..., "a"),
+    "zero id": request("tools/list", ..., 0),
+    "negative id": request("tools/list", ..., -1),
+    "big id": request("tools/list", ..., 2**53),
+}
+HANDSHAKE_ONLY: dict[str, dict[str, Any]] = {
+    "progress": call("echo_later", {"value": "x"}, _meta={"progressToken": "p1"}),
+    "progress of a synchronous tool": call("echo", {"value": "x"}, _meta={"progressToken": 5}),
+    "wrong meta": call("echo", {"value": "x"}, _meta=5),
+    "stateless call after a handshake": call("echo", {"value": "x"}, _meta=ENVELOPE),
+    "stateless list after a handshake": request("tools/list", {"_meta": ENVELOPE}),
+    "a second handshake": initialize("2025-06-18"),
+}
+OPENINGS: dict[str, list[dict[str, Any]]] = {
+    "unknown version": [initialize("1999-01-01")],
+    "stateless version": [initialize(STATELESS)],
+    "number for version": [initialize(5)],
+    "no version": [initialize(...)],
+    "no capabilities": [initialize(capabilities=...)],
+    "wrong capabilities": [initialize(capabilities=[])],
+    "known capabilities": [initialize(capabilities={"sampling": {}, "roots": {"listChanged": True}, "elicitation": {}})],
+    "capability of the wrong shape": [initialize(capabilities={"sampling": 5})],
+    "no client": [initialize(clientInfo=...)],
+    "client without version": [initialize(clientInfo={"name": "x"})],
+    "client with title": [initialize(clientInfo={"name": "x", "version": "1", "title": "X"})],
+    "client title of the wrong shape": [initialize(clientInfo={"name": "x", "version": "1", "title": 5})],
+    "no params": [request("initialize")],
+    "list too early": [request("tools/list")],
+    "call too early": [call("echo", {"value": "x"})],
+    "ping early": [request("ping")],
+    "resources too early": [request("resources/list")],
+    "failed then good": [initialize(5), initialize(), request("tools/list")],
+    "call before initialized": [initialize(), call("echo", {"value": "x"})],
+    "envelope without capabilities": [request("tools/list", {"_meta": {VERSION_KEY: STATELESS}})],
+    "envelope of an unknown version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "1999-01-01"}})],
+    "envelope of a handshake version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2025-11-25"}})],
+    "envelope with a number for version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: 5}})],
+    "envelope with null for version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: None}})],
+    "envelope without client": [request("tools/list", {"_meta": {VERSION_KEY: STATELESS, CAPABILITIES_KEY: {}}})],
+    "envelope with wrong capabilities": [request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: 5}})],
+    "envelope with a wrong client": [request("tools/list", {"_meta": {**ENVELOPE, INFO_KEY: 5}})],
+    "handshake after stateless": [request("tools/list", {"_meta": ENVELOPE}), initialize()],
+    "no envelope after stateless": [request("tools/list", {"_meta": ENVELOPE}), request("tools/list")],
+    "call without envelope after stateless": [request("tools/list", {"_meta": ENVELOPE}), call("echo", {"value": "x"})],
+    "ping after stateless": [request("tools/list", {"_meta": ENVELOPE}), request("ping")],
+    "discover first": [request("server/discover", {"_meta": ENVELOPE}), request("tools/list", {"_meta": ENVELOPE})],
+    "discover without envelope": [request("server/discover")],
+    "handshake after a failed envelope": [request("tools/list", {"_meta": {VERSION_KEY: STATELESS}}), initialize()],
+    "progress without a handshake": [call("echo_later", {"value": "x"}, _meta={**ENVELOPE, "progressToken": "p"})],
+    "stateless initialize": [request("initialize", {"_meta": ENVELOPE, **initialize()["params"]})],
+}
+
+
+def enveloped(message: dict[str, Any]) -> dict[str, Any]:
+    params = message.get("params") or {}
+    return {**message, "params": {**params, "_meta": ENVELOPE}}
