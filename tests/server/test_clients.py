@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from conformance.program import COMMONPLACE, Served, environment, serve_http
 from conformance.suite import MODULES, node
-
 from mcp import Client, MCPError, StdioServerParameters
 
 OFFICIAL = MODULES / "@modelcontextprotocol"

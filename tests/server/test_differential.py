@@ -9,8 +9,8 @@ import json
 from typing import Any
 
 import pytest
-from conformance.corpus import HANDSHAKE_ONLY, INITIALIZED, OPENINGS, REQUESTS, STATELESS, enveloped, initialize
-from conformance.peers import Answers, HttpPeer, over_our_connection, over_the_sdk, with_our_http, with_sdk_http
+from conformance.corpus import HANDSHAKE_ONLY, INITIALIZED, KINDER, OPENINGS, REQUESTS, enveloped, initialize
+from conformance.peers import Answers, over_our_connection, over_the_sdk, product
 
 HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 EXPLAINED = {-32602, -32601, -32600}  # data of these only explains; other codes' data is contract
@@ -33,9 +33,9 @@ def _normal(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-def compare(script: list[dict[str, Any]]) -> None:
+def compare(script: list[dict[str, Any]], *, plain: bool = False) -> None:
     async def both() -> tuple[Answers, Answers]:
-        return await over_our_connection(script), await over_the_sdk(script)
+        return await over_our_connection(product(plain=plain), script), await over_the_sdk(product(plain=plain), script)
 
     ours, theirs = asyncio.run(both())
     assert normal(ours) == normal(theirs)
@@ -55,3 +55,14 @@ def test_a_stateless_connection_answers_as_the_sdk_does(name: str) -> None:
 @pytest.mark.parametrize("name", OPENINGS)
 def test_a_connection_opens_as_the_sdks_does(name: str) -> None:
     compare(OPENINGS[name])
+
+
+@pytest.mark.parametrize("name", ["discover", "list", "call", "list prompts", "list resources", "complete", "ping", "unknown method"])
+def test_a_product_with_tools_alone_answers_as_the_sdk_does(name: str) -> None:
+    compare([enveloped(REQUESTS[name])], plain=True)
+    compare([initialize(), INITIALIZED, REQUESTS[name]], plain=True)
+
+
+def test_a_client_whose_envelope_was_refused_may_still_make_the_handshake() -> None:
+    ours = asyncio.run(over_our_connection(product(), KINDER))
+    assert [answer.get("error", {}).get("code") for answer in ours] == [-32602, None, None]

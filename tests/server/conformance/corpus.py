@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Arguments, Context, Rejected, Tool
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
-from pydantic import Field
-from typing_extensions import NotRequired, TypedDict
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -52,7 +53,9 @@ def break_down(context: Context, arguments: Echo) -> Echoed:
 
 
 def _tool(name: str, handler: Any) -> Tool:
-    return Tool(name, "corpus", name.replace("_", " ").capitalize(), "Part of the corpus.", Echo, Echoed, handler, aliases=(f"corpus/{name}",))
+    return Tool(
+        name, "corpus", name.replace("_", " ").capitalize(), "Part of the corpus.", Echo, Echoed, handler, aliases=(f"corpus/{name}",)
+    )
 
 
 CORPUS_TOOLS = tuple(_tool(handler.__name__, handler) for handler in (echo, echo_later, refuse, reject, break_down))
@@ -124,9 +127,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "read without uri": request("resources/read", {}),
     "list prompts": request("prompts/list", {}),
     "get a prompt": request("prompts/get", {"name": "test_simple_prompt"}),
-    "complete": request(
-        "completion/complete", {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "arg1", "value": "par"}}
-    ),
+    "complete": request("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "arg1", "value": "par"}}),
     "set a level": request("logging/setLevel", {"level": "info"}),
     "set a wrong level": request("logging/setLevel", {"level": "loud"}),
     "text id": request("tools/list", ..., "a"),
@@ -141,6 +142,16 @@ HANDSHAKE_ONLY: dict[str, dict[str, Any]] = {
     "stateless call after a handshake": call("echo", {"value": "x"}, _meta=ENVELOPE),
     "stateless list after a handshake": request("tools/list", {"_meta": ENVELOPE}),
     "a second handshake": initialize("2025-06-18"),
+    "null meta": call("echo", {"value": "x"}, _meta=None),
+    "list with wrong meta": request("tools/list", {"_meta": []}),
+    "progress with a wrong token": call("echo", {"value": "x"}, _meta={"progressToken": ["p"]}),
+    "progress with a boolean token": call("echo", {"value": "x"}, _meta={"progressToken": True}),
+    "progress with a fractional token": call("echo", {"value": "x"}, _meta={"progressToken": 1.5}),
+    "unknown meta": call("echo", {"value": "x"}, _meta={"com.example/trace": [1, None]}),
+    "interactive tool that asks nothing": call("test_logging_tool", {}),
+    "elicitation without a back channel in hand": call("test_reconnection", {}),
+    "subscribe": request("resources/subscribe", {"uri": "test://watched-resource"}),
+    "unsubscribe": request("resources/unsubscribe", {"uri": "test://watched-resource"}),
 }
 OPENINGS: dict[str, list[dict[str, Any]]] = {
     "unknown version": [initialize("1999-01-01")],
@@ -176,10 +187,35 @@ OPENINGS: dict[str, list[dict[str, Any]]] = {
     "ping after stateless": [request("tools/list", {"_meta": ENVELOPE}), request("ping")],
     "discover first": [request("server/discover", {"_meta": ENVELOPE}), request("tools/list", {"_meta": ENVELOPE})],
     "discover without envelope": [request("server/discover")],
-    "handshake after a failed envelope": [request("tools/list", {"_meta": {VERSION_KEY: STATELESS}}), initialize()],
+    "resources too early, then in time": [request("resources/list"), initialize(), INITIALIZED, request("resources/list")],
+    "discovery too early, then a handshake": [request("server/discover"), initialize(), request("prompts/list")],
+    "resources without and with envelope": [
+        request("tools/list", {"_meta": ENVELOPE}),
+        request("resources/list"),
+        request("resources/list", {"_meta": ENVELOPE}),
+    ],
+    "input required, first round": [call("test_input_required_result_elicitation", {}, _meta=ENVELOPE)],
+    "input required, second round": [
+        call(
+            "test_input_required_result_elicitation",
+            {},
+            _meta=ENVELOPE,
+            inputResponses={"user_name": {"action": "accept", "content": {"name": "Ada"}}},
+        )
+    ],
+    "input required, tampered": [call("test_input_required_result_request_state", {}, _meta=ENVELOPE, requestState="v1.forged")],
+    "missing capability": [call("test_missing_capability", {}, _meta=ENVELOPE)],
+    "capability at hand": [call("test_missing_capability", {}, _meta={**ENVELOPE, CAPABILITIES_KEY: {"sampling": {}}})],
+    "log when asked": [call("test_logging_tool", {}, _meta={**ENVELOPE, "io.modelcontextprotocol/logLevel": "debug"})],
+    "no log when not asked": [call("test_logging_tool", {}, _meta=ENVELOPE)],
+    "stateless progress with a wrong token": [call("echo", {"value": "x"}, _meta={**ENVELOPE, "progressToken": {}})],
     "progress without a handshake": [call("echo_later", {"value": "x"}, _meta={**ENVELOPE, "progressToken": "p"})],
     "stateless initialize": [request("initialize", {"_meta": ENVELOPE, **initialize()["params"]})],
 }
+
+
+# Where we are kinder than the SDK: a client whose envelope was refused may still fall back to the handshake on its connection.
+KINDER = [request("tools/list", {"_meta": {VERSION_KEY: STATELESS}}), initialize(), request("tools/list")]
 
 
 def enveloped(message: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,10 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.edge.connection import Connection
@@ -15,7 +19,6 @@ from commonplace.edge.http import HttpOptions, build_app
 from commonplace.edge.product import Product
 from commonplace.edge.sdk import SCOPE_KEY, build_server, build_session_manager
 from commonplace.kernel.auth import local_user
-
 from conformance.corpus import corpus_toolset
 from conformance.features import ConformanceFeatures
 from conformance.tools import toolset
@@ -25,55 +28,64 @@ Script = Sequence[Mapping[str, Any]]
 Answers = list[dict[str, Any]]
 
 
-def product() -> Product:
+def product(*, plain: bool = False) -> Product:
+    """Tools alone, or tools and every feature."""
     pipeline = Pipeline(Registry([toolset(), corpus_toolset()]))
-    return Product(pipeline, "1.2.3", "Compare.", features=ConformanceFeatures())
+    return Product(pipeline, "1.2.3", "Compare.", features=None if plain else ConformanceFeatures())
 
 
-async def _until(enough: Callable[[], bool]) -> None:
-    async with asyncio.timeout(ANSWER_SECONDS):
-        while not enough():
-            await asyncio.sleep(0.001)
+class Outbox:
+    """What a server sent, and a way to wait until it has sent enough."""
+
+    def __init__(self) -> None:
+        self.sent: Answers = []
+        self._more = asyncio.Event()
+
+    def add(self, line: str | bytes) -> None:
+        self.sent.append(json.loads(line))
+        self._more.set()
+
+    async def until_answered(self, script: Script) -> None:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            while sum("id" in answer for answer in self.sent) < _owed(script):
+                self._more.clear()
+                await self._more.wait()
 
 
 def _owed(script: Script) -> int:
     return sum("id" in message and "method" in message for message in script)
 
 
-async def over_our_connection(script: Script) -> Answers:
+async def over_our_connection(served: Product, script: Script) -> Answers:
     """Each message as a line to `Connection`, one after another; everything it sent."""
-    sent: Answers = []
-    connection = Connection(Core(product()), lambda line: sent.append(json.loads(line)), lambda: None)
-    for done in range(1, len(script) + 1):
-        connection.feed(json.dumps(script[done - 1]).encode() + b"\n")
-        await _until(lambda done=done: sum("id" in answer for answer in sent) >= _owed(script[:done]))  # type: ignore[misc]
+    outbox = Outbox()
+    connection = Connection(Core(served), outbox.add, lambda: None)
+    for done, message in enumerate(script, 1):
+        connection.feed(json.dumps(message).encode() + b"\n")
+        await outbox.until_answered(script[:done])
     await connection.drain(5.0)
-    return sent
+    return outbox.sent
 
 
-async def over_the_sdk(script: Script) -> Answers:
+async def over_the_sdk(served: Product, script: Script) -> Answers:
     """The same messages through the SDK's own stream loop around the same product."""
-    import anyio
-    from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
-
-    server = build_server(Core(product()), local_user())
+    server = build_server(Core(served), local_user())
     to_server, inbound = anyio.create_memory_object_stream[Any](64)
     outbound, from_server = anyio.create_memory_object_stream[Any](64)
-    sent: Answers = []
+    outbox = Outbox()
 
     async def collect() -> None:
         async for item in from_server:
-            sent.append(json.loads(item.message.model_dump_json(by_alias=True, exclude_unset=True)))
+            outbox.add(item.message.model_dump_json(by_alias=True, exclude_unset=True))
 
     async with anyio.create_task_group() as group:
         group.start_soon(collect)
         group.start_soon(server.run, inbound, outbound, server.create_initialization_options())
-        for done in range(1, len(script) + 1):
-            await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(script[done - 1])))
-            await _until(lambda done=done: sum("id" in answer for answer in sent) >= _owed(script[:done]))  # type: ignore[misc]
+        for done, message in enumerate(script, 1):
+            await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(message)))
+            await outbox.until_answered(script[:done])
         await to_server.aclose()
-    return sent
+    return outbox.sent
 
 
 Asgi = Callable[[dict[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
