@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any, NotRequired
 
 from pydantic import Field
@@ -221,3 +222,92 @@ KINDER = [request("tools/list", {"_meta": {VERSION_KEY: STATELESS}}), initialize
 def enveloped(message: dict[str, Any]) -> dict[str, Any]:
     params = message.get("params") or {}
     return {**message, "params": {**params, "_meta": ENVELOPE}}
+
+
+def routing(message: dict[str, Any], **changes: str) -> dict[str, str]:
+    """The headers that a stateless POST repeats from its body."""
+    headers = {"mcp-protocol-version": STATELESS, "mcp-method": str(message["method"])}
+    params = message.get("params") or {}
+    name = params.get("uri") if message["method"] == "resources/read" else params.get("name")
+    if isinstance(name, str) and message["method"] in ("tools/call", "prompts/get", "resources/read"):
+        headers["mcp-name"] = name
+    return {**headers, **{key.replace("_", "-"): value for key, value in changes.items()}}
+
+
+_CALL = enveloped(call("echo", {"value": "x"}))
+_LIST = enveloped(request("tools/list"))
+FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
+    "no session": (request("tools/list"), {}),
+    "no session, call": (call("echo", {"value": "x"}), {"mcp-protocol-version": "2025-11-25"}),
+    "unknown session": (request("tools/list"), {"mcp-session-id": "0" * 32}),
+    "not json": (b"{", {}),
+    "not utf-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', {}),
+    "empty body": (b"", {}),
+    "a batch": ([request("tools/list")], {}),
+    "a number": (b"5", {}),
+    "a response": ({"jsonrpc": "2.0", "id": 1, "result": {}}, {}),
+    "wrong version of json-rpc": ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, {}),
+    "initialize badly": (initialize(5), {}),
+    "no accept": (initialize(), {"accept": "text/plain"}),
+    "stateless not json": (b"{", {"mcp-protocol-version": STATELESS}),
+    "stateless batch": ([_LIST], routing(_LIST)),
+    "stateless notification": ({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}, {"mcp-protocol-version": STATELESS}),
+    "stateless without method header": (_LIST, {"mcp-protocol-version": STATELESS}),
+    "stateless with another method": (_LIST, routing(_LIST, mcp_method="tools/call")),
+    "stateless with another name": (_CALL, routing(_CALL, mcp_name="refuse")),
+    "stateless without name": (_CALL, {"mcp-protocol-version": STATELESS, "mcp-method": "tools/call"}),
+    "stateless with an encoded name": (_CALL, routing(_CALL, mcp_name="=?base64?ZWNobw==?=")),
+    "stateless with another version in the body": (
+        request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2025-11-25"}}),
+        routing(_LIST),
+    ),
+    "stateless with an unknown version": (
+        request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2031-01-01"}}),
+        routing(_LIST, mcp_protocol_version="2031-01-01"),
+    ),
+    "stateless without envelope": (request("tools/list"), routing(_LIST)),
+    "stateless with wrong capabilities": (request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: 5}}), routing(_LIST)),
+    "stateless with a capability of the wrong shape": (
+        request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: {"sampling": 5}}}),
+        routing(_LIST),
+    ),
+    "stateless with a wrong client": (request("tools/list", {"_meta": {**ENVELOPE, INFO_KEY: 5}}), routing(_LIST)),
+    "stateless accepting only events": (_LIST, routing(_LIST, accept="text/event-stream")),
+    "stateless accepting anything": (_LIST, routing(_LIST, accept="*/*")),
+    "stateless with a null id": ({**_LIST, "id": None}, routing(_LIST)),
+    "stateless with a boolean id": ({**_LIST, "id": True}, routing(_LIST)),
+    "stateless with a fractional id": ({**_LIST, "id": 1.5}, routing(_LIST)),
+    "stateless with list params": ({**_LIST, "params": []}, routing(_LIST)),
+    "stateless as plain text": (_LIST, routing(_LIST, content_type="text/plain")),
+    "stateless with a session": (_LIST, routing(_LIST, mcp_session_id="abc")),
+    "stateless with a huge id": (json.dumps({**_LIST, "id": 10**30}).encode(), routing(_LIST)),
+    "stateless with a parameter header": (_CALL, routing(_CALL, mcp_param_region="x")),
+    "stateless with a tool's header missing": (
+        enveloped(call("test_region_header", {"region": "eu"})),
+        routing(call("test_region_header", {"region": "eu"})),
+    ),
+    "handshake header with an envelope": (_LIST, {"mcp-protocol-version": "2025-11-25"}),
+}
+SESSION_FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
+    "unknown version": (request("tools/list"), {"mcp-protocol-version": "1999-01-01"}),
+    "another version": (request("tools/list"), {"mcp-protocol-version": "2025-06-18"}),
+    "accepting only events": (request("tools/list"), {"accept": "text/event-stream"}),
+    "accepting text": (call("echo", {"value": "x"}), {"accept": "text/plain"}),
+    "as plain text": (request("tools/list"), {"content-type": "text/plain"}),
+    "a null id": (request("tools/list", ..., None), {}),
+    "a boolean id": (request("tools/list", ..., True), {}),
+    "list params": (request("tools/list", []), {}),
+    "a batch": ([request("tools/list")], {}),
+    "a notification": ({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}, {}),
+    "a response nobody waits for": ({"jsonrpc": "2.0", "id": 99, "result": {}}, {}),
+    "a stateless envelope": (request("tools/list", {"_meta": ENVELOPE}), {}),
+    "stateless beside a session": (_LIST, routing(_LIST)),
+}
+# Where we are kinder over HTTP: who accepts only JSON gets JSON, and who counts in halves gets an answer.
+KINDER_IN_SESSION: dict[str, tuple[Any, dict[str, str]]] = {
+    "accepting only json": (request("tools/list"), {"accept": "application/json"}),
+    "a fractional id": (request("tools/list", ..., 1.5), {}),
+    "stateless accepting only json": (_LIST, routing(_LIST, accept="application/json")),
+}
+# Over HTTP these answer with a stream of several messages, or close it under the call: the suites look at them.
+STREAMED = {"elicitation without a back channel in hand"}
