@@ -215,6 +215,7 @@ class Connection:
         elif self._core.registry.is_bare(method):
             self._settle(self._core.start_bare(method, params, self._auth), request_id, send, self._core.encode_bare)
         elif method == "shutdown":
+            self._stopping = True
             self._own(self._shutdown(request_id, send), None)
         elif method == "exit":
             send(encode_result(request_id, b"null"))
@@ -323,7 +324,7 @@ class Connection:
             wanted = one.params.get("requestId") if isinstance(one.params, dict) else None
             task = self._in_flight.get(wanted) if isinstance(wanted, (str, int, float)) else None
             if task is not None:
-                task.cancel()
+                asyncio.get_running_loop().call_soon(task.cancel)  # after its first step: a task that never ran cannot clean up
             elif self._sdk is not None:
                 self._forward(one)
         else:
@@ -333,7 +334,6 @@ class Connection:
                 self._forward(one)
 
     async def _shutdown(self, request_id: RequestId, send: Callable[[bytes], None]) -> None:
-        self._stopping = True
         others = [task for task in self._tasks if task is not asyncio.current_task()]
         if others:
             await asyncio.wait(others)
