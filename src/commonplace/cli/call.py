@@ -63,7 +63,7 @@ def tools(
     """
     from commonplace.cli.profiles import PROFILES
     from commonplace.dispatch.registry import Selection
-    from commonplace.edge.core import describe
+    from commonplace.dispatch.describe import describe
 
     if profile is not None and profile not in PROFILES:
         raise CommonplaceError(INVALID_ARGUMENT, f"There is no profile {profile!r}.", hint=f"Profiles: {', '.join(PROFILES)}.")
