@@ -72,7 +72,8 @@ class InProcess:
 
     async def tools(self) -> list[dict[str, Any]]:
         return [
-            {**describe(tool, EVERYTHING), "_toolset": tool.toolset, "_tier": tool.tier.value} for tool in self._pipeline.registry.listed(EVERYTHING)
+            {**describe(tool, EVERYTHING), "_toolset": tool.toolset, "_tier": tool.tier.value}
+            for tool in self._pipeline.registry.listed(EVERYTHING)
         ]
 
 
@@ -114,7 +115,9 @@ class Remote:
         try:
             answer = await self._client.post(self._url, content=orjson.dumps(body), headers={"Content-Type": "application/json", **headers})
         except httpx.HTTPError as away:
-            raise CommonplaceError(NOT_AVAILABLE, f"The server at {self._url} does not answer.", hint=str(away) or None, retryable=True) from away
+            raise CommonplaceError(
+                NOT_AVAILABLE, f"The server at {self._url} does not answer.", hint=str(away) or None, retryable=True
+            ) from away
         if answer.status_code in (401, 403):
             raise CommonplaceError(UNAUTHENTICATED, "The server does not accept this key.", hint="Sign in with another key.")
         value = _message(answer.headers.get("content-type", ""), answer.content)

@@ -49,7 +49,9 @@ def _field(name: str, label: str, schema: Mapping[str, Any], initial: Any) -> Ca
 
 
 def _choice(label: str, options: list[str], initial: Any) -> Callable[[], Any]:
-    select = ui.select([UNSET, *options], value=initial if initial in options else UNSET, label=label).props("outlined dense").classes("w-full")
+    select = (
+        ui.select([UNSET, *options], value=initial if initial in options else UNSET, label=label).props("outlined dense").classes("w-full")
+    )
     return lambda: None if select.value == UNSET else select.value
 
 
@@ -62,7 +64,11 @@ def _switch(label: str, initial: Any) -> Callable[[], Any]:
 
 def _number(label: str, schema: Mapping[str, Any], initial: Any, whole: bool) -> Callable[[], Any]:
     default = schema.get("default")
-    number = ui.number(label, value=initial, placeholder="" if default is None else str(default)).props("outlined dense clearable").classes("w-full")
+    number = (
+        ui.number(label, value=initial, placeholder="" if default is None else str(default))
+        .props("outlined dense clearable")
+        .classes("w-full")
+    )
 
     def read() -> Any:
         if number.value is None:

@@ -6,12 +6,14 @@ import asyncio
 import hmac
 import html
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 
 from commonplace.console.session import COOKIE, CSRF_COOKIE, Gate, Session, Sessions
 from commonplace.kernel.errors import CommonplaceError
@@ -107,9 +109,16 @@ class Console:
 
     def _form(self, problem: str | None, status: int = 200) -> Response:
         token = secrets.token_urlsafe(24)
-        response = HTMLResponse(LOGIN_PAGE.replace("%CSRF%", token).replace("%PROBLEM%", _problem(problem)), status)
+        page = (Path(__file__).parent / "login.html").read_text()
+        response = HTMLResponse(page.replace("%CSRF%", token).replace("%PROBLEM%", _problem(problem)), status)
         response.set_cookie(
-            CSRF_COOKIE, token, path=f"{PATH}/login", httponly=True, samesite="strict", secure=self._sessions.gate.secure_cookie, max_age=900
+            CSRF_COOKIE,
+            token,
+            path=f"{PATH}/login",
+            httponly=True,
+            samesite="strict",
+            secure=self._sessions.gate.secure_cookie,
+            max_age=900,
         )
         return response
 
@@ -146,6 +155,25 @@ class Console:
             await asyncio.wait({self._host}, timeout=5)
 
 
+def console_routes(console: Console, refuse: Callable[[Mapping[str, str]], Response | None]) -> list[BaseRoute]:
+    """/console, and / that leads there. `refuse` is the server's check of Host and Origin."""
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        refused = refuse({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
+        if refused is None:
+            await console(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 4403})
+        else:
+            await refused(scope, receive, send)
+
+    async def home(request: Request) -> Response:
+        return RedirectResponse(f"{PATH}/", 307)
+
+    return [Route("/", home), Mount(PATH, app=guarded)]
+
+
 async def _fields(request: Request) -> dict[str, str]:
     body = b""
     async for chunk in request.stream():
@@ -171,28 +199,3 @@ def _query(scope: Mapping[str, Any]) -> str:
 
 def _problem(problem: str | None) -> str:
     return f'<p class="problem" role="alert">{html.escape(problem)}</p>' if problem else ""
-
-
-LOGIN_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sign in - Commonplace</title>
-<style>
-:root { color-scheme: light dark; --ink: #1d2733; --paper: #f6f5f1; --card: #fff; --line: #d9d6cc; --accent: #0b6e69; --bad: #a3241f; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7ecf1; --paper: #12181f; --card: #1a222c; --line: #33404d; --accent: #4fb8b1; --bad: #ff8a84; } }
-* { box-sizing: border-box; }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-main { width: min(24rem, 92vw); background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 2rem; }
-h1 { margin: 0 0 .25rem; font-size: 1.4rem; } p { margin: 0 0 1.25rem; }
-label { display: block; font-weight: 600; margin-bottom: .35rem; }
-input { width: 100%; padding: .65rem .75rem; border: 1px solid var(--line); border-radius: 8px; background: transparent; color: inherit; font: inherit; }
-button { margin-top: 1rem; width: 100%; padding: .7rem; border: 0; border-radius: 8px; background: var(--accent); color: var(--card); font: inherit; font-weight: 600; cursor: pointer; }
-.problem { color: var(--bad); font-weight: 600; }
-small { display: block; margin-top: 1.25rem; opacity: .8; }
-code { font-size: .9em; }
-</style></head><body><main>
-<h1>Commonplace</h1><p>Sign in with your key.</p>%PROBLEM%
-<form method="post" action="/console/login"><input type="hidden" name="csrf" value="%CSRF%">
-<label for="key">API key</label><input id="key" name="key" type="password" autocomplete="current-password" required autofocus>
-<button type="submit">Sign in</button></form>
-<small>No key yet? On the server: <code>commonplace keys add --label you --scope read</code></small>
-</main></body></html>"""

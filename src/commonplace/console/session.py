@@ -22,7 +22,7 @@ class Session:
     """One signed-in browser. `check` raises once its key is no longer good."""
 
     caller: Caller
-    check: Callable[[], None]
+    check: Callable[[], object]
     token: str
     used: float = field(default_factory=time.monotonic)
     dark: bool | None = None  # None until the browser has said what it prefers
@@ -33,7 +33,7 @@ class Session:
 class Gate:
     """How people come in. `sign_in` turns a key into a caller and its re-check; `open_to` is set where no key is needed."""
 
-    sign_in: Callable[[str], tuple[Caller, Callable[[], None]]]
+    sign_in: Callable[[str], tuple[Caller, Callable[[], object]]]
     open_to: Callable[[], Caller] | None = None
     secure_cookie: bool = False
 
@@ -74,7 +74,7 @@ class Sessions:
     def close(self, token: str) -> None:
         self._sessions.pop(token, None)
 
-    def _keep(self, caller: Caller, check: Callable[[], None]) -> Session:
+    def _keep(self, caller: Caller, check: Callable[[], object]) -> Session:
         token = secrets.token_urlsafe(32)
         session = Session(caller, check, token, self._clock())
         self._sessions[token] = session

@@ -84,7 +84,9 @@ class Shell:
                 if name == title:
                     button.props('aria-current="page"')
             ui.space()
-            ui.button(icon="search", on_click=open_palette).props('flat dense text-color=white aria-label="Go to (Ctrl+K)"').tooltip("Go to (Ctrl+K)")
+            ui.button(icon="search", on_click=open_palette).props('flat dense text-color=white aria-label="Go to (Ctrl+K)"').tooltip(
+                "Go to (Ctrl+K)"
+            )
             ui.button(icon="contrast", on_click=lambda: self._flip(view)).props('flat dense text-color=white aria-label="Light or dark"')
             ui.label(view.caller.label).classes("cp-wide text-sm text-white")
             ui.button(icon="logout", on_click=self._leave).props('flat dense text-color=white aria-label="Sign out"').tooltip("Sign out")
@@ -99,7 +101,9 @@ class Shell:
 
     def _palette(self, view: View) -> Callable[[], None]:
         with ui.dialog() as dialog, ui.card().classes("w-96 max-w-full"):
-            field = ui.input(placeholder="Page or tool").props('autofocus outlined dense clearable aria-label="Page or tool"').classes("w-full")
+            field = (
+                ui.input(placeholder="Page or tool").props('autofocus outlined dense clearable aria-label="Page or tool"').classes("w-full")
+            )
             found = ui.column().classes("w-full gap-0")
 
         def show() -> None:
@@ -107,7 +111,9 @@ class Shell:
             wanted = (field.value or "").lower()
             with found:
                 for name, path in [entry for entry in self.palette if wanted in entry[0].lower()][:12]:
-                    ui.button(name, on_click=lambda path=path: ui.navigate.to(path)).props("flat dense no-caps align=left").classes("w-full")
+                    ui.button(name, on_click=lambda path=path: ui.navigate.to(path)).props("flat dense no-caps align=left").classes(
+                        "w-full"
+                    )
 
         def first() -> None:
             wanted = (field.value or "").lower()

@@ -1,4 +1,4 @@
-"""Audit: what was changed, refused and read, filtered by the address, each record whole, reads to run again, and the state of the chains."""
+"""Audit: what was changed, refused and read, each record whole, reads to run again, and the state of the chains."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ class _AuditPage:
                 failure(answer.error)
             else:
                 ui.label("Answer").classes("text-sm font-semibold")
-                ui.code(orjson.dumps(answer.output, option=orjson.OPT_INDENT_2, default=str).decode()[:50_000], language="json").classes("w-full cp-code")
+                ui.code(orjson.dumps(answer.output, option=orjson.OPT_INDENT_2, default=str).decode()[:50_000], language="json").classes(
+                    "w-full cp-code"
+                )
 
     async def _verify(self) -> None:
         answer = await self._view.call("audit_verify", {})

@@ -98,7 +98,14 @@ def audit_table(records: list[dict[str, Any]]) -> ui.table:
     """Audit records as rows, newest first."""
     columns = [
         {"name": name, "label": label, "field": name, "align": "left"}
-        for name, label in (("ts", "when"), ("tool", "tool"), ("label", "who"), ("outcome", "outcome"), ("code", "code"), ("duration_ms", "ms"))
+        for name, label in (
+            ("ts", "when"),
+            ("tool", "tool"),
+            ("label", "who"),
+            ("outcome", "outcome"),
+            ("code", "code"),
+            ("duration_ms", "ms"),
+        )
     ]
     keys = ("ts", "tool", "label", "outcome", "code", "duration_ms")
     rows = [{"id": number, **{key: record.get(key) for key in keys}} for number, record in enumerate(records)]
@@ -109,9 +116,14 @@ def _alerts(methods: list[dict[str, Any]]) -> None:
     for method in methods:
         if method["count"] >= 20 and method["errors"] / method["count"] > 0.2:
             share = round(100 * method["errors"] / method["count"])
-            _alert(f"{method['method']}: {share} % of {method['count']} calls failed.", "Open Audit and filter by this tool to see the codes.")
+            _alert(
+                f"{method['method']}: {share} % of {method['count']} calls failed.", "Open Audit and filter by this tool to see the codes."
+            )
         if method["count"] >= 20 and method["p95Ms"] > 2000:
-            _alert(f"{method['method']}: 95 % of calls end within {method['p95Ms']:.0f} ms, which is slow.", "Run commonplace doctor on the server.")
+            _alert(
+                f"{method['method']}: 95 % of calls end within {method['p95Ms']:.0f} ms, which is slow.",
+                "Run commonplace doctor on the server.",
+            )
 
 
 def _alert(text: str, action: str) -> None:

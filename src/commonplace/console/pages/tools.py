@@ -131,7 +131,9 @@ class _ToolPage:
             for tool in listed:
                 if entry_of(tool["name"]) == FILE_ENTRY:
                     look = "dense no-caps " + ("unelevated" if tool["name"] == self._name else "flat")
-                    ui.button(tool["name"].removeprefix("file_"), on_click=lambda name=tool["name"]: ui.navigate.to(f"/tools/{name}")).props(look)
+                    ui.button(
+                        tool["name"].removeprefix("file_"), on_click=lambda name=tool["name"]: ui.navigate.to(f"/tools/{name}")
+                    ).props(look)
 
     def _fill(self, initial: Mapping[str, Any] | None) -> None:
         self._fields.clear()
@@ -192,7 +194,9 @@ class _ToolPage:
                 with ui.row().classes("w-full items-center"):
                     ui.label(name).classes("text-sm font-semibold")
                     ui.space()
-                    ui.button(icon="content_copy", on_click=lambda text=text: ui.clipboard.write(text)).props(f'flat dense aria-label="Copy {name}"')
+                    ui.button(icon="content_copy", on_click=lambda text=text: ui.clipboard.write(text)).props(
+                        f'flat dense aria-label="Copy {name}"'
+                    )
                 ui.code(text, language="text").classes("w-full cp-code")
 
     def _show_history(self) -> None:
