@@ -14,7 +14,7 @@ from commonplace.console.session import COOKIE, Session, Sessions
 
 WATCH_SECONDS = 5.0
 NAVIGATION = (
-    ("Overview", "/", "monitoring"),
+    ("Overview", "/", "insights"),
     ("Tools", "/tools", "build"),
     ("Audit", "/audit", "fact_check"),
 )

@@ -39,7 +39,7 @@ class _Overview:
                 self._rate = ui.echart(_line_chart()).classes("w-full h-56")
             with _panel("Latency by tool, ms"):
                 self._latency = ui.echart(_bar_chart()).classes("w-full h-56")
-        with _panel("Recent changes and refusals"):
+        with _panel("Recent changes and refusals").classes("w-full"):
             self._audit = ui.column().classes("w-full")
         await self._refresh()
         await self._refresh_audit()
