@@ -92,6 +92,21 @@ class Remote:
         self.label = "remote"
         self.scopes = frozenset({"read", "write", "admin"})  # the server decides; the console only learns by being refused
 
+    def check(self) -> None:
+        """Raise UNAUTHENTICATED where the server does not take this key, NOT_AVAILABLE where it does not answer."""
+        import httpx
+
+        body = {"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": {"_meta": META}}
+        headers = {**self._client.headers, "Mcp-Method": "tools/list", "Content-Type": "application/json"}
+        try:
+            answer = httpx.post(self._url, content=orjson.dumps(body), headers=headers, timeout=15)
+        except httpx.HTTPError as away:
+            raise _away(self._url, away) from away
+        if answer.status_code == 429:
+            raise CommonplaceError(UNAUTHENTICATED, "Too many requests without a valid key.", hint="Wait a minute.", retryable=True)
+        if answer.status_code != 200:
+            raise _refused()
+
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         try:
             result = await self._request("tools/call", {"name": tool, "arguments": dict(arguments)}, tool)
@@ -115,11 +130,9 @@ class Remote:
         try:
             answer = await self._client.post(self._url, content=orjson.dumps(body), headers={"Content-Type": "application/json", **headers})
         except httpx.HTTPError as away:
-            raise CommonplaceError(
-                NOT_AVAILABLE, f"The server at {self._url} does not answer.", hint=str(away) or None, retryable=True
-            ) from away
+            raise _away(self._url, away) from away
         if answer.status_code in (401, 403):
-            raise CommonplaceError(UNAUTHENTICATED, "The server does not accept this key.", hint="Sign in with another key.")
+            raise _refused()
         value = _message(answer.headers.get("content-type", ""), answer.content)
         if "error" in value:
             data = value["error"].get("data")
@@ -127,6 +140,14 @@ class Remote:
             raise CommonplaceError(NOT_AVAILABLE, str(known.get("message") or value["error"].get("message")), hint=known.get("hint"))
         result: dict[str, Any] = value["result"]
         return result
+
+
+def _away(url: str, error: Exception) -> CommonplaceError:
+    return CommonplaceError(NOT_AVAILABLE, f"The server at {url} does not answer.", hint=str(error) or None, retryable=True)
+
+
+def _refused() -> CommonplaceError:
+    return CommonplaceError(UNAUTHENTICATED, "The server does not accept this key.", hint="Sign in with another key.")
 
 
 def _message(content_type: str, body: bytes) -> dict[str, Any]:
