@@ -45,6 +45,7 @@ class Call:
     channel: ClientChannel = SILENT
     meta: Mapping[str, Any] = field(default_factory=dict)
     trace_id: str = ""
+    mutates: bool = False  # set by the pipeline once the arguments are known: a dispatcher's read is not a change
 
 
 @dataclass(slots=True)
@@ -163,7 +164,15 @@ class Pipeline:
                 f"{tool.name} writes, and this {'server' if self._read_only else 'request'} is read-only.",
                 hint="Start the server without --read-only." if self._read_only else "Drop the X-MCP-Readonly header.",
             )
+        call.mutates = not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
         gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue
+        if gated and not call.auth.configured:
+            raise CommonplaceError(
+                SCOPE_REQUIRED,
+                "The instruction catalogue is shared by all tenants; writing it needs a key of this server.",
+                hint="Ask the operator for one: commonplace keys add --scope write.",
+                details={"required": "configured key"},
+            )
         if gated and not self._mutation_enabled():
             raise CommonplaceError(
                 MUTATION_DISABLED,

@@ -30,6 +30,7 @@ class Key(NamedTuple):
     minimum: float | None
     maximum: float | None
     secret: bool
+    path: bool
 
     def complaint(self, value: float) -> str | None:
         """What is wrong with a number, or None."""
@@ -48,9 +49,11 @@ def key(
     minimum: float | None = None,
     maximum: float | None = None,
     secret: bool = False,
+    path: bool = False,
 ) -> T:
-    """Declare a leaf. `env` names the variable that overrides the file; `secret` values are never printed."""
-    declared: Any = Key(default, doc, env, minimum, maximum, secret)
+    """Declare a leaf. `env` names the variable that overrides the file; `secret` values are never printed;
+    a relative `path` in the file starts at the file's folder."""
+    declared: Any = Key(default, doc, env, minimum, maximum, secret, path)
     return declared  # type: ignore[no-any-return]  # the class swaps it for the default
 
 
@@ -174,7 +177,9 @@ class MemorySettings(Section):
 
 
 class OpenApiSettings(Section):
-    roots: tuple[str, ...] = key((), "Folders whose files may be used; over HTTP only these, on stdio the working directory too.")
+    roots: tuple[str, ...] = key(
+        (), "Folders whose files may be used; over HTTP only these, on stdio the working directory too.", path=True
+    )
     url_allow: tuple[str, ...] = key((), "Hosts that may be fetched although private; empty: public hosts only (stdio: loopback too).")
     url_timeout_seconds: float = key(20.0, "Longest fetch of a document by URL.", minimum=0.1)
     max_document_bytes: int = key(64 * MEBIBYTE, "Largest document.", minimum=1)
@@ -190,7 +195,10 @@ class InstructionsSettings(Section):
 
     mutation_enabled: bool = key(False, "Allow writes to the instruction catalogue.", env="MCP_ENABLE_MUTATION")
     directory: str | None = key(
-        None, "Folder of the instruction files; unset: ./instructions if it exists, else in the data folder.", env="INSTRUCTIONS_DIR"
+        None,
+        "Folder of the instruction files; unset: ./instructions if it exists, else in the data folder.",
+        env="INSTRUCTIONS_DIR",
+        path=True,
     )
     strict_create: bool = key(False, "Overwrite of a missing id is refused.", env="MCP_INSTRUCTIONS_STRICT_CREATE")
     strict_remove: bool = key(False, "Removing any missing id is an error and removes nothing.", env="MCP_INSTRUCTIONS_STRICT_REMOVE")
@@ -262,15 +270,15 @@ class LogSettings(Section):
     verbose: bool = key(False, "Detailed log lines.", env="MCP_LOG_VERBOSE")
     mutations_only: bool = key(False, "Log only calls that change something.", env="MCP_LOG_MUTATION")
     diagnostics: bool = key(False, "Log handshakes and buffers.", env="MCP_LOG_DIAG")
-    file: str | None = key(None, "Append structured log lines to this file as well as stderr.", env="MCP_LOG_FILE")
-    rotate_bytes: int = key(524_288, "Size at which the log file is rotated.", env="MCP_LOG_ROTATE_BYTES", minimum=1024)
+    file: str | None = key(None, "Append structured log lines to this file as well as stderr.", env="MCP_LOG_FILE", path=True)
+    rotate_bytes: int = key(524_288, "Size at which the log file is rotated.", env="MCP_LOG_ROTATE_BYTES", minimum=1)
     preview_bytes: int = key(256, "Longest preview of a redacted or long argument in logs and audit.", minimum=0, maximum=4096)
     slow_call_ms: int = key(1000, "Calls slower than this are logged; 0: none.", minimum=0)
 
 
 class TraceSettings(Section):
-    directory: str | None = key(None, "Folder of trace files; default traces/ in the data folder.", env="MCP_TRACE_DIR")
-    max_bytes: int = key(65_536, "Size at which a trace file is rotated.", env="MCP_TRACE_MAX_BYTES", minimum=1024)
+    directory: str | None = key(None, "Folder of trace files; default traces/ in the data folder.", env="MCP_TRACE_DIR", path=True)
+    max_bytes: int = key(65_536, "Size at which a trace file is rotated.", env="MCP_TRACE_MAX_BYTES", minimum=1)
     session: str | None = key(None, "Session id in trace lines; default random.", env="MCP_TRACE_SESSION")
     allow: tuple[str, ...] = key((), "Categories traced; empty: all.", env="MCP_TRACE_FILTER")
     deny: tuple[str, ...] = key((), "Categories not traced.", env="MCP_TRACE_FILTER_DENY")
