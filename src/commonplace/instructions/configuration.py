@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -27,7 +26,7 @@ class ConfigurationFile(Generic[T]):
         for folder in self._folders:
             path = folder / self.name
             try:
-                status = os.stat(path)
+                status = path.stat()
             except OSError:
                 continue
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)

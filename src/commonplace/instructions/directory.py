@@ -106,7 +106,7 @@ class Directory:
 
     def stamp_of(self, name: str) -> Stamp | None:
         try:
-            status = os.stat(self.path / name, follow_symlinks=False)
+            status = (self.path / name).lstat()
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
@@ -213,7 +213,7 @@ class Directory:
         return Staged(id_, temporary, (status.st_mtime_ns, status.st_size, status.st_ino), content)
 
     def place(self, staged: Staged) -> None:
-        self._retried(lambda: os.replace(staged.temporary, self.file_of(staged.id)), f"{staged.id}.json could not be put in place")
+        self._retried(lambda: staged.temporary.replace(self.file_of(staged.id)), f"{staged.id}.json could not be put in place")
 
     def discard(self, staged: Iterable[Staged]) -> None:
         for item in staged:

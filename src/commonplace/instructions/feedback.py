@@ -118,7 +118,7 @@ class Feedback:
     def _entries(self) -> list[dict[str, Any]]:
         with self._lock:
             try:
-                status = os.stat(self._path)
+                status = self._path.stat()
             except OSError:
                 return []
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -145,4 +145,4 @@ class Feedback:
                     file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
                     file.flush()
                     os.fsync(file.fileno())
-                os.replace(temporary, self._path)
+                temporary.replace(self._path)

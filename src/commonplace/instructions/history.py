@@ -52,7 +52,7 @@ class History:
             lines = path.read_bytes().splitlines(keepends=True)
             trimmed = path.with_suffix(".trim")
             trimmed.write_bytes(b"".join(lines[len(lines) // 2 :]))
-            os.replace(trimmed, path)
+            trimmed.replace(path)
 
     def changes(self, id_: str) -> list[dict[str, Any]]:
         """Every recorded change, oldest first; a torn line is left out."""
@@ -81,7 +81,9 @@ def describe(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) 
         if name not in _QUIET and old.get(name) != new.get(name)
     }
     body = list(
-        difflib.unified_diff(str(old.get("body", "")).splitlines(), str(new.get("body", "")).splitlines(), "before", "after", lineterm="", n=2)
+        difflib.unified_diff(
+            str(old.get("body", "")).splitlines(), str(new.get("body", "")).splitlines(), "before", "after", lineterm="", n=2
+        )
     )
     description: dict[str, Any] = {"fields": fields, "bodyDiff": "\n".join(body[:MAX_DIFF_LINES])}
     if len(body) > MAX_DIFF_LINES:

@@ -251,7 +251,11 @@ def track_with_context(service: Service, id_: str, context: Mapping[str, Any], m
     if answer.get("notFound"):
         return {"tracked": False, "sessionId": session, "aggregatedCount": 0, "notFound": True}
     service.trace("usage", {"id": id_, "context": dict(context), "metrics": dict(metrics)})
-    shaped: dict[str, Any] = {"tracked": not answer.get("rateLimited", False), "sessionId": session, "aggregatedCount": answer["usageCount"]}
+    shaped: dict[str, Any] = {
+        "tracked": not answer.get("rateLimited", False),
+        "sessionId": session,
+        "aggregatedCount": answer["usageCount"],
+    }
     if answer.get("rateLimited"):
         shaped["rateLimited"] = True
     return shaped

@@ -4,7 +4,6 @@ Both live beside the instruction folder, not in it, so that git and other tools 
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import hashlib
 import os
@@ -50,16 +49,12 @@ def state_directory(directory: Path, fallback: Path) -> Path:
     Every process that serves the folder must come to the same answer, so it depends on the folder's real place alone."""
     real = Path(os.path.realpath(directory))
     beside = real.parent / f".{real.name}.commonplace"
-    try:
-        beside.mkdir(parents=True, exist_ok=True)
-        ignore = beside / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n")
+    ancestor = beside
+    while not ancestor.exists() and ancestor != ancestor.parent:
+        ancestor = ancestor.parent
+    if os.access(ancestor, os.W_OK | os.X_OK):
         return beside
-    except OSError:
-        chosen = fallback / "instructions-state" / hashlib.sha256(str(real).encode()).hexdigest()[:16]
-        chosen.mkdir(parents=True, exist_ok=True)
-        return chosen
+    return fallback / "instructions-state" / hashlib.sha256(str(real).encode()).hexdigest()[:16]
 
 
 class Journal:
@@ -76,7 +71,7 @@ class Journal:
     def current(self) -> bool:
         """Whether nothing was appended since the last look: one stat."""
         try:
-            status = os.stat(self._path)
+            status = self._path.stat()
         except OSError:
             return self._inode == -1
         return status.st_size == self._offset and status.st_ino == self._inode
@@ -105,7 +100,12 @@ class Journal:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Exclusive among processes; a process guards its own threads itself. A dead holder's lock is free at once."""
-        descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            descriptor = self._open_lock()
+        except FileNotFoundError:
+            self._lock_path.parent.mkdir(parents=True, exist_ok=True)
+            (self._lock_path.parent / ".gitignore").write_text("*\n")
+            descriptor = self._open_lock()
         try:
             _acquire(descriptor)
             self._lock = descriptor
@@ -113,6 +113,9 @@ class Journal:
         finally:
             self._lock = None
             os.close(descriptor)
+
+    def _open_lock(self) -> int:
+        return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def intend(self, ids: Iterable[str]) -> None:
         """Note under the lock what is about to change, for the next holder should this process die before `append`."""
@@ -146,8 +149,8 @@ class Journal:
         """A fresh file under the same name: readers see another inode and compare the whole folder."""
         fresh = self._path.with_name(f"journal.{os.getpid()}.{secrets.token_hex(4)}")
         fresh.write_bytes(_HEADER)
-        os.replace(fresh, self._path)
-        status = os.stat(self._path)
+        fresh.replace(self._path)
+        status = self._path.stat()
         self._inode, self._offset = status.st_ino, status.st_size
 
 
@@ -190,7 +193,7 @@ class Marker:
 
     def _stat(self) -> tuple[int, int, int] | None:
         try:
-            status = os.stat(self._path)
+            status = self._path.stat()
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino

@@ -20,7 +20,18 @@ from commonplace.instructions.writing import Writing, expect
 from commonplace.kernel.errors import CommonplaceError
 
 CHUNK = 200
-GOVERNED = ("sourceHash", "createdAt", "updatedAt", "priorityTier", "semanticSummary", "owner", "version", "status", "changeLog", "nextReviewDue")
+GOVERNED = (
+    "sourceHash",
+    "createdAt",
+    "updatedAt",
+    "priorityTier",
+    "semanticSummary",
+    "owner",
+    "version",
+    "status",
+    "changeLog",
+    "nextReviewDue",
+)
 
 
 class Maintenance:
@@ -104,7 +115,7 @@ class Maintenance:
         changes: list[Change] = []
         for id_, document in documents.items():
             try:
-                changes.append(self._writing._change({**document, "updatedAt": now}, action))
+                changes.append(self._writing.change({**document, "updatedAt": now}, action))
             except (Refused, CommonplaceError):
                 notes.append(f"write-failed:{id_}")
         for start in range(0, len(changes), CHUNK):

@@ -58,13 +58,11 @@ class Service:
         self.clock = clock
         self.trace = trace
         self.started = time.monotonic()
-        self.request_stats = request_stats or (lambda: {})
+        self.request_stats = request_stats or (dict)
         self._owners = ConfigurationFile("owners.json", (directory, data), _parse_owners, _invalid_owners)
         self._gates = ConfigurationFile("gates.json", (directory, data), gating.parse_gates, _invalid_gates)
         self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", (directory, data), reviewing.parse_criteria, _invalid_criteria)
-        retries = Retries(
-            settings.read_retries, settings.read_backoff_ms / 1000, settings.write_retries, settings.write_backoff_ms / 1000
-        )
+        retries = Retries(settings.read_retries, settings.read_backoff_ms / 1000, settings.write_retries, settings.write_backoff_ms / 1000)
         self.rules = Rules(canonical=not settings.canonical_disable, owner_of=self._owner_of)
         files = Directory(directory, rules=self.rules, retries=retries)
         if trace_files:
@@ -100,8 +98,11 @@ class Service:
         return self._index is not None
 
     def load(self) -> None:
-        self.shelf.directory.sweep()
-        self.shelf.ensure_loaded()
+        """Read the folder, once, and start watching it."""
+        if not self.shelf.loaded:
+            self.shelf.directory.sweep()
+            self.shelf.ensure_loaded()
+            self.watch()
 
     def watch(self) -> None:
         """Notice edits by editors and git from now on, until `close`."""
@@ -122,7 +123,7 @@ class Service:
         with self._indexing:
             if self._index is not None:
                 return
-            self.shelf.ensure_loaded()
+            self.load()
             with self.shelf.lock:
                 known = dict(self.shelf.fresh().entries)
             texts: dict[str, str] = {}
@@ -161,7 +162,11 @@ class Service:
             catalogue = self.shelf.fresh()
             entry = catalogue.entries.get(id_)
             if entry is None:
-                return {"notFound": True, "id": id_[:200], "hint": "instructions_search finds ids by words; getEnhanced repairs a hidden file."}
+                return {
+                    "notFound": True,
+                    "id": id_[:200],
+                    "hint": "instructions_search finds ids by words; getEnhanced repairs a hidden file.",
+                }
             return {"hash": catalogue.hash, "item": self.show(entry)}
 
     def get_enhanced(self, id_: str) -> dict[str, Any]:
@@ -217,7 +222,11 @@ class Service:
             repair: dict[str, Any] | None = None
             if expect_id is not None:
                 seen = catalogue.get(expect_id) is not None
-                repair = {**self._surface(expect_id)} if not seen else {"expectOnDisk": True, "expectInCatalog": True, "repairedVisibility": False}
+                repair = (
+                    {**self._surface(expect_id)}
+                    if not seen
+                    else {"expectOnDisk": True, "expectInCatalog": True, "repairedVisibility": False}
+                )
             ids = catalogue.ids if category is None else catalogue.members(category.strip().lower())
             count = len(ids)
             if expect_id is not None and catalogue.get(expect_id) is not None and (category is None or expect_id in ids):
@@ -281,7 +290,9 @@ class Service:
             try:
                 found = page(catalogue, allowed, sort, limit, cursor, offset)
             except BadCursor as error:
-                raise CommonplaceError(INVALID_CURSOR, f"{error}.", hint="Start again without a cursor.", details={"field": "cursor"}) from None
+                raise CommonplaceError(
+                    INVALID_CURSOR, f"{error}.", hint="Start again without a cursor.", details={"field": "cursor"}
+                ) from None
             answer: dict[str, Any] = {
                 "hash": catalogue.hash,
                 "items": self.show_ids(catalogue, found.ids),
@@ -401,6 +412,10 @@ class Service:
         bound = GRAPH_EDGES if edges is None else min(edges, GRAPH_EDGES)
         return graphing.GraphOptions(max_edges=bound, **asked, **self._graph_environment())
 
+    def usage_count(self, id_: str) -> int:
+        count = self.usage.of(id_)
+        return count.total if count else 0
+
     def evaluate_gates(self) -> dict[str, Any]:
         gates = self._gates.read()
         if gates is None:
@@ -460,9 +475,8 @@ def check_results(limit: int | None) -> None:
 
 
 def _index_entry(index: InvertedIndex, texts: dict[str, str], before: Instruction | None, after: Instruction | None) -> None:
-    if before is not None and after is not None and before.document["body"] == after.document["body"]:
-        if before.document["title"] == after.document["title"]:
-            return
+    if before is not None and after is not None and all(before.document[name] == after.document[name] for name in ("title", "body")):
+        return
     if before is not None:
         index.drop(before.id, before.document["title"], before.document["body"])
         del texts[before.id]
@@ -492,12 +506,18 @@ def _parse_owners(raw: Any) -> tuple[tuple[Any, str], ...]:
 
 
 def _invalid_owners(name: str, reason: str) -> CommonplaceError:
-    return CommonplaceError(INVALID_CONFIG, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name})
+    return CommonplaceError(
+        INVALID_CONFIG, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
+    )
 
 
 def _invalid_gates(name: str, reason: str) -> CommonplaceError:
-    return CommonplaceError(INVALID_GATES, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name})
+    return CommonplaceError(
+        INVALID_GATES, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
+    )
 
 
 def _invalid_criteria(name: str, reason: str) -> CommonplaceError:
-    return CommonplaceError(INVALID_CRITERIA, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name})
+    return CommonplaceError(
+        INVALID_CRITERIA, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
+    )

@@ -141,7 +141,7 @@ class Usage:
         with self._lock:
             self._read = True
             try:
-                status = os.stat(self._path)
+                status = self._path.stat()
             except OSError:
                 return
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -175,6 +175,6 @@ class Usage:
             snapshot.write(orjson.dumps(stored, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
             snapshot.flush()
             os.fsync(snapshot.fileno())
-        os.replace(temporary, self._path)
-        status = os.stat(self._path)
+        temporary.replace(self._path)
+        status = self._path.stat()
         self._stamp = (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 
 from commonplace.instructions.shelf import Shelf
@@ -28,7 +27,7 @@ class Watcher:
 
     def stop(self) -> None:
         self._stop.set()
-        self._thread.join(timeout=5)
+        self._thread.join(timeout=0.5)
 
     def _run(self) -> None:
         self._shelf.ensure_loaded()
@@ -81,6 +80,6 @@ class Watcher:
 
     def _folder_time(self) -> int:
         try:
-            return os.stat(self._shelf.directory.path).st_mtime_ns
+            return self._shelf.directory.path.stat().st_mtime_ns
         except OSError:
             return 0

@@ -20,7 +20,18 @@ from commonplace.instructions.errors import (
     REMOVE_MISSING,
 )
 from commonplace.instructions.history import describe
-from commonplace.instructions.model import CLASSIFICATIONS, SEMVER, STATUSES, TIERS, WARN_BODY_CHARS, Actor, Instruction, stored_form
+from commonplace.instructions.model import (
+    CLASSIFICATIONS,
+    SEMVER,
+    STATUSES,
+    TIERS,
+    WARN_BODY_CHARS,
+    Actor,
+    Instruction,
+    is_reserved_id,
+    is_valid_id,
+    stored_form,
+)
 from commonplace.instructions.service import Service
 from commonplace.instructions.shelf import Change
 from commonplace.kernel.errors import CommonplaceError
@@ -43,7 +54,7 @@ class Writing:
         agent = settings.agent_id or (actor.label if actor.label != "local" else None)
         return Origin(self._service.now(), agent, settings.workspace)
 
-    def _change(self, document: dict[str, Any], action: str) -> Change:
+    def change(self, document: dict[str, Any], action: str) -> Change:
         try:
             instruction, content = self._shelf.directory.parse(document["id"], document)
         except NotAnInstruction as error:
@@ -73,16 +84,23 @@ class Writing:
                 return self._added(existing, skipped=True)
             hidden = self._shelf.rejections.get(f"{id_}.json")
             if existing is None and overwrite and self._service.settings.strict_create and hidden is None:
-                raise Refused(Problem("strict_create", f"{id_} does not exist, and overwrite may not create while MCP_INSTRUCTIONS_STRICT_CREATE=1."))
+                raise Refused(
+                    Problem("strict_create", f"{id_} does not exist, and overwrite may not create while MCP_INSTRUCTIONS_STRICT_CREATE=1.")
+                )
             if existing is None and hidden is not None:
                 if not overwrite:
-                    raise Refused(Problem("existing_file_unreadable", f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite."))
+                    raise Refused(
+                        Problem(
+                            "existing_file_unreadable",
+                            f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite.",
+                        )
+                    )
                 if not entry.get("body"):
                     raise Refused(Problem("hydration_mismatch", "The stored body cannot be read; send entry.body."))
             document = compose(
                 entry, existing, lax=lax, origin=self._origin(actor), rules=self._service.rules, keep_omitted=existing is not None
             )
-            change = self._change(document, "overwrite" if existing or hidden else "add")
+            change = self.change(document, "overwrite" if existing or hidden else "add")
             self._shelf.commit([change], actor)
             assert change.after is not None
             return self._added(change.after, created=not (existing or hidden), overwritten=bool(existing or hidden), content=change.content)
@@ -120,7 +138,11 @@ class Writing:
         shown = id_[:200] if isinstance(id_, str) else "unknown"
         repro: dict[str, Any] = {"id": shown}
         if entry is not None:
-            repro |= {name: entry[name] for name in ("title", "requirement", "priorityTier", "owner", "version") if isinstance(entry.get(name), str)}
+            repro |= {
+                name: entry[name]
+                for name in ("title", "requirement", "priorityTier", "owner", "version")
+                if isinstance(entry.get(name), str)
+            }
             body = entry.get("body")
             repro["bodyPreview"] = body.strip()[:PREVIEW_CHARS] if isinstance(body, str) else ""
         with self._shelf.lock:
@@ -194,7 +216,7 @@ class Writing:
             keep_omitted=mode == "merge",
             checked=validate,
         )
-        return self._change(document, f"import:{mode}")
+        return self.change(document, f"import:{mode}")
 
     # remove
 
@@ -248,7 +270,10 @@ class Writing:
 
     def _on_disk(self, id_: str) -> bool:
         """In the catalogue, or a file of that name that could not be loaded: both can be removed."""
-        return self._shelf.catalogue.get(id_) is not None or f"{id_}.json" in self._shelf.rejections and _is_file_of_instruction(self, id_)
+        if self._shelf.catalogue.get(id_) is not None:
+            return True
+        rejection = self._shelf.rejections.get(f"{id_}.json")
+        return rejection is not None and is_valid_id(id_) and not is_reserved_id(id_) and rejection.reason != "symlink"
 
     def _dependents(self, ids: Sequence[str]) -> list[str]:
         """Everything that depends on these, and on those, and so on."""
@@ -302,7 +327,7 @@ class Writing:
                     log.append({"version": version, "changedAt": now, "summary": _summary(patch, bump_part)})
                 document["changeLog"] = log
                 try:
-                    change = self._change(document, "governanceUpdate")
+                    change = self.change(document, "governanceUpdate")
                 except Refused as refused:
                     raise _invalid(id_, "patch", refused.problem.hint) from None
                 self._shelf.commit([change], actor)
@@ -341,7 +366,13 @@ class Writing:
         if current is None and not shown:
             return {"id": id_[:200], "notFound": True, "changes": [], "count": 0, "changeLog": []}
         log = current.document["changeLog"] if current else []
-        return {"id": id_, "exists": current is not None, "changeLog": log, "count": len(shown), "changes": shown[: min(limit, HISTORY_SHOWN)]}
+        return {
+            "id": id_,
+            "exists": current is not None,
+            "changeLog": log,
+            "count": len(shown),
+            "changes": shown[: min(limit, HISTORY_SHOWN)],
+        }
 
     def restore(self, id_: str, change: int | None, *, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
         """Bring back what an instruction was before a change: the latest one, or the one numbered."""
@@ -368,7 +399,7 @@ class Writing:
                     raise CommonplaceError(INSTRUCTION_NOT_FOUND, f"{id_} does not exist, and did not exist before that change either.")
                 self._shelf.commit([Change(id_, None, None, "restore")], actor)
                 return {"id": id_, "restored": True, "removed": True, "change": candidates[-1]["change"], "hash": catalogue.hash}
-            restored = self._change(self._restored(before, existing), "restore")
+            restored = self.change(self._restored(before, existing), "restore")
             self._shelf.commit([restored], actor)
             assert restored.after is not None
             return {**self._added(restored.after, content=restored.content), "restored": True, "change": candidates[-1]["change"]}
@@ -381,7 +412,10 @@ class Writing:
         if existing is not None:
             document["version"] = bump(str(existing.document["version"]), "patch")
             log = mend_change_log(existing.document["changeLog"], str(existing.document["version"]), now)
-            document["changeLog"] = [*log, {"version": document["version"], "changedAt": now, "summary": f"restored {before.get('version')}"}]
+            document["changeLog"] = [
+                *log,
+                {"version": document["version"], "changedAt": now, "summary": f"restored {before.get('version')}"},
+            ]
         return document
 
 
@@ -395,13 +429,11 @@ def expect(expected: str | None, entry: Instruction | None, catalogue_hash: str)
     if entry is not None:
         details |= {"id": entry.id, "sourceHash": entry.source_hash, "governanceHash": entry.governance_hash}
     raise CommonplaceError(
-        HASH_MISMATCH, "expectedHash does not match: it was changed in the meantime.", hint="Read it again, look at the change, then repeat.", details=details
+        HASH_MISMATCH,
+        "expectedHash does not match: it was changed in the meantime.",
+        hint="Read it again, look at the change, then repeat.",
+        details=details,
     )
-
-
-def _is_file_of_instruction(writing: Writing, id_: str) -> bool:
-    rejection = writing._shelf.rejections[f"{id_}.json"]
-    return rejection.reason not in ("non-instruction-config", "template", "governance-denylist", "symlink")
 
 
 def _import_error(index: int, entry: object, error: str, hint: str) -> dict[str, Any]:
@@ -411,7 +443,9 @@ def _import_error(index: int, entry: object, error: str, hint: str) -> dict[str,
     return line
 
 
-PATCHABLE = frozenset({"owner", "status", "classification", "priorityTier", "lastReviewedAt", "nextReviewDue", "reviewIntervalDays", "version"})
+PATCHABLE = frozenset(
+    {"owner", "status", "classification", "priorityTier", "lastReviewedAt", "nextReviewDue", "reviewIntervalDays", "version"}
+)
 
 
 def _check_patch(patch: Mapping[str, Any]) -> None:

@@ -149,11 +149,11 @@ class InvertedIndex:
         needle = query.strip().lower()
         terms = query_terms(query)
         postings = [(term, self._terms[term]) for term in terms if term in self._terms]
-        whole: Set[int] = self._with_all(postings) if postings and len(postings) == len(terms) else set()
+        whole: Set[int] = self._with_all(postings) if postings and len(postings) == len(terms) else frozenset()
         contained = self.containing(needle, known=whole)
         relaxed = not whole and not contained and len(postings) > 0
         if relaxed:
-            whole = set().union(*(posting.slots for _, posting in postings))
+            whole = {slot for _, posting in postings for slot in posting.slots}
         leaders = self._best(postings, whole, max(limit, RERANKED)) if whole else []
         names = self._phrase_first(leaders, needle)[:limit] if len(terms) > 1 else [name for _, name in leaders[:limit]]
         only = contained - whole if whole else contained
@@ -169,7 +169,7 @@ class InvertedIndex:
         needle = query.strip().lower()
         terms = query_terms(query)
         postings = [(term, self._terms[term]) for term in terms if term in self._terms]
-        whole: Set[int] = self._with_all(postings) if postings and len(postings) == len(terms) else set()
+        whole: Set[int] = self._with_all(postings) if postings and len(postings) == len(terms) else frozenset()
         names = self._names
         return {name for slot in whole | self.containing(needle, known=whole) if (name := names[slot]) is not None}
 

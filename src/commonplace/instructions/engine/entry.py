@@ -102,7 +102,7 @@ ENTRY_PROPERTIES: dict[str, Any] = {
     "extensions": {"type": "object", "description": "Anything else you need to keep with the entry."},
 }
 # The change log is repaired rather than refused, so its schema stays loose.
-_LOOSE = {"changeLog": {}, "version": {}, "createdAt": {}}
+_LOOSE: dict[str, Any] = {"changeLog": {}, "version": {}, "createdAt": {}}
 ENTRY_SCHEMA: dict[str, Any] = {
     "type": "object",
     "description": "The instruction, wrapped in `entry`. id and body are always needed; `lax` fills the rest.",
@@ -153,10 +153,12 @@ def check_id(entry: Mapping[str, Any]) -> str:
     if not isinstance(id_, str) or not id_.strip():
         raise Refused(Problem("missing id", "Give entry.id: lower-case letters, digits, - _ and single inner dots.", structural=True))
     if not is_valid_id(id_):
-        hint = "Ids hold lower-case letters, digits, - _ and single inner dots, start and end with a letter or digit, and have 1 to 120 characters."
+        hint = "Ids: 1 to 120 lower-case letters, digits, - _ and single inner dots; the first and the last are letters or digits."
         raise Refused(Problem("invalid_id", hint, [{"field": "id", "problem": "not a valid id"}]))
     if is_reserved_id(id_):
-        raise Refused(Problem("reserved_id", f"{id_}.json configures the folder; choose another id.", [{"field": "id", "problem": "reserved"}]))
+        raise Refused(
+            Problem("reserved_id", f"{id_}.json configures the folder; choose another id.", [{"field": "id", "problem": "reserved"}])
+        )
     return id_
 
 

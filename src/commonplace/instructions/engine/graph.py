@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 from commonplace.instructions.model import Instruction
@@ -40,14 +40,13 @@ class GraphOptions:
 
 def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, Any]:
     """Meta, nodes and edges. Entries come sorted by id."""
-    notes: list[str] = []
     members: dict[str, list[str]] = {}
     for entry in entries:
         for category in entry.document["categories"]:
             members.setdefault(category, []).append(entry.id)
     edges: list[dict[str, Any]] = []
     truncated = False
-    for edge in _edges(entries, members, options, notes):
+    for edge in _edges(entries, members, options):
         if options.max_edges is not None and len(edges) >= options.max_edges:
             truncated = True
             break
@@ -58,6 +57,7 @@ def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, An
     meta: dict[str, Any] = {"graphSchemaVersion": 2 if options.enrich else 1, "nodeCount": len(nodes), "edgeCount": len(edges)}
     if truncated:
         meta["truncated"] = True
+    notes = _capped(members, options)
     if notes:
         meta["notes"] = notes
     return {"meta": meta, "nodes": nodes, "edges": edges}
@@ -68,7 +68,12 @@ def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
         node: dict[str, Any] = {"id": entry.id}
     else:
         document = entry.document
-        node = {"id": entry.id, "nodeType": "instruction", "categories": document["categories"], "primaryCategory": document["primaryCategory"]}
+        node = {
+            "id": entry.id,
+            "nodeType": "instruction",
+            "categories": document["categories"],
+            "primaryCategory": document["primaryCategory"],
+        }
         for field in ("priority", "priorityTier", "requirement", "owner", "status", "createdAt", "updatedAt"):
             node[field] = document[field]
     if options.usage is not None:
@@ -76,31 +81,40 @@ def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
     return node
 
 
-def _edges(
-    entries: Sequence[Instruction], members: dict[str, list[str]], options: GraphOptions, notes: list[str]
-) -> Iterable[dict[str, Any]]:
-    """Primary edges, then pairs that share a category, then membership; each filtered as it comes, so a cap costs nothing beyond it."""
-    weight: dict[str, Any] = {"weight": 1} if options.enrich else {}
+def _edges(entries: Sequence[Instruction], members: dict[str, list[str]], options: GraphOptions) -> Iterable[dict[str, Any]]:
+    """Edges ordered by both ends, then primary, category, belongs; made one instruction at a time, so a cap costs nothing beyond it."""
     prefix = "category:" if options.explicit_categories else ""
+    weight: dict[str, Any] = {"weight": 1} if options.enrich else {}
+    primary = options.primary_edges and _wanted("primary", options)
+    category = _wanted("category", options)
+    belongs = options.enrich and _wanted("belongs", options) and (options.category_nodes or options.edge_types is not None)
+    for entry in entries:
+        ends: list[tuple[str, int]] = []
+        if primary:
+            ends.append((prefix + entry.document["primaryCategory"], 0))
+        for name in entry.document["categories"]:
+            ids = members[name]
+            if category and (options.category_cap is None or len(ids) <= options.category_cap):
+                ends += [(other, 1) for other in ids[bisect_right(ids, entry.id) :]]
+            if belongs:
+                ends.append((prefix + name, 2))
+        for end, kind in sorted(ends):
+            yield {"from": entry.id, "to": end, "type": EDGE_TYPES[kind], **weight}
 
-    def wanted(kind: str) -> bool:
-        return options.edge_types is None or kind in options.edge_types
 
-    if options.primary_edges and wanted("primary"):
-        for entry in entries:
-            yield {"from": entry.id, "to": prefix + entry.document["primaryCategory"], "type": "primary", **weight}
-    if wanted("category"):
-        for category in sorted(members):
-            ids = members[category]
-            if options.category_cap is not None and len(ids) > options.category_cap:
-                notes.append(f"skipped pairwise edges of category {category}: {len(ids)} members exceed the cap of {options.category_cap}")
-                continue
-            for one, other in combinations(ids, 2):
-                yield {"from": one, "to": other, "type": "category", **weight}
-    if options.enrich and wanted("belongs") and (options.category_nodes or options.edge_types is not None):
-        for entry in entries:
-            for category in entry.document["categories"]:
-                yield {"from": entry.id, "to": prefix + category, "type": "belongs", **weight}
+def _wanted(kind: str, options: GraphOptions) -> bool:
+    return options.edge_types is None or kind in options.edge_types
+
+
+def _capped(members: dict[str, list[str]], options: GraphOptions) -> list[str]:
+    cap = options.category_cap
+    if cap is None or not _wanted("category", options):
+        return []
+    return [
+        f"skipped pairwise edges of category {name}: {len(ids)} members exceed the cap of {cap}"
+        for name, ids in sorted(members.items())
+        if len(ids) > cap
+    ]
 
 
 def _quoted(text: str) -> str:

@@ -92,7 +92,8 @@ def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: Groom
         if not others:
             continue
         merged = {
-            "categories": sorted({category for entry in group for category in entry.document["categories"]} - {UNCATEGORIZED}) or [UNCATEGORIZED],
+            "categories": sorted({category for entry in group for category in entry.document["categories"]} - {UNCATEGORIZED})
+            or [UNCATEGORIZED],
             "priority": min(entry.document["priority"] for entry in group),
             "riskScore": max(entry.document["riskScore"] for entry in group),
         }

@@ -22,7 +22,11 @@ def highlights(entry: Instruction, query: str) -> dict[str, Any]:
         marked, count = _marked(shown, needle, terms)
         if count:
             fields.append({"field": name, "snippet": marked, "matches": count})
-    return {"id": entry.id, "fields": fields, "snippet": fields[-1]["snippet"] if fields else snippet(str(entry.document["body"]), terms, WIDTH)}
+    return {
+        "id": entry.id,
+        "fields": fields,
+        "snippet": fields[-1]["snippet"] if fields else snippet(str(entry.document["body"]), terms, WIDTH),
+    }
 
 
 def _around(text: str, needle: str) -> str | None:

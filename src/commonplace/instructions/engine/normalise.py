@@ -45,7 +45,17 @@ REQUIREMENT_WORDS = {
 }
 STATUS_WORDS = {"active": "approved", "published": "approved", "reviewed": "approved", "in-review": "review", "archived": "deprecated"}
 AUDIENCE_WORDS = {"everyone": "all", "team": "group", "teams": "group", "user": "individual", "developer": "individual"}
-TEXT_FIELDS = ("rationale", "description", "workspaceId", "userId", "deprecatedBy", "supersedes", "sourceWorkspace", "createdByAgent", "archivedAt")
+TEXT_FIELDS = (
+    "rationale",
+    "description",
+    "workspaceId",
+    "userId",
+    "deprecatedBy",
+    "supersedes",
+    "sourceWorkspace",
+    "createdByAgent",
+    "archivedAt",
+)
 LIST_FIELDS = ("tags", "examples", "dependencies", "teamIds")
 
 
@@ -152,9 +162,8 @@ def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:
         mended.append("title")
     document["title"] = title or id_
     for field in TEXT_FIELDS:
-        if field in document and not isinstance(document[field], str):
-            if document.pop(field) is not None:
-                mended.append(field)
+        if field in document and not isinstance(document[field], str) and document.pop(field) is not None:
+            mended.append(field)
     for field in LIST_FIELDS:
         if field in document:
             value = document[field]
@@ -243,9 +252,8 @@ def _mend_governance(document: dict[str, Any], id_: str, modified_at: str, mende
             mended.append("reviewIntervalDays")
         interval = document["reviewIntervalDays"] = REVIEW_DAYS[document["priorityTier"]]
     for field in ("lastReviewedAt", "nextReviewDue"):
-        if field in document and parse_time(document[field]) is None:
-            if document.pop(field) is not None:
-                mended.append(field)
+        if field in document and parse_time(document[field]) is None and document.pop(field) is not None:
+            mended.append(field)
     if "nextReviewDue" not in document and known_since is not None:
         document["nextReviewDue"] = due_after(known_since, interval)
     summary = document.get("semanticSummary")
@@ -277,7 +285,12 @@ def mend_change_log(raw: object, version: str, at: str, mended: list[str] | None
     """A change log that is well formed and ends with the present version."""
     kept: list[dict[str, Any]] = []
     for line in raw if isinstance(raw, list) else ():
-        if isinstance(line, dict) and isinstance(line.get("version"), str) and isinstance(line.get("summary"), str) and line["summary"].strip():
+        if (
+            isinstance(line, dict)
+            and isinstance(line.get("version"), str)
+            and isinstance(line.get("summary"), str)
+            and line["summary"].strip()
+        ):
             changed_at = line.get("changedAt")
             kept.append({**line, "changedAt": changed_at if parse_time(changed_at) is not None else at})
     if not kept:
