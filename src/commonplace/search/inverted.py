@@ -108,9 +108,9 @@ class InvertedIndex:
                 for gram in _trigrams(word):
                     self._grams.setdefault(gram, set()).add(word)
         text = self._text_of(name)
-        for needle, holders in self._recent.items():
+        for needle, found in self._recent.items():
             if needle in text:
-                holders.add(slot)
+                found.add(slot)
 
     def drop(self, name: str, title: str, body: str) -> None:
         """Take out a text that was put with the same title and body."""
@@ -139,8 +139,8 @@ class InvertedIndex:
                     holders.discard(word)
                     if not holders:
                         del self._grams[gram]
-        for holders in self._recent.values():
-            holders.discard(slot)
+        for found in self._recent.values():
+            found.discard(slot)
 
     # Reading
 
