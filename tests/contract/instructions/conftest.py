@@ -27,9 +27,7 @@ class Desk:
         self.data = data
         self.folder = data / "instructions"
         self.mutation = True
-        self.service = Service(
-            self.folder, data, InstructionsSettings(watch=False, **settings), mutation_enabled=lambda: self.mutation
-        )
+        self.service = Service(self.folder, data, InstructionsSettings(watch=False, **settings), mutation_enabled=lambda: self.mutation)
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry, mutation_enabled=lambda: self.mutation)
 

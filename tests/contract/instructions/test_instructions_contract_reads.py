@@ -16,9 +16,25 @@ from commonplace.kernel.errors import Kind
 
 @pytest.fixture
 def filled(desk: Any) -> Any:
-    desk.add("alpha", "Use structured logging.", title="Logging", categories=["AI", "code"], priority=10, owner="team-x", createdAt="2025-01-01T00:00:00Z")
+    desk.add(
+        "alpha",
+        "Use structured logging.",
+        title="Logging",
+        categories=["AI", "code"],
+        priority=10,
+        owner="team-x",
+        createdAt="2025-01-01T00:00:00Z",
+    )
     desk.add("beta", "Never log secrets. Redact tokens.", title="Secrets", categories=["ai"], priority=30, createdAt="2025-02-01T00:00:00Z")
-    desk.add("gamma", "Prefer small functions.", title="Style", categories=["style"], priority=60, status="draft", createdAt="2025-03-01T00:00:00Z")
+    desk.add(
+        "gamma",
+        "Prefer small functions.",
+        title="Style",
+        categories=["style"],
+        priority=60,
+        status="draft",
+        createdAt="2025-03-01T00:00:00Z",
+    )
     desk.add("delta", "Write tests first.", categories=["code"], priority=90, classification="public", createdAt="2025-04-01T00:00:00Z")
     return desk
 
@@ -142,7 +158,16 @@ def test_query_answers_its_shape(filled: Any) -> None:
 
 @promise("000-query-filters")
 def test_query_applies_each_filter(desk: Any) -> None:
-    desk.add("w", "Workspace rule", workspaceId="Repo-1", userId="ann", teamIds=["Core"], owner="Ann", status="review", classification="restricted")
+    desk.add(
+        "w",
+        "Workspace rule",
+        workspaceId="Repo-1",
+        userId="ann",
+        teamIds=["Core"],
+        owner="Ann",
+        status="review",
+        classification="restricted",
+    )
     desk.add("x", "Other rule", priority=5, owner="bob", createdAt="2020-01-01T00:00:00Z", requirement="recommended")
     cases: list[tuple[dict[str, Any], set[str]]] = [
         ({"categories": ["uncategorized"]}, {"w", "x"}),

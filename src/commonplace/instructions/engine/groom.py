@@ -70,9 +70,6 @@ def _mend(entry: Instruction, raw: Mapping[str, Any], mode: GroomMode, groomed: 
     if mode.normalize_categories and others != wanted:
         groomed.normalized_categories += 1
         groomed.document(entry)
-    if entry.id in groomed.rewrites and scopes and not mode.purge_legacy_scopes:
-        document = groomed.rewrites[entry.id]  # tokens stay in the file until purging is asked for
-        document["categories"] = sorted({*document["categories"], *(item.strip().lower() for item in scopes)})
 
 
 def _age(entry: Instruction) -> tuple[float, str]:
