@@ -18,7 +18,7 @@ from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.recording import CallRecorder
 from commonplace.dispatch.registry import Registry, Selection, Toolset
 from commonplace.edge.authenticate import Authenticator
-from commonplace.edge.product import Product
+from commonplace.edge.product import Features, Product
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
@@ -26,6 +26,7 @@ from commonplace.storage.keys import KeyStore
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
+from commonplace.telemetry.observer import EdgeObserver
 from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ T = TypeVar("T")
 log = logging.getLogger("commonplace.bootstrap")
 
 EXTRA_VARIABLE = "COMMONPLACE_EXTRA_TOOLSETS"
+FEATURES_VARIABLE = "COMMONPLACE_EXTRA_FEATURES"
 DOMAINS = ("instructions", "files", "memory", "openapi")
 INSTRUCTIONS = """\
 Commonplace keeps what a team of agents shares: governed instructions, project files, lessons learned and tools for OpenAPI documents.
@@ -156,6 +158,8 @@ def build(
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
+        features=_named_features(environ),
+        observer=EdgeObserver(tracer, metrics),
     )
     app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
     app._closing = closing
@@ -214,13 +218,24 @@ def _named_toolsets(environ: Mapping[str, str]) -> list[Toolset]:
     """Toolsets named by `module:function` in the environment: fixtures of the conformance suite, and of tests."""
     toolsets: list[Toolset] = []
     for name in filter(None, environ.get(EXTRA_VARIABLE, "").split(",")):
-        module, _, function = name.strip().partition(":")
-        try:
-            made = getattr(import_module(module), function)()
-        except (ImportError, AttributeError, ValueError) as missing:
-            raise CommonplaceError(INVALID_CONFIG, f"{EXTRA_VARIABLE}: cannot load {name!r}: {missing}.") from missing
+        made = _named(EXTRA_VARIABLE, name)
         toolsets.extend([made] if isinstance(made, Toolset) else made)
     return toolsets
+
+
+def _named_features(environ: Mapping[str, str]) -> Features | None:
+    """Protocol features beyond tools, named the same way."""
+    name = environ.get(FEATURES_VARIABLE)
+    features: Features | None = _named(FEATURES_VARIABLE, name) if name else None
+    return features
+
+
+def _named(variable: str, name: str) -> Any:
+    module, _, function = name.strip().partition(":")
+    try:
+        return getattr(import_module(module), function)()
+    except (ImportError, AttributeError, ValueError) as missing:
+        raise CommonplaceError(INVALID_CONFIG, f"{variable}: cannot load {name!r}: {missing}.") from missing
 
 
 def _server_service(settings: Settings, metrics: Metrics, tracer: Tracer, audit: AuditLog | None) -> ServerService:

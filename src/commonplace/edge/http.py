@@ -212,6 +212,7 @@ class McpEndpoint:
 
     async def _sdk(self, scope: Scope, receive: Receive, send: Send) -> None:
         manager = self._manager or await self._start_manager()
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         await manager.handle_request(scope, receive, send)
 
     async def _start_manager(self) -> StreamableHTTPSessionManager:
@@ -272,6 +273,7 @@ class RpcEndpoint:
         try:
             one = message(decode(body))
         except InvalidMessage as invalid:
+            self._core.product.observer.count("malformed")
             return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
         if not one.is_request:
             return 202, None
@@ -392,7 +394,7 @@ def _headers(scope: Scope) -> dict[str, str]:
         key = name.decode("latin-1")
         if key in headers and key in ("mcp-protocol-version", "mcp-method", "mcp-name"):
             headers["duplicated"] = "\n"
-        headers[key] = value.decode("latin-1")
+        headers[key] = value.decode("latin-1").strip(" \t")  # the fast parser leaves the optional whitespace on
     return headers
 
 
