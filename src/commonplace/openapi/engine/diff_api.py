@@ -14,7 +14,8 @@ from commonplace.openapi.model import Document, Family, Json, JsonObject
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _V2_SCHEMA = frozenset(
-    ["type", "format", "items", "default", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "enum", "multipleOf", "x-nullable"]
+    {"type", "format", "items", "default", "enum", "pattern", "multipleOf", "x-nullable"}
+    | {"maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "maxItems", "minItems", "uniqueItems"}
 )
 _COLLECTIONS = {
     "csv": ("form", False),
@@ -237,9 +238,9 @@ class Api:
 
     def _form(self, fields: dict[str, tuple[JsonObject, str]], consumes: list[str], pointer: str) -> tuple[Content, bool]:
         properties = {name: {k: v for k, v in value.items() if k in _V2_SCHEMA} for name, (value, _) in fields.items()}
-        for (value, _), schema in zip(fields.values(), properties.values(), strict=True):
+        for (value, _), own in zip(fields.values(), properties.values(), strict=True):
             if value.get("type") == "file":
-                schema.update({"type": "string", "format": "binary"})
+                own.update({"type": "string", "format": "binary"})
         required = [name for name, (value, _) in fields.items() if value.get("required") is True]
         schema: JsonObject = {"type": "object", "properties": properties} | ({"required": required} if required else {})
         files = any(value.get("type") == "file" for value, _ in fields.values())

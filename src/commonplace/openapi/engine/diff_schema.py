@@ -182,10 +182,7 @@ class SchemaDiff:
             ):
                 if before == after:
                     continue
-                if before is None or after is None:
-                    tighter = before is None
-                else:
-                    tighter = (sign * after[0], after[1]) > (sign * before[0], before[1])
+                tighter = after is not None and (before is None or (sign * after[0], after[1]) > (sign * before[0], before[1]))
                 rule = "bound-tightened" if tighter else "bound-loosened"
                 report(rule, here, f"The {name} {what} changed from {_limit(before)} to {_limit(after)}.")
         if old.unique != new.unique:

@@ -225,7 +225,8 @@ class Views:
             if _number(schema.get(upper)):
                 view.upper[keyword[3:]] = (schema[upper], False)
         for bound, exclusive, table in (("minimum", "exclusiveMinimum", view.lower), ("maximum", "exclusiveMaximum", view.upper)):
-            value, strict = schema.get(bound), schema.get(exclusive)
+            value: Any = schema.get(bound)
+            strict: Any = schema.get(exclusive)
             limits: list[tuple[float, bool]] = []
             if _number(value):
                 limits.append((value, strict is True))

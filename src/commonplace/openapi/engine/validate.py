@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -138,6 +138,3 @@ def rule_table() -> str:
         for rule in RULES.values()
     ]
     return "\n".join(["| rule | severity | what it says | how to mend it |", "|---|---|---|---|", *rows]) + "\n"
-
-
-Check = Callable[[Document], Iterator[Finding]]

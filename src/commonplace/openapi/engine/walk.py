@@ -13,7 +13,7 @@ import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.index import Index, Node, RefNode, SchemaNode
-from commonplace.openapi.engine.refs import Inliner
+from commonplace.openapi.engine.refs import Inliner, at_pointer
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import Document, Json, JsonObject
 
@@ -256,7 +256,7 @@ class Walk:
         matched = self._select(
             self.index.operations,
             _value,
-            _equal_scope("method", method),
+            _method_test(method),
             _path_test(path),
             (lambda node: tag in _strings(node.value.get("tags"))) if tag else None,
             (lambda node: node.value.get("operationId") == operation_id) if operation_id else None,
@@ -327,7 +327,7 @@ class Walk:
         def summary(node: SchemaNode) -> JsonObject:
             schema = self._followed(node.schema)
             properties = schema.get("properties")
-            fields = {"name": node.name or node.place.json_path} | _present(type=type_of(schema))
+            fields: JsonObject = {"name": node.name or node.place.json_path} | _present(type=type_of(schema))
             fields["location"] = _location(node)
             fields["property_count"] = len(properties) if type(properties) is dict else 0
             return fields | _present(required=_strings(schema.get("required")), ref=_text(node.schema.get("$ref")))
@@ -358,7 +358,7 @@ class Walk:
             (lambda node: own_name(node).casefold() == name.casefold()) if name else None,
             (lambda node: str(value(node).get("in", "")).lower() == location.lower()) if location else None,
             _path_test(path),
-            _equal_scope("method", method),
+            _method_test(method),
         )
         keys: dict[str, Callable[[Node], Iterable[str]]] = {
             "location": lambda node: (str(value(node).get("in") or "(ref)"),),
@@ -390,7 +390,7 @@ class Walk:
             _value,
             (lambda node: match_status(status, node.scope.status)) if status else None,
             _path_test(path),
-            _equal_scope("method", method),
+            _method_test(method),
         )
         keys: dict[str, Callable[[Node], Iterable[str]]] = {
             "status_code": lambda node: (node.scope.status or "(component)",),
@@ -416,7 +416,7 @@ class Walk:
             _value,
             (lambda node: glob(name, node.name)) if name else None,
             _path_test(path),
-            _equal_scope("method", method),
+            _method_test(method),
             (lambda node: match_status(status, node.scope.status)) if status else None,
             (lambda node: node.scope.component) if component else None,
         )
@@ -487,8 +487,6 @@ class Walk:
         return self._answer(everything, matched, "details", lambda node: {"ref": node.ref}, detail, keys)
 
     def _at(self, node: RefNode) -> Json:
-        from commonplace.openapi.engine.refs import at_pointer
-
         return at_pointer(self.document.data, node.place.pointer)
 
     def _answer(
@@ -528,12 +526,11 @@ def _value(node: Node) -> Json:
     return node.value
 
 
-def _equal_scope(name: str, wanted: str | None) -> Callable[[Node], bool] | None:
+def _method_test(wanted: str | None) -> Callable[[Node], bool] | None:
     if not wanted:
         return None
     lowered = wanted.lower()
-    position = {"method": 1}[name]
-    return lambda node: node.scope[position].lower() == lowered  # type: ignore[union-attr]
+    return lambda node: node.scope.method.lower() == lowered
 
 
 def _path_test(pattern: str | None) -> Callable[[Node], bool] | None:
