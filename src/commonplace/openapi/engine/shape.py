@@ -264,3 +264,12 @@ def step(node: Json, token: str, reference: str) -> Json:
 
 def escape_token(token: str) -> str:
     return token.replace("~", "~0").replace("/", "~1")
+
+
+def clone(node: Json) -> Json:
+    """A deep copy of plain JSON; several times faster than copy.deepcopy."""
+    if isinstance(node, dict):
+        return {key: clone(value) if isinstance(value, (dict, list)) else value for key, value in node.items()}
+    if isinstance(node, list):
+        return [clone(value) if isinstance(value, (dict, list)) else value for value in node]
+    return node

@@ -49,6 +49,9 @@ class DownTo30(Rewriter):
             self._patterns(result, list(patterns.values()))
         if result.get("required") == []:
             del result["required"]
+        if result.get("enum") == []:
+            self.issues.warning(self.pointer("enum"), "An empty `enum`, which admits nothing, is not allowed in 3.0 and was dropped.")
+            del result["enum"]
         if isinstance(result.get("additionalProperties"), dict) and result["additionalProperties"] == {"not": {}}:
             result["additionalProperties"] = False
         for key in [key for key in result if key not in SCHEMA_30 and not key.startswith("x-")]:
@@ -248,7 +251,8 @@ class DownTo30(Rewriter):
         return self._plain_reference(node)
 
     def on_parameter(self, node: dict[str, Any]) -> Json:
-        return self._plain_reference(node)
+        node = self._plain_reference(node)
+        return {**node, "required": True} if node.get("in") == "path" and node.get("required") is not True else node
 
     def on_header(self, node: dict[str, Any]) -> Json:
         return self._plain_reference(node)
