@@ -45,6 +45,7 @@ class Call:
     channel: ClientChannel = SILENT
     meta: Mapping[str, Any] = field(default_factory=dict)
     trace_id: str = ""
+    mutates: bool = False  # set by the pipeline once the arguments are known: a dispatcher's read is not a change
 
 
 @dataclass(slots=True)
@@ -130,7 +131,7 @@ class Pipeline:
             self._recorder.before(tool, call)
             context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
             output = tool.handler(context, arguments)
-            if isawaitable(output):
+            if type(output) is not dict and isawaitable(output):  # the common answer first: this is the hottest line
                 return self._finish(call, tool, output, begun)
             return self._done(call, tool, output, None, begun)
         except CommonplaceError as error:
@@ -163,7 +164,15 @@ class Pipeline:
                 f"{tool.name} writes, and this {'server' if self._read_only else 'request'} is read-only.",
                 hint="Start the server without --read-only." if self._read_only else "Drop the X-MCP-Readonly header.",
             )
+        call.mutates = not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
         gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue
+        if gated and not call.auth.configured:
+            raise CommonplaceError(
+                SCOPE_REQUIRED,
+                "The instruction catalogue is shared by all tenants; writing it needs a key of this server.",
+                hint="Ask the operator for one: commonplace keys add --scope write.",
+                details={"required": "configured key"},
+            )
         if gated and not self._mutation_enabled():
             raise CommonplaceError(
                 MUTATION_DISABLED,

@@ -34,13 +34,13 @@ def _inline(node: Any, definitions: Mapping[str, Any], depth: int) -> Any:
         return [_inline(item, definitions, depth) for item in node]
     if not isinstance(node, dict):
         return node
+    node = _without_null(node)
     reference = node.get("$ref")
     if isinstance(reference, str):
         if depth >= MAX_INLINE_DEPTH:
             return {}
         target = definitions[reference.rsplit("/", 1)[1]]
         return _inline({**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions, depth + 1)
-    node = _without_null(node)
     return {
         key: {name: _inline(value, definitions, depth) for name, value in child.items()}
         if key in ("properties", "patternProperties")

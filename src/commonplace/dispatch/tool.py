@@ -112,6 +112,7 @@ class Tool:
     errors: tuple[Code, ...] = ()  # what it may raise, for the reference
     redact: frozenset[str] = frozenset()  # argument fields whose text never reaches logs or audit
     message_first: bool = False  # errors show the plain message before the JSON (contract 002)
+    interactive: bool = False  # asks the client back or streams to it, in ways only the SDK's sessions carry
     input_schema: Mapping[str, Any] | None = None
     output_schema: Mapping[str, Any] | None = None
 

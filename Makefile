@@ -1,0 +1,69 @@
+# Two commands do everything from nothing: `make serve` and `make test`. `make help` lists the rest.
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+ADDRESS ?= 127.0.0.1:8787
+SUITE ?= core
+
+.DEFAULT_GOAL := help
+.PHONY: help setup serve test check format bench soak docs screenshots lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.serve ## make .venv with the product in it
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.serve: $(VENV)/bin/python requirements/serve.txt pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/serve.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.serve requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+serve: setup ## set up and run the product on http://127.0.0.1:8787
+	@$(BIN)/commonplace models install --if-missing
+	MCP_ENABLE_MUTATION=1 $(BIN)/commonplace serve --http $(ADDRESS)
+
+test: $(VENV)/.dev check ## set up and run all tests
+	@$(BIN)/commonplace models install --if-missing
+	$(BIN)/python tools/setup_node.py
+	$(BIN)/python tools/setup_chromium.py
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev ## format, lint, types, imports, docs drift
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/reference.py --check
+
+format: $(VENV)/.dev ## format and fix what can be fixed
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format --quiet .
+
+bench: $(VENV)/.dev ## benchmarks: make bench SUITE=core
+	$(BIN)/python tools/setup_node.py
+	$(BIN)/python -m benchmarks.$(subst -,_,$(SUITE))
+
+soak: $(VENV)/.dev ## the long campaigns, whole
+	COMMONPLACE_SOAK=1 $(BIN)/python -m pytest --timeout=7200
+
+docs: $(VENV)/.dev ## write the generated reference
+	$(BIN)/python tools/reference.py
+
+screenshots: $(VENV)/.dev ## take the pictures in docs/images
+	$(BIN)/python tools/setup_chromium.py
+	$(BIN)/python tools/screenshots.py
+
+lock: $(VENV)/.dev ## pin the dependencies anew
+	$(BIN)/python tools/lock.py
+
+clean: ## remove what set-up made
+	rm -rf $(VENV) .tools .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,62 @@
+"""`commonplace audit`: what was changed and refused, and whether the record is whole."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.printing import JsonFlag, out, print_json, say, table
+from commonplace.cli.session import session
+from commonplace.telemetry.query import MAX_RECORDS, Filter
+from commonplace.telemetry.query import query as query_records
+from commonplace.telemetry.verify import verify as verify_chains
+
+app = typer.Typer(help="Read and verify the audit trail.", no_args_is_help=True)
+
+
+@app.command()
+def verify(as_json: JsonFlag = False) -> None:
+    """Check every chain for changed, removed, reordered or cut records. Exit code 1 where one is found.
+
+    Example:
+      commonplace audit verify --json
+    """
+    verdict = verify_chains(session().config().settings.audit_directory)
+    if as_json:
+        print_json(verdict.as_dict())
+    else:
+        for problem in verdict.problems:
+            say(f"{problem.chain} record {problem.record if problem.record is not None else '-'}: {problem.problem}")
+        for warning in verdict.warnings:
+            say(f"note: {warning.chain}: {warning.problem}")
+        out.print(f"{verdict.chains} chains, {verdict.records} records: {'whole' if verdict.ok else 'NOT whole'}")
+    if not verdict.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def query(
+    tool: Annotated[str | None, typer.Option(help="Only this tool.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="Only this tenant.")] = None,
+    outcome: Annotated[str | None, typer.Option(help="ok, refused, rejected or failed.")] = None,
+    code: Annotated[str | None, typer.Option(help="Only this error code.")] = None,
+    trace_id: Annotated[str | None, typer.Option("--trace", help="Only the call with this trace id.")] = None,
+    since: Annotated[str | None, typer.Option(help="Not before, ISO 8601 UTC: 2026-01-31 or 2026-01-31T10:00:00Z.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before, ISO 8601 UTC.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_RECORDS, help="Most records, newest first.")] = 50,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show changes and refusals, newest first.
+
+    Examples:
+      commonplace audit query --outcome refused
+      commonplace audit query --tool file_write --since 2026-01-31 --json
+    """
+    wanted = Filter(tenant, tool, outcome, code, trace_id, since, until, limit)
+    records = query_records(session().config().settings.audit_directory, wanted)
+    if as_json:
+        print_json({"records": records, "returned": len(records)})
+        return
+    columns = ("ts", "tool", "tenant", "label", "outcome", "code", "duration_ms", "trace_id")
+    out.print(table(columns, [[record.get(column) for column in columns] for record in records]))

@@ -1,0 +1,126 @@
+"""`commonplace call` and `commonplace tools`: the tools without a client."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from commonplace.cli.printing import JsonFlag, out, print_json, table
+from commonplace.cli.session import fail, session
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+BYTES_PER_TOKEN = 4  # a common rule of thumb; JSON schemas come out close to it
+
+
+def call(
+    tool: Annotated[str, typer.Argument(help="Name of the tool, or a bare method such as health/check.")],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Arguments as name=value; values are read as JSON where possible, @FILE reads a file.")
+    ] = None,
+    args: Annotated[str | None, typer.Option("--args", help="All arguments as one JSON object; - reads it from stdin.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run one tool as the local user.
+
+    Examples:
+      commonplace call health_check
+      commonplace call file_write project=demo path=/notes.md content=@notes.md
+      commonplace call rekall_search --args '{"query": "flaky test"}' --json
+    """
+    outcome = session().outcome(tool, {**_object(args), **_pairs(arguments or [])})
+    if outcome.error is not None:
+        if as_json:
+            print_json({"error": outcome.error.as_dict()})
+        raise typer.Exit(fail(outcome.error))
+    from commonplace.dispatch.pipeline import plain
+
+    assert outcome.output is not None
+    value = plain(outcome.output)
+    if as_json:
+        print_json(value)
+    else:
+        out.print_json(orjson.dumps(value, default=str).decode())
+    if outcome.rejected:
+        raise typer.Exit(1)
+
+
+def tools(
+    all_tools: Annotated[bool, typer.Option("--all-tools", help="The extended tools too.")] = False,
+    toolsets: Annotated[str | None, typer.Option(help="Only these toolsets, separated by commas.")] = None,
+    profile: Annotated[str | None, typer.Option(help="What a profile lists: rekall or oastools.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the tools a client is listed, and what the listing costs in tokens.
+
+    Examples:
+      commonplace tools
+      commonplace tools --all-tools --json
+      commonplace tools --profile oastools
+    """
+    from commonplace.cli.profiles import PROFILES
+    from commonplace.dispatch.registry import Selection
+    from commonplace.edge.core import describe
+
+    if profile is not None and profile not in PROFILES:
+        raise CommonplaceError(INVALID_ARGUMENT, f"There is no profile {profile!r}.", hint=f"Profiles: {', '.join(PROFILES)}.")
+    wanted = frozenset(part.strip() for part in toolsets.split(",")) if toolsets else None
+    selection = PROFILES[profile] if profile else Selection(toolsets=wanted, all_tiers=all_tools)
+    rows: list[dict[str, Any]] = []
+    for tool in session().app().registry.listed(selection):
+        described = describe(tool, selection)
+        rows.append(
+            {
+                "name": described["name"],
+                "toolset": tool.toolset,
+                "tier": tool.tier.value,
+                "scope": "by arguments" if callable(tool.scope) else tool.scope.value,
+                "writes": not tool.read_only,
+                "tokens": round(len(orjson.dumps(described)) / BYTES_PER_TOKEN),
+                "summary": tool.description.split(". ")[0].strip(),
+            }
+        )
+    if as_json:
+        print_json({"tools": rows, "count": len(rows), "tokens": sum(row["tokens"] for row in rows)})
+        return
+    columns = ("name", "toolset", "tier", "scope", "tokens", "summary")
+    out.print(table(columns, [[row[column] for column in columns] for row in rows]))
+    out.print(f"{len(rows)} tools, about {sum(row['tokens'] for row in rows):,} tokens of listing")
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    if text is None:
+        return {}
+    raw = sys.stdin.read() if text == "-" else text
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError as broken:
+        raise CommonplaceError(INVALID_ARGUMENT, f"--args is not JSON: {broken}.") from None
+    if not isinstance(value, dict):
+        raise CommonplaceError(INVALID_ARGUMENT, "--args must be a JSON object.")
+    return value
+
+
+def _pairs(pairs: list[str]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for pair in pairs:
+        name, found, value = pair.partition("=")
+        if not found:
+            raise CommonplaceError(INVALID_ARGUMENT, f"{pair!r} is not name=value.", hint="Or give all arguments with --args JSON.")
+        made[name] = _value(value)
+    return made
+
+
+def _value(text: str) -> Any:
+    if text.startswith("@"):
+        try:
+            return Path(text[1:]).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as unreadable:
+            raise CommonplaceError(INVALID_ARGUMENT, f"Cannot read {text[1:]}: {unreadable}.") from None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text

@@ -1,0 +1,26 @@
+"""`commonplace completion`: a script for the shell."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from typer.completion import get_completion_script  # type: ignore[attr-defined]  # imported there, not listed
+
+
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+    POWERSHELL = "powershell"
+
+
+def completion(shell: Annotated[Shell, typer.Argument(help="Your shell.")]) -> None:
+    """Print the completion script of a shell.
+
+    Examples:
+      commonplace completion bash > ~/.local/share/bash-completion/completions/commonplace
+      commonplace completion fish > ~/.config/fish/completions/commonplace.fish
+    """
+    typer.echo(get_completion_script(prog_name="commonplace", complete_var="_COMMONPLACE_COMPLETE", shell=shell.value))

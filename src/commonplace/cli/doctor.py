@@ -1,0 +1,183 @@
+"""`commonplace doctor`: check everything, and say how to mend what is wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal
+
+import typer
+from rich.text import Text
+
+from commonplace import __version__
+from commonplace.cli.printing import JsonFlag, out, print_json, table
+from commonplace.cli.session import session
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
+
+Status = Literal["ok", "note", "warn", "fail"]
+STYLE = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "bold red"}
+LOW_SPACE_BYTES = 1 << 30
+NO_SPACE_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`fix` says what to do; empty where nothing is needed."""
+
+    name: str
+    status: Status
+    finding: str
+    fix: str = ""
+
+
+def doctor(as_json: JsonFlag = False) -> None:
+    """Check configuration, data folder, audit trail, keys, toolsets and extras. Exit code 1 where something fails.
+
+    Examples:
+      commonplace doctor
+      commonplace doctor --json
+    """
+    checks = list(examine())
+    failed = any(check.status == "fail" for check in checks)
+    if as_json:
+        print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
+    else:
+        rows = [(Text(c.status, STYLE[c.status]), c.name, f"{c.finding}{f'  ->  {c.fix}' if c.fix else ''}") for c in checks]
+        out.print(table(("", "check", "finding"), rows))
+    if failed:
+        raise typer.Exit(1)
+
+
+def examine() -> Iterator[Check]:
+    """Every check, each safe from the others' failures."""
+    yield Check("version", "ok", f"commonplace {__version__}, Python {sys.version.split()[0]}")
+    try:
+        config = session().config()
+    except CommonplaceError as error:
+        yield Check("configuration", "fail", error.message, error.hint or "commonplace config show lists all keys.")
+        return
+    settings = config.settings
+    yield Check("configuration", "ok", f"{config.file or 'no file'}; {sum(s != 'default' for s in config.sources.values())} values set")
+    for name, why in WITHOUT_EFFECT.items():
+        if name in os.environ:
+            yield Check("environment", "note", f"{name} is set and has no effect: {why}.", "Unset it.")
+    for step in (_data_folder, _space, _audit, _keys, _exposure, _files_settings, _extras):
+        yield from _safely(step.__name__.strip("_").replace("_", " "), lambda step=step: step(settings))  # type: ignore[misc]
+    yield from _safely("toolsets", _toolsets)
+
+
+def _safely(name: str, step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    try:
+        yield from step()
+    except CommonplaceError as error:
+        yield Check(name, "fail", error.message, error.hint or "")
+    except Exception as error:  # a check that breaks is a finding, not the end of the examination
+        yield Check(name, "fail", f"{type(error).__name__}: {error}", "This is a defect; please report it.")
+
+
+def _data_folder(settings: Settings) -> Iterator[Check]:
+    data = settings.data
+    if not data.exists():
+        yield Check("data folder", "ok", f"{data} will be made when first needed")
+        return
+    if not os.access(data, os.W_OK | os.X_OK):
+        yield Check("data folder", "fail", f"{data} is not writable", f"chown it to you, or choose another with --data: chmod u+rwx {data}")
+    elif stat.S_IMODE(data.stat().st_mode) & 0o077:
+        yield Check("data folder", "warn", f"{data} can be read by others", f"chmod 700 {data}")
+    else:
+        yield Check("data folder", "ok", str(data))
+
+
+def _space(settings: Settings) -> Iterator[Check]:
+    folder = next(path for path in (settings.data, *settings.data.parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    status: Status = "fail" if free < NO_SPACE_BYTES else "warn" if free < LOW_SPACE_BYTES else "ok"
+    yield Check("disk space", status, f"{free / 1e9:.1f} GB free", "" if status == "ok" else "Free some, or move the data folder.")
+
+
+def _audit(settings: Settings) -> Iterator[Check]:
+    from commonplace.telemetry.audit import AuditLog
+    from commonplace.telemetry.verify import verify
+
+    if not settings.audit.enabled:
+        yield Check("audit", "warn", "the audit trail is off", "Set settings.audit.enabled: true.")
+        return
+    verdict = verify(settings.audit_directory)
+    if verdict.ok:
+        yield Check("audit", "ok", f"{verdict.chains} chains, {verdict.records} records, whole")
+    else:
+        first = verdict.problems[0]
+        yield Check("audit", "fail", f"{len(verdict.problems)} problems, first: {first.chain}: {first.problem}", "commonplace audit verify")
+    if settings.data.exists() and not os.access(settings.data, os.W_OK):
+        yield Check("audit", "fail", "the audit trail cannot be written, so changes are refused", f"Make {settings.data} writable.")
+    elif settings.audit_directory.exists():
+        AuditLog(settings.audit_directory).probe()
+
+
+def _keys(settings: Settings) -> Iterator[Check]:
+    from commonplace.storage.keys import KeyStore
+
+    path = settings.data / "keys.json"
+    active = [key for key in KeyStore(path).all() if key.active]
+    if path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077:
+        yield Check("keys", "warn", f"{path} can be read by others", f"chmod 600 {path}")
+    if settings.auth.mode == "keys" and not active:
+        yield Check("keys", "fail", "auth mode is keys and there is none", "commonplace keys add --tenant NAME --label WHO")
+    else:
+        yield Check("keys", "ok", f"auth mode {settings.auth.mode}, {len(active)} active keys")
+
+
+def _exposure(settings: Settings) -> Iterator[Check]:
+    from commonplace.edge.authenticate import check_bind
+
+    check_bind(settings.server.host, settings.auth)
+    check_bind(settings.dashboard.host, settings.auth)
+    yield Check("exposure", "ok", f"HTTP would listen on {settings.server.host}:{settings.server.port}")
+
+
+def _files_settings(settings: Settings) -> Iterator[Check]:
+    files = settings.mcp.files
+    if files.allow_root_wipe:
+        yield Check("files", "warn", "allow_root_wipe is on and changes nothing: the root is never deleted", "Remove the key.")
+    if not files.search.enabled:
+        yield Check("files", "note", "file_search is off", "Set settings.mcp.files.search.enabled: true.")
+
+
+def _extras(settings: Settings) -> Iterator[Check]:
+    wanted = {
+        "console": ("nicegui", "the web console", settings.dashboard.enabled),
+        "embeddings": ("onnxruntime", "search by meaning", False),
+        "scale": ("psycopg", "PostgreSQL, Valkey and external models", settings.storage.url.startswith("postgres")),
+    }
+    for extra, (module, what, needed) in wanted.items():
+        if find_spec(module) is not None:
+            yield Check(f"extra {extra}", "ok", what)
+        else:
+            install = f"pip install 'commonplace[{extra}]'"
+            yield Check(f"extra {extra}", "fail" if needed else "note", f"not installed: {what}", install)
+
+
+def _toolsets() -> Iterator[Check]:
+    """Each toolset loads, and its service's own `doctor()` is heard where it has one."""
+    app = session().app()
+    for toolset in app.registry.toolsets:
+        tools = [tool for tool in app.registry.all() if tool.toolset == toolset.name]
+        yield Check(f"toolset {toolset.name}", "ok", f"{len(tools)} tools")
+        make = app.services.get(toolset.name)
+        checks: Any = getattr(make(), "doctor", None) if make is not None else None
+        if checks is not None:
+            for found in checks():
+                yield Check(**found) if isinstance(found, dict) else Check(found.name, found.status, found.finding, found.fix)
+
+
+def executable() -> Path:
+    """The `commonplace` command that belongs to this Python."""
+    beside = Path(sys.executable).with_name("commonplace")
+    return beside if beside.exists() else Path(shutil.which("commonplace") or sys.argv[0])

@@ -1,0 +1,93 @@
+"""`commonplace keys`: who may call this server."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from commonplace.cli.printing import JsonFlag, out, print_json, say, table
+from commonplace.cli.session import session
+from commonplace.kernel.auth import Scope
+from commonplace.storage.keys import KeyRecord, KeyStore
+
+app = typer.Typer(help="Keys of this server: hashed at rest, shown once.", no_args_is_help=True)
+
+KeyId = Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows it.")]
+
+
+@app.command()
+def add(
+    tenant: Annotated[str, typer.Option(help="Whose data the key sees. Several keys may share a tenant.")],
+    label: Annotated[str, typer.Option(help="Who holds it, for logs and audit.")],
+    scope: Annotated[Scope, typer.Option(help="read; write includes read; admin includes both.")] = Scope.WRITE,
+    as_json: JsonFlag = False,
+) -> None:
+    """Make a key and print it once.
+
+    Example:
+      commonplace keys add --tenant team-a --label alice --scope write
+    """
+    record, token = _store().add(tenant, label, scope)
+    _show_token(record, token, as_json)
+
+
+@app.command("list")
+def list_keys(
+    all_keys: Annotated[bool, typer.Option("--all", help="Revoked keys too.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the keys, without their secrets."""
+    rows = [_public(record) for record in _store().all() if all_keys or record.active]
+    if as_json:
+        print_json({"keys": rows})
+    elif rows:
+        columns = ("id", "tenant", "label", "scope", "created_at", "state")
+        out.print(table(columns, [[row[column] for column in columns] for row in rows]))
+    else:
+        say("There are no keys. Make one: commonplace keys add --tenant NAME --label WHO")
+
+
+@app.command()
+def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
+    """End a key. Running servers refuse it from the next call on; the tenant's data stays."""
+    record = _store().revoke(key_id)
+    if as_json:
+        print_json(_public(record))
+    else:
+        out.print(f"{record.id} is revoked")
+
+
+@app.command()
+def rotate(key_id: KeyId, as_json: JsonFlag = False) -> None:
+    """Give a key a new secret and print it once; the old one stops at once."""
+    record, token = _store().rotate(key_id)
+    _show_token(record, token, as_json)
+
+
+def _store() -> KeyStore:
+    return KeyStore(session().config().settings.data / "keys.json")
+
+
+def _show_token(record: KeyRecord, token: str, as_json: bool) -> None:
+    if as_json:
+        print_json({**_public(record), "key": token})
+        return
+    typer.echo(token)
+    say(f"Key {record.id} of tenant {record.tenant}, scope {record.scope.value}. It is not shown again.")
+    mode = session().config().settings.auth.mode
+    if mode == "none":
+        say("Keys count once the server runs with --auth keys (settings.auth.mode: keys).")
+
+
+def _public(record: KeyRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "tenant": record.tenant,
+        "label": record.label,
+        "scope": record.scope.value,
+        "created_at": record.created_at,
+        "rotated_at": record.rotated_at,
+        "revoked_at": record.revoked_at,
+        "state": "active" if record.active else "revoked",
+    }

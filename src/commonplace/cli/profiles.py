@@ -1,0 +1,10 @@
+"""Profiles as data: what a drop-in for another server lists."""
+
+from __future__ import annotations
+
+from commonplace.dispatch.registry import Selection
+
+PROFILES = {
+    "rekall": Selection(toolsets=frozenset({"memory"}), renamed=True),
+    "oastools": Selection(toolsets=frozenset({"openapi"}), renamed=True),
+}

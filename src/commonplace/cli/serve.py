@@ -1,0 +1,146 @@
+"""`commonplace serve`: parse, build, hand over to a transport. Everything imported here is paid by every stdio process."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap import App
+    from commonplace.dispatch.registry import Selection
+    from commonplace.kernel.config import Config
+
+SUMMARY = "Serve MCP: on stdin and stdout, or over HTTP with --http."
+EXAMPLES = """\
+examples:
+  commonplace serve                            one client on stdin and stdout
+  commonplace serve --http 127.0.0.1:8787      Streamable HTTP at /mcp, bare JSON-RPC at /rpc
+  commonplace serve --toolsets files,memory    list only these toolsets
+  commonplace serve --profile rekall           exactly the nine tools of Rekall
+  MCP_ENABLE_MUTATION=1 commonplace serve      allow changes to the instruction catalogue
+"""
+
+
+def serve(arguments: Sequence[str]) -> int:
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as ended:  # argparse ends the process on --help and on wrong flags
+        return int(ended.code or 0)
+    try:
+        return _serve(options)
+    except CommonplaceError as error:
+        return report(error)
+
+
+def report(error: CommonplaceError) -> int:
+    """Say what is wrong on stderr; the exit code of its kind."""
+    from commonplace.edge.error_map import shown
+
+    sys.stderr.write(f"error: {error.message}\n")
+    if error.hint:
+        sys.stderr.write(f"hint: {error.hint}\n")
+    return shown(error).exit_code
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from commonplace.bootstrap import build
+    from commonplace.kernel.config import load
+
+    config = load(file=options.config, data=options.data, flags=_flags(options))
+    with build(config.settings, selection=_profile(options, config)) as app, app.in_use():
+        if options.http is not None:
+            return _serve_http(app, options)
+        app.product.stdio_auth()  # a wrong COMMONPLACE_KEY is said now, not to the client
+        if app.settings.dashboard.enabled:
+            return _serve_with_dashboard(app)
+        from commonplace.edge.stdio import serve as serve_stdio
+
+        return serve_stdio(app.product)
+
+
+def _serve_http(app: App, options: argparse.Namespace) -> int:
+    from commonplace.edge.listen import serve_http
+
+    host, port = _address(options.http, app.settings.server.host, app.settings.server.port)
+    return serve_http(app.product, app.http_options(host), host, port, lambda address: _announce(app, address))
+
+
+def _serve_with_dashboard(app: App) -> int:
+    """MCP_DASHBOARD=1 with stdio: the same product on a listener of its own, on the same event loop."""
+    from commonplace.edge.listen import address_of, bind, serve_beside
+    from commonplace.edge.stdio import serve as serve_stdio
+
+    dashboard = app.settings.dashboard
+    options = app.http_options(dashboard.host)
+    listener = bind(dashboard.host, dashboard.port, dashboard.tries)
+    sys.stderr.write(f"dashboard: http://{address_of(listener)}/console\n")
+    return serve_stdio(app.product, lambda: serve_beside(app.product, options, listener))
+
+
+def _announce(app: App, address: str) -> None:
+    settings = app.settings
+    lines = [
+        f"Commonplace {app.product.version} listens on http://{address}/mcp",
+        f"  connect:  commonplace connect claude-code --http http://{address}/mcp",
+        f"  data:     {settings.data}",
+        f"  auth:     {settings.auth.mode}",
+        f"  writes:   {'the instruction catalogue may be changed' if app.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}",
+    ]
+    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.flush()
+
+
+def _flags(options: argparse.Namespace) -> dict[str, Any]:
+    flags: dict[str, Any] = {}
+    if options.read_only:
+        flags["server.read_only"] = True
+    if options.all_tools:
+        flags["server.all_tools"] = True
+    if options.auth:
+        flags["auth.mode"] = options.auth
+    for name in ("toolsets", "tools", "exclude_tools"):
+        value = getattr(options, name)
+        if value is not None:
+            flags[f"server.{name}"] = tuple(part.strip() for part in value.split(",") if part.strip())
+    return flags
+
+
+def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
+    if options.profile is None:
+        return None
+    from dataclasses import replace
+
+    from commonplace.cli.profiles import PROFILES
+
+    server = config.settings.server
+    return replace(PROFILES[options.profile], read_only=server.read_only, exclude=frozenset(server.exclude_tools))
+
+
+def _address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
+    """`HOST:PORT`, `PORT`, `HOST` or nothing."""
+    host, _, port = text.rpartition(":") if ":" in text.rsplit("]", 1)[-1] else (("", "", text) if text.isdigit() else (text, "", ""))
+    if port and (not port.isdigit() or int(port) > 65535):
+        raise CommonplaceError(INVALID_ARGUMENT, f"--http takes HOST:PORT, not {text!r}.", hint="For example --http 127.0.0.1:8787.")
+    return host.strip("[]") or default_host, int(port) if port else default_port
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="commonplace serve", description=SUMMARY, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--http", metavar="HOST:PORT", nargs="?", const="", help="serve over HTTP (default 127.0.0.1:8787)")
+    parser.add_argument("--config", type=Path, help="configuration file (default ./commonplace.yaml, then the user's)")
+    parser.add_argument("--data", type=Path, help="folder of all state (default COMMONPLACE_HOME, then the user's data folder)")
+    parser.add_argument("--auth", choices=("none", "keys", "passthrough"), help="who may call (default from the configuration: none)")
+    parser.add_argument("--read-only", action="store_true", help="refuse every tool that writes")
+    parser.add_argument("--toolsets", metavar="A,B", help="list only these toolsets")
+    parser.add_argument("--tools", metavar="A,B", help="list these tools, beside the toolsets")
+    parser.add_argument("--exclude-tools", metavar="A,B", help="never list these tools")
+    parser.add_argument("--all-tools", action="store_true", help="list the extended tools too")
+    parser.add_argument("--profile", choices=("rekall", "oastools"), help="list exactly the tools of a contract, under its names")
+    return parser

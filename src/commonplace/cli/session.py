@@ -1,0 +1,82 @@
+"""One run of the command line: which configuration and data folder, and the product built from them when first needed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.kernel.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap import App
+    from commonplace.dispatch.pipeline import Outcome
+    from commonplace.kernel.config import Config
+
+
+@dataclass(slots=True)
+class Session:
+    config_file: Path | None = None
+    data: Path | None = None
+    _config: Config | None = None
+    _app: App | None = None
+    _closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def config(self) -> Config:
+        if self._config is None:
+            from commonplace.kernel.config import load
+
+            self._config = load(file=self.config_file, data=self.data)
+        return self._config
+
+    def app(self) -> App:
+        """The product for the local user: its commands may change the instruction catalogue."""
+        if self._app is None:
+            from commonplace.bootstrap import build
+
+            self._app = self._closing.enter_context(build(self.config().settings, local_user_writes=True))
+        return self._app
+
+    def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
+        """Run a tool as the local user, through the same pipeline as any client."""
+        from commonplace.dispatch.pipeline import Call
+        from commonplace.kernel.auth import local_user
+
+        return asyncio.run(self.app().pipeline.run(Call(tool, arguments, local_user())))
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> Any:
+        """A tool's output as JSON values; its error raised."""
+        from commonplace.dispatch.pipeline import plain
+
+        outcome = self.outcome(tool, arguments)
+        if outcome.error is not None:
+            raise outcome.error
+        assert outcome.output is not None
+        return plain(outcome.output)
+
+    def close(self) -> None:
+        self._closing.close()
+        self._app = None
+
+
+_current = Session()
+
+
+def begin(config_file: Path | None, data: Path | None) -> Session:
+    global _current
+    _current = Session(config_file, data)
+    return _current
+
+
+def session() -> Session:
+    """The run under way."""
+    return _current
+
+
+def fail(error: CommonplaceError) -> int:
+    from commonplace.cli.serve import report
+
+    return report(error)

@@ -1,0 +1,72 @@
+"""`commonplace tenants`: whose data there is, and moving it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+
+from commonplace.cli.printing import JsonFlag, out, print_json, table
+from commonplace.cli.session import session
+from commonplace.kernel.auth import LOCAL_TENANT, Tenant, tenant_hash
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.storage.keys import checked_tenant
+from commonplace.storage.occupancy import alone
+
+app = typer.Typer(help="Tenants: whose files and memory there are.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_tenants(as_json: JsonFlag = False) -> None:
+    """Show every tenant with its active keys and the identity of its data."""
+    keys = session().app().keys.all()
+    names = sorted({LOCAL_TENANT, *(key.tenant for key in keys)})
+    rows = [
+        {"tenant": name, "keys": sum(key.active and key.tenant == name for key in keys), "apikey_hash": tenant_hash(name)} for name in names
+    ]
+    if as_json:
+        print_json({"tenants": rows})
+    else:
+        out.print(table(("tenant", "active keys", "identity"), [(r["tenant"], r["keys"], str(r["apikey_hash"])[:16]) for r in rows]))
+
+
+@app.command()
+def move(
+    old: Annotated[str, typer.Argument(help="Tenant whose keys and data are moved.")],
+    new: Annotated[str, typer.Argument(help="Its new name; must hold no data of its own.")],
+    as_json: JsonFlag = False,
+) -> None:
+    """Move a tenant's keys, files and memory to another name. Needs the data folder to itself.
+
+    Example:
+      commonplace tenants move team-a platform
+    """
+    source, target = Tenant(old), checked_tenant(new)
+    if source == target:
+        raise CommonplaceError(INVALID_ARGUMENT, "Old and new name are the same.")
+    run = session()
+    with alone(run.config().settings.data):
+        moved = {name: _moved(service(), source, target) for name, service in _movers(run.app().services)}
+        moved["keys"] = run.app().keys.move_tenant(source, target)
+    if as_json:
+        print_json({"from": source, "to": target, "moved": moved})
+    else:
+        out.print(f"moved {', '.join(f'{count} {what}' for what, count in moved.items())} from {source} to {target}")
+
+
+def _movers(services: Any) -> Iterable[tuple[str, Any]]:
+    """Domains whose data belongs to a tenant say so with `move_tenant(old, new) -> count`."""
+    return [(name, service) for name, service in services.items() if hasattr(service(), "move_tenant")]
+
+
+def _moved(service: Any, old: Tenant, new: Tenant) -> int:
+    import asyncio
+
+    count = service.move_tenant(old, new)
+    return int(asyncio.run(_wait(count)) if inspect.isawaitable(count) else count)
+
+
+async def _wait(value: Any) -> Any:
+    return await value

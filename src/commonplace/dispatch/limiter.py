@@ -1,0 +1,65 @@
+"""How often a key and a tenant may call: token buckets, in constant memory."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.errors import CALL_RATE_LIMITED, CommonplaceError
+from commonplace.kernel.settings import LimitSettings
+
+MAX_BUCKETS = 10_000
+
+
+class Buckets:
+    """Token buckets by name: `rate` tokens a second, at most `burst`. A rate of 0 admits everything."""
+
+    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._burst = float(burst)
+        self._clock = clock
+        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, name: str) -> float:
+        """Seconds until a token is there; 0 where one is. Takes nothing."""
+        if self._rate <= 0:
+            return 0.0
+        tokens = self._tokens(name, self._clock())
+        return 0.0 if tokens >= 1 else (1 - tokens) / self._rate
+
+    def take(self, name: str) -> None:
+        if self._rate <= 0:
+            return
+        now = self._clock()
+        self._held[name] = (self._tokens(name, now) - 1, now)
+        self._held.move_to_end(name)
+        if len(self._held) > MAX_BUCKETS:
+            self._held.popitem(last=False)
+
+    def _tokens(self, name: str, now: float) -> float:
+        tokens, then = self._held.get(name, (self._burst, now))
+        return min(self._burst, tokens + (now - then) * self._rate)
+
+
+class RateLimiter:
+    """The pipeline's limiter. A call takes from its key's and its tenant's bucket, or from neither."""
+
+    def __init__(self, settings: LimitSettings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._keys = Buckets(settings.key_per_second, settings.key_burst, clock)
+        self._tenants = Buckets(settings.tenant_per_second, settings.tenant_burst, clock)
+
+    def admit(self, auth: AuthContext) -> None:
+        key = auth.key_id or auth.tenant
+        wait = max(self._keys.wait(key), self._tenants.wait(auth.tenant))
+        if wait > 0:
+            raise CommonplaceError(
+                CALL_RATE_LIMITED,
+                "Too many calls.",
+                hint=f"Wait {wait:.2f} seconds, then retry.",
+                details={"retry_after_seconds": round(wait, 3)},
+                retryable=True,
+            )
+        self._keys.take(key)
+        self._tenants.take(auth.tenant)

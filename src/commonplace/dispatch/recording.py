@@ -1,0 +1,114 @@
+"""What is kept of each call: metrics of all, an audit record of changes and refusals, a log line when asked."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from commonplace.dispatch.pipeline import Call, Outcome
+from commonplace.dispatch.tool import Tool
+from commonplace.kernel.errors import CommonplaceError, Kind
+from commonplace.kernel.settings import LogSettings
+from commonplace.telemetry.audit import AuditLog
+from commonplace.telemetry.logs import CALLS
+from commonplace.telemetry.metrics import Metrics
+from commonplace.telemetry.redaction import redact
+from commonplace.telemetry.trace import Tracer
+
+log = logging.getLogger(CALLS)
+
+REFUSALS = frozenset({Kind.PERMISSION, Kind.MUTATION_OFF, Kind.UNAUTHENTICATED})
+UNKNOWN = "(unknown)"
+
+
+class CallRecorder:
+    """The pipeline's recorder. `audit` is None where the operator switched it off."""
+
+    def __init__(self, metrics: Metrics, audit: AuditLog | None, tracer: Tracer, settings: LogSettings) -> None:
+        self._metrics = metrics
+        self._audit = audit
+        self._tracer = tracer
+        self._preview_bytes = settings.preview_bytes
+        self._slow_seconds = settings.slow_call_ms / 1000 if settings.slow_call_ms else float("inf")
+        self._mutations_only = settings.mutations_only
+        self._logs_calls = log.isEnabledFor(logging.INFO)
+
+    def before(self, tool: Tool, call: Call) -> None:
+        """Refuse a change that could not be recorded."""
+        if call.mutates and self._audit is not None:
+            self._audit.ready()
+
+    def after(self, call: Call, outcome: Outcome) -> None:
+        tool, error = outcome.tool, outcome.error
+        code = error.code.name if error is not None else "REJECTED" if outcome.rejected else None
+        self._metrics.record(_method(tool), call.auth.tenant, outcome.duration_seconds, code)
+        refused = error is not None and error.code.kind in REFUSALS
+        if self._audit is not None and tool is not None:
+            if call.mutates or refused:
+                self._append(self._audit, self._record(tool, call, outcome, code, refused), call.mutates and not refused)
+            elif self._audit.reads.maxlen:
+                self._audit.remember_read(self._record(tool, call, outcome, code, refused))
+        if outcome.duration_seconds > self._slow_seconds:
+            log.warning("slow call: %s took %.0f ms (trace %s)", _method(tool), outcome.duration_seconds * 1e3, outcome.trace_id)
+        if self._logs_calls and (call.mutates or not self._mutations_only):
+            self._log(tool, call, outcome, code, refused)
+        if self._tracer.active:
+            self._trace(tool, call, outcome, code)
+
+    def _append(self, audit: AuditLog, record: dict[str, Any], applied: bool) -> None:
+        try:
+            audit.append(record)
+        except CommonplaceError as failed:
+            if not applied:
+                log.error("a refusal could not be recorded: %s", failed.message)
+                return
+            raise CommonplaceError(
+                failed.code,
+                "The call ran, but the audit trail could not record it. Check the result before you repeat it.",
+                hint=failed.hint,
+                details={"applied": True},
+            ) from failed
+
+    def _record(self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool) -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "type": "call",
+            "tool": tool.name,
+            "tenant": call.auth.tenant,
+            "label": call.auth.label,
+            "outcome": _outcome(code, refused, outcome.rejected),
+            "duration_ms": round(outcome.duration_seconds * 1e3, 3),
+            "trace_id": outcome.trace_id,
+            "arguments": redact(call.arguments, tool.redact, self._preview_bytes),
+        }
+        if call.name != tool.name:
+            record["name"] = call.name[:128]
+        if call.auth.key_id is not None:
+            record["key_id"] = call.auth.key_id
+        if code is not None:
+            record["code"] = code
+        return record
+
+    def _log(self, tool: Tool | None, call: Call, outcome: Outcome, code: str | None, refused: bool) -> None:
+        method = _method(tool)
+        fields = {} if tool is None else self._record(tool, call, outcome, code, refused)
+        took = outcome.duration_seconds * 1e3
+        log.info("%s %s in %.1f ms", method, code or "ok", took, extra={"fields": fields})
+
+    def _trace(self, tool: Tool | None, call: Call, outcome: Outcome, code: str | None) -> None:
+        label = f"call:{_method(tool)}"
+        if self._tracer.wants(label):
+            data = {"trace_id": outcome.trace_id, "ms": round(outcome.duration_seconds * 1e3, 3), "code": code, "tenant": call.auth.tenant}
+            self._tracer.emit(label, data)
+
+
+def _method(tool: Tool | None) -> str:
+    """The name under which a tool is counted: its contract's, where it has one."""
+    if tool is None:
+        return UNKNOWN
+    return tool.bare[0] if tool.bare else tool.name
+
+
+def _outcome(code: str | None, refused: bool, rejected: bool) -> str:
+    if code is None:
+        return "ok"
+    return "refused" if refused else "rejected" if rejected else "failed"

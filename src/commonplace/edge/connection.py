@@ -1,0 +1,370 @@
+"""One client on one duplex byte stream: framing, the in-flight table, cancellation, and who answers which method."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from commonplace.dispatch.pipeline import Outcome
+from commonplace.dispatch.tool import ClientChannel
+from commonplace.edge.core import BATCH_VERSION, CAPABILITIES_KEY, STATELESS_VERSION, VERSION_KEY, Core
+from commonplace.edge.error_map import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RESOURCE_LIMIT, RpcError, rpc_error
+from commonplace.edge.jsonrpc import (
+    InvalidMessage,
+    Message,
+    RequestId,
+    decode,
+    encode_error,
+    encode_notification,
+    encode_result,
+    message,
+)
+from commonplace.kernel.errors import NOT_AVAILABLE, SHUTTING_DOWN, CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.edge.sdk import SdkPeer
+
+log = logging.getLogger("commonplace.edge")
+
+MAX_IN_FLIGHT = 512
+SDK_METHODS = (
+    "completion/",
+    "elicitation/",
+    "initialize",
+    "logging/",
+    "ping",
+    "prompts/",
+    "resources/",
+    "roots/",
+    "sampling/",
+    "server/",
+    "subscriptions/",
+    "tasks/",
+)
+MAX_BATCH = 1000
+WATCHED_FRAMES = 8
+
+
+class Connection:
+    """Feed it bytes; it sends whole lines. It never raises on input: every request and every malformed line gets an answer."""
+
+    def __init__(self, core: Core, send: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
+        self._core = core
+        self._send = send
+        self._on_exit = on_exit
+        self._observer = core.product.observer
+        self._frames_watched = WATCHED_FRAMES if self._observer.watches_frames else 0
+        self._auth = core.product.stdio_auth()
+        self._buffer = bytearray()
+        self._scanned = 0
+        self._discarding = False
+        self._version: str | None = None
+        self._stateless = False
+        self._initialize: dict[str, Any] | None = None
+        self._in_flight: dict[RequestId, asyncio.Task[None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._sdk: SdkPeer | None = None
+        self._room = asyncio.Event()
+        self._room.set()
+
+    @property
+    def crowded(self) -> bool:
+        """Whether reading should pause: too many calls are under way."""
+        return len(self._tasks) >= MAX_IN_FLIGHT
+
+    async def room(self) -> None:
+        await self._room.wait()
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes, answer every complete line."""
+        buffer = self._buffer
+        buffer += data
+        limit = self._core.product.max_message_bytes
+        start = 0
+        while True:
+            end = buffer.find(b"\n", max(start, self._scanned))
+            if end < 0:
+                break
+            self._scanned = 0
+            if self._discarding:
+                self._discarding = False
+            elif end - start > limit:
+                self._too_large()
+            else:
+                self._line(bytes(buffer[start:end]))
+            start = end + 1
+        if start:
+            del buffer[:start]
+        self._scanned = len(buffer)
+        if len(buffer) > limit:
+            if not self._discarding:
+                self._discarding = True
+                self._too_large()
+            buffer.clear()
+            self._scanned = 0
+
+    def finish_input(self) -> None:
+        """The input ended: a last line without a newline still counts."""
+        if self._buffer and not self._discarding:
+            self._line(bytes(self._buffer))
+        self._buffer.clear()
+
+    async def drain(self, grace_seconds: float) -> None:
+        """Let calls under way finish, then cancel what is left and close the SDK."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=grace_seconds)
+        for task in tuple(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=1.0)
+        if self._sdk is not None:
+            await self._sdk.close(grace_seconds)
+
+    def _too_large(self) -> None:
+        limit = self._core.product.max_message_bytes
+        self._send(encode_error(None, RpcError(RESOURCE_LIMIT, f"The message is larger than {limit} bytes.", {"limit_bytes": limit})))
+
+    def _line(self, line: bytes) -> None:
+        if not line or line.isspace():
+            return
+        if self._frames_watched:
+            self._frames_watched -= 1
+            self._observer.event("init:frame", {"bytes": len(line), "buffered": len(self._buffer), "begins": line[:1].decode("latin-1")})
+        try:
+            value = decode(line)
+            if isinstance(value, list):
+                self._batch(value)
+            else:
+                self._message(message(value), self._send)
+        except InvalidMessage as invalid:
+            self._observer.count("malformed")
+            self._send(encode_error(invalid.request_id, invalid.error))
+
+    def _batch(self, values: list[Any]) -> None:
+        """JSON-RPC batches existed in one protocol version only; elsewhere an array is an invalid request."""
+        if self._version != BATCH_VERSION:
+            raise InvalidMessage(RpcError(INVALID_REQUEST, f"Invalid Request: batches exist in protocol {BATCH_VERSION} only"))
+        if not values:
+            raise InvalidMessage(RpcError(INVALID_REQUEST, "Invalid Request: the batch is empty"))
+        if len(values) > MAX_BATCH:
+            raise InvalidMessage(RpcError(RESOURCE_LIMIT, f"A batch holds at most {MAX_BATCH} messages.", {"limit": MAX_BATCH}))
+        answers = _Batch(self._send)
+        for value in values:
+            try:
+                one = message(value)
+                if one.method == "initialize":
+                    raise InvalidMessage(RpcError(INVALID_REQUEST, "Invalid Request: initialize cannot be batched"), one.id)
+                if one.is_request:
+                    answers.expected += 1
+                self._message(one, answers.add)
+            except InvalidMessage as invalid:
+                answers.expected += 1
+                answers.add(encode_error(invalid.request_id, invalid.error))
+        answers.close()
+
+    def _message(self, one: Message, send: Callable[[bytes], None]) -> None:
+        if one.method is None:
+            self._forward(one)
+        elif one.id is None:
+            self._notification(one)
+        elif self._stopping and one.method != "exit":
+            refused = CommonplaceError(SHUTTING_DOWN, "The server is shutting down.", hint="Send exit, or start a new server.")
+            send(encode_error(one.id, rpc_error(refused)))
+        else:
+            try:
+                self._request(one, one.id, send)
+            except RpcError as error:
+                send(encode_error(one.id, error))
+            except CommonplaceError as error:
+                send(encode_error(one.id, rpc_error(error)))
+            except Exception:
+                log.exception("request %s failed", (one.method or "")[:128])
+                send(encode_error(one.id, RpcError(INTERNAL_ERROR, "Internal error", {"message": "The server failed on this request."})))
+
+    def _request(self, one: Message, request_id: RequestId, send: Callable[[bytes], None]) -> None:
+        method, params = one.method, one.params
+        assert method is not None
+        if method == "tools/call":
+            self._enter_era(params)
+            if self._core.needs_channel(params) and self._interactive(params):
+                self._forward(one, send)
+                return
+            channel = _Channel(self._send, params)
+            self._settle(self._core.start_call(params, self._auth, channel), request_id, send, self._core_call)
+        elif method == "tools/list":
+            self._enter_era(params)
+            send(encode_result(request_id, self._core.list_tools(params, self._core.product.selection, self._stateless)))
+        elif method == "ping" and not self._stateless:
+            send(encode_result(request_id, b"{}"))
+        elif method == "initialize" and not self._stateless:
+            self._version, payload = self._core.initialize(params)
+            self._initialize = one.raw
+            send(encode_result(request_id, payload))
+            self._observer.event("handshake:initialize", {"requested": params["protocolVersion"], "negotiated": self._version})
+        elif self._core.registry.is_bare(method):
+            self._settle(self._core.start_bare(method, params, self._auth), request_id, send, self._core.encode_bare)
+        elif method == "shutdown":
+            self._stopping = True
+            self._own(self._shutdown(request_id, send), None)
+        elif method == "exit":
+            send(encode_result(request_id, b"null"))
+            self._on_exit()
+        elif method.startswith(SDK_METHODS):
+            self._forward(one, send)
+        else:
+            self._core.registry.bare(method)  # raises, and names the nearest method
+
+    def _core_call(self, outcome: Outcome) -> bytes:
+        return self._core.encode_call(outcome, self._stateless)
+
+    def _interactive(self, params: dict[str, Any]) -> bool:
+        """Progress we can send ourselves on a duplex stream; only asking the client back needs the SDK's session."""
+        try:
+            return self._core.registry.tool(params["name"]).interactive
+        except (CommonplaceError, KeyError, TypeError):
+            return False
+
+    def _enter_era(self, params: Any) -> None:
+        """A stateless request carries its version; a handshake connection has one. Anything else is too early."""
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        envelope = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+        if self._version is not None:
+            if envelope is not None:
+                raise RpcError(INVALID_REQUEST, "This connection made the handshake; requests with a stateless envelope need their own.")
+            return
+        if envelope is None:
+            raise RpcError(INVALID_PARAMS, "Invalid request: send initialize first.", "")
+        if envelope != STATELESS_VERSION:
+            unsupported = {"supported": [STATELESS_VERSION], "requested": envelope}
+            raise (
+                RpcError(-32022, "Unsupported protocol version", unsupported)
+                if isinstance(envelope, str)
+                else RpcError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
+            )
+        assert isinstance(meta, dict)
+        if CAPABILITIES_KEY not in meta:
+            raise RpcError(INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {CAPABILITIES_KEY}")
+        if not self._stateless:
+            self._stateless = True
+            self._observer.event("handshake:stateless", {"version": STATELESS_VERSION})
+
+    def _settle(
+        self,
+        started: Outcome | Coroutine[Any, Any, Outcome],
+        request_id: RequestId,
+        send: Callable[[bytes], None],
+        encode: Callable[[Outcome], bytes],
+    ) -> None:
+        if isinstance(started, Outcome):
+            send(encode_result(request_id, encode(started)))
+        else:
+            self._own(_answer(started, request_id, send, encode), request_id)
+
+    def _own(self, work: Coroutine[Any, Any, None], request_id: RequestId | None) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        if request_id is not None:
+            self._in_flight[request_id] = task
+        if self.crowded:
+            self._room.clear()
+
+        def forget(done: asyncio.Task[None]) -> None:
+            self._tasks.discard(done)
+            if request_id is not None and self._in_flight.get(request_id) is done:
+                del self._in_flight[request_id]
+            if not self.crowded:
+                self._room.set()
+
+        task.add_done_callback(forget)
+
+    def _notification(self, one: Message) -> None:
+        if one.method == "exit":
+            self._on_exit()
+        elif one.method == "notifications/cancelled":
+            wanted = one.params.get("requestId") if isinstance(one.params, dict) else None
+            task = self._in_flight.get(wanted) if isinstance(wanted, (str, int, float)) else None
+            if task is not None:
+                asyncio.get_running_loop().call_soon(task.cancel)  # after its first step: a task that never ran cannot clean up
+            elif self._sdk is not None:
+                self._forward(one)
+        else:
+            if one.method == "notifications/initialized":
+                self._observer.event("handshake:initialized", {"negotiated": self._version})
+            if self._sdk is not None:
+                self._forward(one)
+
+    async def _shutdown(self, request_id: RequestId, send: Callable[[bytes], None]) -> None:
+        others = [task for task in self._tasks if task is not asyncio.current_task()]
+        if others:
+            await asyncio.wait(others)
+        send(encode_result(request_id, b"null"))
+
+    def _forward(self, one: Message, send: Callable[[bytes], None] | None = None) -> None:
+        """Hand a message to the SDK. Responses and notifications before it exists have nobody to go to."""
+        if self._sdk is None:
+            if not one.is_request:
+                return
+            from commonplace.edge.sdk import SdkPeer
+
+            self._sdk = SdkPeer(self._core, self._auth, self._send, self._initialize)
+        self._sdk.feed(one, send)
+
+
+class _Batch:
+    """Collects the answers of one batch and sends them as one array."""
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._send = send
+        self._answers: list[bytes] = []
+        self._closed = False
+        self.expected = 0
+
+    def add(self, answer: bytes) -> None:
+        self._answers.append(answer)
+        self._flush()
+
+    def close(self) -> None:
+        self._closed = True
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._closed and self._answers and len(self._answers) >= self.expected:
+            self._send(b"[" + b",".join(self._answers) + b"]")
+            self._answers = []
+
+
+class _Channel(ClientChannel):
+    """Progress of one call on a duplex stream."""
+
+    def __init__(self, send: Callable[[bytes], None], params: Any) -> None:
+        self._send = send
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        self._token = meta.get("progressToken") if isinstance(meta, dict) else None
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        if self._token is None:
+            return
+        params: dict[str, Any] = {"progressToken": self._token, "progress": done}
+        if total is not None:
+            params["total"] = total
+        if message is not None:
+            params["message"] = message
+        self._send(encode_notification("notifications/progress", params))
+
+    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        return None
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        raise CommonplaceError(NOT_AVAILABLE, f"{method} needs an interactive tool.", hint="Declare the tool interactive=True.")
+
+
+async def _answer(
+    work: Coroutine[Any, Any, Outcome], request_id: RequestId, send: Callable[[bytes], None], encode: Callable[[Outcome], bytes]
+) -> None:
+    try:
+        send(encode_result(request_id, encode(await work)))
+    except RpcError as error:
+        send(encode_error(request_id, error))

@@ -1,0 +1,205 @@
+"""The hot half of MCP, for every transport: initialize, ping, tools/list, tools/call and bare methods as bytes.
+
+What it does not serve (`serves` says no) goes to the official SDK behind `sdk.py`, which answers from the same pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine, Mapping
+from typing import Any
+
+import orjson
+
+from commonplace.dispatch.pipeline import Call, Outcome, plain
+from commonplace.dispatch.registry import Selection
+from commonplace.dispatch.schema import input_schema, output_schema
+from commonplace.dispatch.tool import ClientChannel, RawResult, Tool
+from commonplace.edge.error_map import INVALID_PARAMS, RpcError, rpc_error, tool_error
+from commonplace.edge.product import Product
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.errors import INTERNAL, UNKNOWN_TOOL, CommonplaceError
+
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
+STATELESS_VERSION = "2026-07-28"
+BATCH_VERSION = "2025-03-26"
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+LIST_TTL_MS = 60_000
+MAX_CACHED_LISTS = 64
+
+
+class Core:
+    """One per process. Holds the encoded listing and nothing about any connection."""
+
+    def __init__(self, product: Product) -> None:
+        self.product = product
+        self.pipeline = product.pipeline
+        self.registry = product.pipeline.registry
+        self._lists: dict[Selection, bytes] = {}
+        self._stamp = b',"resultType":"complete","_meta":' + orjson.dumps({SERVER_INFO_KEY: product.server_info}) + b"}"
+
+    def initialize(self, params: Any) -> tuple[str, bytes]:
+        """The negotiated version and the encoded result."""
+        if not isinstance(params, dict):
+            raise RpcError(INVALID_PARAMS, "Invalid params: initialize takes an object")
+        requested = params.get("protocolVersion")
+        client = params.get("clientInfo")
+        if not isinstance(requested, str):
+            raise RpcError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
+        if not isinstance(params.get("capabilities"), dict):
+            raise RpcError(INVALID_PARAMS, "Invalid params: capabilities must be an object")
+        if not isinstance(client, dict) or not isinstance(client.get("name"), str) or not isinstance(client.get("version"), str):
+            raise RpcError(INVALID_PARAMS, "Invalid params: clientInfo must have a name and a version")
+        version = requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
+        result = {
+            "protocolVersion": version,
+            "capabilities": self.product.capabilities,
+            "serverInfo": self.product.server_info,
+            "instructions": self.product.instructions,
+        }
+        return version, orjson.dumps(result)
+
+    def list_tools(self, params: Any, selection: Selection, stateless: bool = False) -> bytes:
+        if isinstance(params, dict) and params.get("cursor") is not None:
+            raise RpcError(INVALID_PARAMS, "Invalid params: unknown cursor; the listing has one page")
+        listed = self._lists.get(selection)
+        if listed is None:
+            listed = b'{"tools":' + orjson.dumps(self.describe_tools(selection)) + b"}"
+            if len(self._lists) >= MAX_CACHED_LISTS:
+                self._lists.clear()
+            self._lists[selection] = listed
+        if stateless:
+            return listed[:-1] + b',"ttlMs":%d,"cacheScope":"private"' % LIST_TTL_MS + self._stamp
+        return listed
+
+    def describe_tools(self, selection: Selection) -> list[dict[str, Any]]:
+        return [describe(tool, selection) for tool in self.registry.listed(selection)]
+
+    def start_call(
+        self,
+        params: Any,
+        auth: AuthContext,
+        channel: ClientChannel,
+        *,
+        read_only: bool = False,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Outcome | Coroutine[Any, Any, Outcome]:
+        """Begin a tools/call: an outcome where the tool is synchronous, else the coroutine to own."""
+        if not isinstance(params, dict) or not isinstance(params.get("name"), str):
+            raise RpcError(INVALID_PARAMS, "Invalid params: tools/call takes a name and arguments")
+        arguments = params.get("arguments")
+        if arguments is None:
+            arguments = {}
+        elif not isinstance(arguments, dict):
+            raise RpcError(INVALID_PARAMS, "Invalid params: arguments must be an object")
+        return self.pipeline.start(Call(params["name"], arguments, auth, read_only=read_only, channel=channel, meta=meta or {}))
+
+    def start_bare(self, method: str, params: Any, auth: AuthContext, *, read_only: bool = False) -> Outcome | Coroutine[Any, Any, Outcome]:
+        if params is None:
+            params = {}
+        elif not isinstance(params, dict):
+            raise RpcError(INVALID_PARAMS, "Invalid params: params must be an object")
+        return self.pipeline.start(Call(method, params, auth, bare=True, read_only=read_only))
+
+    def encode_call(self, outcome: Outcome, stateless: bool = False) -> bytes:
+        """A tools/call result. Raises RpcError where the protocol wants an error object: an unknown tool."""
+        if stateless and isinstance(outcome.output, RawResult):
+            return orjson.dumps(self._stamped(_raw(outcome.output)))
+        body = self._call_body(outcome)
+        return body + self._stamp if stateless else body + b"}"
+
+    def _stamped(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """A finished result with what every stateless result carries; what it says itself wins."""
+        meta = {SERVER_INFO_KEY: self.product.server_info, **(result.get("_meta") or {})}
+        return {"resultType": "complete", **result, "_meta": meta}
+
+    def _call_body(self, outcome: Outcome) -> bytes:
+        error = outcome.error
+        if error is None:
+            try:
+                return _success(outcome)
+            except (TypeError, ValueError) as unencodable:
+                error = CommonplaceError(
+                    INTERNAL, f"The tool's output cannot be encoded: {unencodable}", details={"trace_id": outcome.trace_id}
+                )
+        if error.code is UNKNOWN_TOOL:
+            raise RpcError(INVALID_PARAMS, error.message, tool_error(error))
+        return _failure(error, outcome.tool)
+
+    def encode_bare(self, outcome: Outcome) -> bytes:
+        """A bare method's result, or RpcError."""
+        if outcome.error is not None:
+            raise rpc_error(outcome.error)
+        assert outcome.output is not None
+        return orjson.dumps(plain(outcome.output), default=str)
+
+    def needs_channel(self, params: Any) -> bool:
+        """Whether a call wants more than one answer (progress), or its tool talks to the client in its own way."""
+        if not isinstance(params, dict):
+            return False
+        meta = params.get("_meta")
+        if isinstance(meta, dict) and ("progressToken" in meta or "io.modelcontextprotocol/logLevel" in meta):
+            return True
+        if "inputResponses" in params or "requestState" in params:
+            return True
+        name = params.get("name")
+        try:
+            tool = self.registry.tool(name) if isinstance(name, str) else None
+        except CommonplaceError:
+            return False
+        return tool is not None and tool.interactive
+
+
+def describe(tool: Tool, selection: Selection) -> dict[str, Any]:
+    """A tool as tools/list shows it."""
+    name = tool.aliases[0] if selection.renamed and tool.aliases else tool.name
+    described: dict[str, Any] = {
+        "name": name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.input),
+    }
+    if tool.output_schema is not None or tool.output is not None:
+        described["outputSchema"] = dict(tool.output_schema) if tool.output_schema is not None else output_schema(tool.output)
+    described["annotations"] = {
+        "title": tool.title,
+        "readOnlyHint": tool.read_only,
+        "destructiveHint": tool.destructive,
+        "idempotentHint": tool.idempotent,
+        "openWorldHint": tool.open_world,
+    }
+    return described
+
+
+def _success(outcome: Outcome) -> bytes:
+    output = outcome.output
+    assert output is not None
+    if isinstance(output, RawResult):
+        return orjson.dumps(_raw(output))[:-1]
+    structured = orjson.dumps(plain(output))
+    flag = b"true" if outcome.rejected else b"false"
+    return (
+        b'{"content":[{"type":"text","text":'
+        + orjson.dumps(structured.decode())
+        + b'}],"structuredContent":'
+        + structured
+        + b',"isError":'
+        + flag
+    )
+
+
+def _raw(output: RawResult) -> Mapping[str, Any]:
+    """A finished result. A tool that speaks protocol may also answer with a protocol error."""
+    error = output.result.get("error")
+    if error is not None:
+        raise RpcError(error["code"], error["message"], error.get("data"))
+    return output.result
+
+
+def _failure(error: CommonplaceError, tool: Tool | None) -> bytes:
+    text = orjson.dumps({"error": tool_error(error)}, default=str).decode()
+    content = [{"type": "text", "text": text}]
+    if tool is not None and tool.message_first:
+        content.insert(0, {"type": "text", "text": error.message})
+    return b'{"content":' + orjson.dumps(content) + b',"isError":true'

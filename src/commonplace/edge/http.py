@@ -1,0 +1,408 @@
+"""The HTTP transport: Streamable HTTP at /mcp, bare JSON-RPC at /rpc, health for machines.
+
+Plain tool calls are answered by the core in one JSON body; sessions, streams and everything else by the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from commonplace.dispatch.pipeline import Outcome
+from commonplace.dispatch.registry import Selection
+from commonplace.dispatch.tool import SILENT
+from commonplace.edge.authenticate import challenge
+from commonplace.edge.core import CAPABILITIES_KEY, STATELESS_VERSION, VERSION_KEY, Core
+from commonplace.edge.error_map import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    RESOURCE_LIMIT,
+    RpcError,
+    rpc_error,
+    shown,
+)
+from commonplace.edge.jsonrpc import InvalidMessage, Message, RequestId, decode, encode_error, encode_result, message
+from commonplace.edge.product import Product
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.errors import CommonplaceError, Kind
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from starlette.types import Message as AsgiMessage
+    from starlette.types import Receive, Scope, Send
+
+log = logging.getLogger("commonplace.edge.http")
+
+BODY_TIMEOUT_SECONDS = 60.0
+JSON_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+STATUS_OF_RPC = {PARSE_ERROR: 400, INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404, RESOURCE_LIMIT: 413, INTERNAL_ERROR: 500}
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """How the server may be reached. Empty `allowed_hosts` means any Host, for servers behind keys and a proxy."""
+
+    allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
+    allowed_origins: tuple[str, ...] = ()
+    routes: Sequence[BaseRoute] = ()
+    on_start: Sequence[Callable[[], Any]] = field(default=())
+
+
+class TooLarge(Exception):
+    """The body passed the limit."""
+
+
+def build_app(product: Product, options: HttpOptions | None = None) -> Starlette:
+    """The ASGI application. The console and other extras come in through `options.routes`."""
+    options = options or HttpOptions()
+    core = Core(product)
+    endpoint = McpEndpoint(core, options)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await endpoint.close()
+
+    async def healthz(request: Request) -> Response:
+        return JSONResponse({"status": "ok", "version": product.version})
+
+    async def readyz(request: Request) -> Response:
+        try:
+            report = await product.ready() if product.ready is not None else {}
+        except CommonplaceError as error:
+            return JSONResponse({"status": "unavailable", "error": error.as_dict()}, status_code=503)
+        return JSONResponse({"status": "ready", **report})
+
+    return Starlette(
+        routes=[
+            Route("/mcp", endpoint=endpoint),
+            Route("/rpc", endpoint=RpcEndpoint(core, options), methods=["POST"]),
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+            *options.routes,
+        ],
+        lifespan=lifespan,
+    )
+
+
+class McpEndpoint:
+    """POST, GET and DELETE of /mcp."""
+
+    def __init__(self, core: Core, options: HttpOptions) -> None:
+        self._core = core
+        self._options = options
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._manager_lock = asyncio.Lock()
+        self._stop = asyncio.Event()
+        self._host: asyncio.Task[None] | None = None
+        self._in_flight: dict[tuple[str, RequestId], asyncio.Task[Outcome]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
+        refused = refusal(headers, self._options)
+        if refused is not None:
+            return await refused(scope, receive, send)
+        try:
+            auth = self._core.product.authenticate(headers)
+        except CommonplaceError as error:
+            return await unauthorized(error)(scope, receive, send)
+        selection, read_only = requested_selection(headers, self._core.product.selection)
+        scope["commonplace.request"] = (auth, selection, read_only)
+        if scope["method"] != "POST":
+            return await self._sdk(scope, receive, send)
+        try:
+            body = await read_body(receive, self._core.product.max_message_bytes)
+        except TooLarge:
+            return await too_large(self._core.product.max_message_bytes)(scope, receive, send)
+        except TimeoutError:
+            return await Response(status_code=408)(scope, receive, send)
+        answer = await self._answer(headers, body, auth, selection, read_only)
+        if answer is not None:
+            await _send_json(send, 200, answer)
+        else:
+            await self._sdk(scope, _replay(body, receive), send)
+        return None
+
+    async def _answer(
+        self, headers: Mapping[str, str], body: bytes, auth: AuthContext, selection: Selection, read_only: bool
+    ) -> bytes | None:
+        """The whole answer where the core can give it, else None: the SDK then judges the request from the start."""
+        try:
+            one = message(orjson.loads(body))
+        except (orjson.JSONDecodeError, InvalidMessage):
+            return None
+        if one.method == "notifications/cancelled":
+            self._cancel(headers, one)
+            return None
+        if one.id is None or one.method not in ("tools/call", "tools/list", "ping"):
+            return None
+        stateless = self._stateless(headers, one)
+        session = headers.get("mcp-session-id")
+        if not stateless and not self._alive(headers, session):
+            return None
+        try:
+            if one.method == "ping":
+                return None if stateless else encode_result(one.id, b"{}")
+            if one.method == "tools/list":
+                return encode_result(one.id, self._core.list_tools(one.params, selection, stateless))
+            if self._core.needs_channel(one.params):
+                return None
+            started = self._core.start_call(one.params, auth, SILENT, read_only=read_only)
+            outcome = started if isinstance(started, Outcome) else await self._run(started, session or "", one.id)
+            return encode_result(one.id, self._core.encode_call(outcome, stateless))
+        except RpcError as error:
+            return None if stateless else encode_error(one.id, error)
+
+    async def _run(self, work: Any, session: str, request_id: RequestId) -> Outcome:
+        task: asyncio.Task[Outcome] = asyncio.get_running_loop().create_task(work)
+        key = (session, request_id)
+        self._in_flight[key] = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if task.cancelled() or task.done():
+                raise RpcError(-32006, "The call was cancelled.") from None
+            task.cancel()
+            raise
+        finally:
+            if self._in_flight.get(key) is task:
+                del self._in_flight[key]
+
+    def _cancel(self, headers: Mapping[str, str], one: Message) -> None:
+        session = headers.get("mcp-session-id")
+        wanted = one.params.get("requestId") if isinstance(one.params, dict) else None
+        if session and isinstance(wanted, (str, int, float)):
+            task = self._in_flight.get((session, wanted))
+            if task is not None:
+                task.cancel()
+
+    def _stateless(self, headers: Mapping[str, str], one: Message) -> bool:
+        """Whether this is a stateless request without a fault. One with a fault is the SDK's to name."""
+        if headers.get("mcp-protocol-version") != STATELESS_VERSION or "\n" in headers.get("duplicated", ""):
+            return False
+        params = one.params
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        if not isinstance(meta, dict) or meta.get(VERSION_KEY) != STATELESS_VERSION or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+            return False
+        if headers.get("mcp-method") != one.method or any(name.startswith("mcp-param-") for name in headers):
+            return False
+        if "application/json" not in headers.get("accept", ""):
+            return False
+        return one.method != "tools/call" or headers.get("mcp-name") == params.get("name")
+
+    def _alive(self, headers: Mapping[str, str], session: str | None) -> bool:
+        """Whether the SDK holds this session; using it keeps it from going idle."""
+        if session is None or self._manager is None or headers.get("mcp-protocol-version") == STATELESS_VERSION:
+            return False
+        return touch_session(self._manager, session)
+
+    async def _sdk(self, scope: Scope, receive: Receive, send: Send) -> None:
+        manager = self._manager or await self._start_manager()
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await manager.handle_request(scope, receive, send)
+
+    async def _start_manager(self) -> StreamableHTTPSessionManager:
+        """Import the SDK off the event loop, and keep its task group in a task of its own."""
+        async with self._manager_lock:
+            if self._manager is None:
+                from commonplace.edge.sdk import build_session_manager
+
+                manager = await asyncio.to_thread(build_session_manager, self._core, self._core.product.max_message_bytes)
+                started = asyncio.Event()
+
+                async def host() -> None:
+                    async with manager.run():
+                        started.set()
+                        await self._stop.wait()
+
+                self._host = asyncio.create_task(host())
+                await started.wait()
+                self._manager = manager
+            return self._manager
+
+    async def close(self) -> None:
+        self._stop.set()
+        if self._host is not None:
+            await asyncio.wait({self._host}, timeout=5)
+
+
+class RpcEndpoint:
+    """POST /rpc: one bare JSON-RPC request, no MCP around it."""
+
+    def __init__(self, core: Core, options: HttpOptions) -> None:
+        self._core = core
+        self._options = options
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = _headers(scope)
+        refused = refusal(headers, self._options)
+        if refused is not None:
+            return await refused(scope, receive, send)
+        try:
+            auth = self._core.product.authenticate(headers)
+        except CommonplaceError as error:
+            return await unauthorized(error)(scope, receive, send)
+        try:
+            body = await read_body(receive, self._core.product.max_message_bytes)
+        except TooLarge:
+            return await too_large(self._core.product.max_message_bytes)(scope, receive, send)
+        except TimeoutError:
+            return await Response(status_code=408)(scope, receive, send)
+        status, answer = await self._answer(body, auth, requested_selection(headers, self._core.product.selection)[1])
+        if answer is None:
+            await Response(status_code=202)(scope, receive, send)
+        else:
+            await _send_json(send, status, answer)
+        return None
+
+    async def _answer(self, body: bytes, auth: AuthContext, read_only: bool) -> tuple[int, bytes | None]:
+        try:
+            one = message(decode(body))
+        except InvalidMessage as invalid:
+            self._core.product.observer.count("malformed")
+            return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
+        if not one.is_request:
+            return 202, None
+        assert one.id is not None
+        assert one.method is not None
+        if one.method in ("shutdown", "exit"):
+            return 200, encode_result(one.id, b"null")  # a connectionless caller has nothing of its own to end
+        try:
+            started = self._core.start_bare(one.method, one.params, auth, read_only=read_only)
+            outcome = started if isinstance(started, Outcome) else await started
+            if outcome.error is not None:
+                return shown(outcome.error).http_status, encode_error(one.id, rpc_error(outcome.error))
+            return 200, encode_result(one.id, self._core.encode_bare(outcome))
+        except RpcError as error:
+            return STATUS_OF_RPC.get(error.code, 400), encode_error(one.id, error)
+
+
+def touch_session(manager: StreamableHTTPSessionManager, session: str) -> bool:
+    transport = manager._server_instances.get(session)
+    if transport is None or transport.is_terminated:
+        return False
+    idle = transport.idle_scope
+    if idle is not None and manager.session_idle_timeout is not None and not idle.cancel_called:
+        idle.deadline = max(idle.deadline, asyncio.get_running_loop().time() + manager.session_idle_timeout)
+    return True
+
+
+def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[Selection, bool]:
+    """The X-MCP-* headers narrow what this request lists; they never widen what the server was started with."""
+    toolsets, tools = _names(headers.get("x-mcp-toolsets")), _names(headers.get("x-mcp-tools"))
+    exclude = _names(headers.get("x-mcp-exclude-tools")) or frozenset()
+    read_only = headers.get("x-mcp-readonly", "").strip().lower() in ("1", "true", "yes", "on")
+    if toolsets is None and tools is None and not exclude and not read_only:
+        return served, False
+    if served.toolsets is not None and toolsets is not None:
+        toolsets &= served.toolsets
+    return (
+        Selection(
+            toolsets=toolsets if toolsets is not None or tools is not None else served.toolsets,
+            tools=tools if tools is not None else (served.tools if toolsets is None else None),
+            exclude=served.exclude | exclude,
+            read_only=served.read_only or read_only,
+            all_tiers=served.all_tiers,
+            renamed=served.renamed,
+        ),
+        read_only,
+    )
+
+
+def refusal(headers: Mapping[str, str], options: HttpOptions) -> Response | None:
+    """DNS rebinding and foreign pages stop here."""
+    host = headers.get("host", "")
+    if options.allowed_hosts and _host_name(host) not in options.allowed_hosts:
+        return JSONResponse({"error": "This server does not answer to that Host."}, status_code=421)
+    origin = headers.get("origin")
+    if origin is not None and origin not in options.allowed_origins:
+        scheme, _, rest = origin.partition("://")
+        same = scheme in ("http", "https") and (rest == host or (bool(options.allowed_hosts) and _host_name(rest) in options.allowed_hosts))
+        if not same:
+            return JSONResponse({"error": "This Origin may not call this server."}, status_code=403)
+    return None
+
+
+def unauthorized(error: CommonplaceError) -> Response:
+    headers = {}
+    if error.code.kind is Kind.UNAUTHENTICATED:
+        headers["WWW-Authenticate"] = challenge(error)
+    if error.code.kind is Kind.RATE:
+        headers["Retry-After"] = str(error.details.get("retry_after_seconds", 1))
+    body = encode_error(None, rpc_error(error))
+    return Response(body, status_code=shown(error).http_status, media_type="application/json", headers=headers)
+
+
+def too_large(limit: int) -> Response:
+    error = RpcError(RESOURCE_LIMIT, f"The message is larger than {limit} bytes.", {"limit_bytes": limit})
+    return Response(encode_error(None, error), status_code=413, media_type="application/json")
+
+
+async def read_body(receive: Receive, limit: int) -> bytes:
+    """The request's body, bounded in size and time."""
+    chunks: list[bytes] = []
+    size = 0
+    async with asyncio.timeout(BODY_TIMEOUT_SECONDS):
+        while True:
+            event = await receive()
+            if event["type"] != "http.request":
+                return b"".join(chunks)
+            chunk = event.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                raise TooLarge
+            chunks.append(chunk)
+            if not event.get("more_body"):
+                return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give a body that was read to the next reader."""
+    pending = [body]
+
+    async def replayed() -> AsgiMessage:
+        if pending:
+            return {"type": "http.request", "body": pending.pop(), "more_body": False}
+        return await receive()
+
+    return replayed
+
+
+async def _send_json(send: Send, status: int, body: bytes) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": [*JSON_HEADERS, (b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """Lower-case names, last value wins; a header that routes must not stand twice, so a second one is marked."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        key = name.decode("latin-1")
+        if key in headers and key in ("mcp-protocol-version", "mcp-method", "mcp-name"):
+            headers["duplicated"] = "\n"
+        headers[key] = value.decode("latin-1").strip(" \t")  # the fast parser leaves the optional whitespace on
+    return headers
+
+
+def _names(value: str | None) -> frozenset[str] | None:
+    return None if value is None else frozenset(name.strip() for name in value.split(",") if name.strip())
+
+
+def _host_name(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0].lower()

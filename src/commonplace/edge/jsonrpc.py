@@ -1,0 +1,86 @@
+"""JSON-RPC 2.0 on the wire: decode once, judge the shape, encode once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from commonplace.edge.error_map import INVALID_REQUEST, PARSE_ERROR, RpcError
+
+RequestId = str | int | float
+
+
+@dataclass(slots=True)
+class Message:
+    """A request (id and method), a notification (method) or a response to one of our requests (id)."""
+
+    raw: dict[str, Any]
+    id: RequestId | None
+    method: str | None
+
+    @property
+    def params(self) -> Any:
+        return self.raw.get("params")
+
+    @property
+    def is_request(self) -> bool:
+        return self.id is not None and self.method is not None
+
+
+class InvalidMessage(Exception):
+    """A line that owes an error answer: with the id where one could be read, else null."""
+
+    def __init__(self, error: RpcError, request_id: RequestId | None = None) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.request_id = request_id
+
+
+def decode(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError as wrong:
+        raise InvalidMessage(RpcError(PARSE_ERROR, "Parse error", {"message": str(wrong)[:200]})) from None
+
+
+def message(value: Any) -> Message:
+    """Judge one decoded value. JSON-RPC allows a null id; MCP does not, and nobody could match its answer."""
+    if not isinstance(value, dict):
+        raise _invalid("a message is a JSON object", None)
+    request_id = value.get("id")
+    readable = request_id if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool) else None
+    if value.get("jsonrpc") != "2.0":
+        raise _invalid('"jsonrpc" must be "2.0"', readable)
+    method = value.get("method")
+    if "id" in value and readable is None:
+        raise _invalid('"id" must be a string or a number', None)
+    if method is None and readable is not None and ("result" in value or "error" in value):
+        return Message(value, readable, None)
+    if not isinstance(method, str):
+        raise _invalid('"method" must be a string', readable)
+    params = value.get("params")
+    if params is not None and not isinstance(params, (dict, list)):
+        raise _invalid('"params" must be an object', readable)
+    return Message(value, readable, method)
+
+
+def _invalid(reason: str, request_id: RequestId | None) -> InvalidMessage:
+    return InvalidMessage(RpcError(INVALID_REQUEST, f"Invalid Request: {reason}"), request_id)
+
+
+def encode_result(request_id: RequestId | None, payload: bytes) -> bytes:
+    return b'{"jsonrpc":"2.0","id":' + encode_id(request_id) + b',"result":' + payload + b"}"
+
+
+def encode_error(request_id: RequestId | None, error: RpcError) -> bytes:
+    return b'{"jsonrpc":"2.0","id":' + encode_id(request_id) + b',"error":' + orjson.dumps(error.as_dict(), default=str) + b"}"
+
+
+def encode_notification(method: str, params: dict[str, Any]) -> bytes:
+    return orjson.dumps({"jsonrpc": "2.0", "method": method, "params": params}, default=str)
+
+
+def encode_id(request_id: RequestId | None) -> bytes:
+    return b"%d" % request_id if type(request_id) is int else orjson.dumps(request_id)

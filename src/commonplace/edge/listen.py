@@ -1,0 +1,100 @@
+"""Listening: the HTTP application on a socket, in the foreground or beside stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import uvicorn
+
+from commonplace.edge.http import HttpOptions, build_app
+from commonplace.edge.product import Product
+from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+
+STOP_SECONDS = 10
+KEEP_ALIVE_SECONDS = 75
+BACKLOG = 2048
+
+
+def serve_http(product: Product, options: HttpOptions, host: str, port: int, announce: Callable[[str], None]) -> int:
+    """Serve until a signal. `announce` is told the address once the socket listens. Returns the exit code."""
+    listener = bind(host, port)
+    announce(address_of(listener))
+    _Graceful(_config(product, options)).run(sockets=[listener])
+    return 0
+
+
+@contextlib.asynccontextmanager
+async def serve_beside(product: Product, options: HttpOptions, listener: socket.socket) -> AsyncIterator[None]:
+    """Serve on the running event loop while the caller does something else."""
+    server = _Quiet(_config(product, options))
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        await asyncio.wait({task}, timeout=STOP_SECONDS + 1)
+
+
+class _Graceful(uvicorn.Server):
+    """A signal asks it to stop, and then the caller still closes what it opened: the signal is not raised again."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+class _Quiet(uvicorn.Server):
+    """A guest in somebody else's process: signals are the host's."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def bind(host: str, port: int, tries: int = 1) -> socket.socket:
+    """A listening socket, or INVALID_CONFIG saying why not."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for candidate in range(port, port + (tries if port else 1)):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, candidate))
+            listener.listen(BACKLOG)
+            listener.set_inheritable(True)
+            return listener
+        except OSError as error:
+            listener.close()
+            if error.errno != errno.EADDRINUSE or candidate == port + tries - 1:
+                raise CommonplaceError(
+                    INVALID_CONFIG,
+                    f"Cannot listen on {host}:{candidate}: {error.strerror or error}.",
+                    hint="Choose another port, or stop what listens there.",
+                ) from error
+    raise AssertionError("unreachable: the last attempt raises")
+
+
+def address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _config(product: Product, options: HttpOptions) -> uvicorn.Config:
+    return uvicorn.Config(
+        build_app(product, options),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+        lifespan="on",
+    )

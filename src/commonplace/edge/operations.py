@@ -1,0 +1,54 @@
+"""What an HTTP server offers its operator and its clients' authentication: /metrics and the protected-resource metadata."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from commonplace.edge.authenticate import METADATA_PATH, protected_resource
+from commonplace.edge.http import refusal, unauthorized
+from commonplace.edge.product import Authenticator
+from commonplace.kernel.auth import Scope
+from commonplace.kernel.errors import SCOPE_REQUIRED, CommonplaceError
+from commonplace.kernel.settings import AuthSettings
+from commonplace.telemetry.metrics import Metrics, prometheus
+
+EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def operation_routes(
+    auth: AuthSettings, authenticate: Authenticator, metrics: Metrics, version: str, refuse: Callable[[Request], Response | None]
+) -> list[BaseRoute]:
+    started = time.monotonic()
+
+    async def show_metrics(request: Request) -> Response:
+        refused = refuse(request)
+        if refused is not None:
+            return refused
+        try:
+            caller = authenticate(request.headers)
+            if not caller.has(Scope.ADMIN):
+                raise CommonplaceError(SCOPE_REQUIRED, "Metrics of all tenants need a key with scope admin.")
+        except CommonplaceError as error:
+            return unauthorized(error)
+        return PlainTextResponse(prometheus(metrics, version, time.monotonic() - started), media_type=EXPOSITION)
+
+    async def resource_metadata(request: Request) -> Response:
+        return JSONResponse(protected_resource(auth, request.headers), headers={"Access-Control-Allow-Origin": "*"})
+
+    routes: list[BaseRoute] = [Route("/metrics", show_metrics)]
+    if auth.mode != "none":
+        routes += [Route(METADATA_PATH, resource_metadata), Route(f"{METADATA_PATH}/mcp", resource_metadata)]
+    return routes
+
+
+def host_check(options_hosts: tuple[str, ...], options_origins: tuple[str, ...]) -> Callable[[Request], Response | None]:
+    """The same check of Host and Origin that /mcp makes."""
+    from commonplace.edge.http import HttpOptions
+
+    options = HttpOptions(allowed_hosts=options_hosts, allowed_origins=options_origins)
+    return lambda request: refusal(request.headers, options)

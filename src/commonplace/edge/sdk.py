@@ -1,0 +1,227 @@
+"""The official SDK behind the core: whatever `core.py` does not serve, answered from the same pipeline.
+
+The only importer of `mcp`. It costs most of a second and 40 MB, so nothing here runs before a client needs it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from commonplace.dispatch.registry import Selection
+from commonplace.dispatch.tool import ClientChannel
+from commonplace.edge.core import LIST_TTL_MS, STATELESS_VERSION, Core
+from commonplace.edge.error_map import INTERNAL_ERROR, INVALID_REQUEST, RpcError
+from commonplace.edge.jsonrpc import Message, RequestId, encode_error
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+log = logging.getLogger("commonplace.edge.sdk")
+
+SCOPE_KEY = "commonplace.request"  # where http.py leaves (auth, selection, read_only) for handlers
+MAX_SESSIONS = 10_000
+SESSION_IDLE_SECONDS = 1800.0
+
+
+def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
+    """The SDK's low-level server over our registry and pipeline."""
+    from mcp.server.caching import CacheHint
+    from mcp.server.lowlevel import Server
+    from mcp.shared.exceptions import MCPError
+
+    product = core.product
+
+    def caller(ctx: ServerRequestContext[Any, Any]) -> tuple[AuthContext, Selection, bool]:
+        if ctx.request is not None:
+            auth, selection, read_only = ctx.request.scope[SCOPE_KEY]
+            return auth, selection, read_only
+        assert stdio_auth is not None
+        return stdio_auth, product.selection, False
+
+    async def list_tools(ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
+        try:
+            return orjson.loads(core.list_tools(ctx.params, caller(ctx)[1], ctx.protocol_version == STATELESS_VERSION))
+        except RpcError as error:
+            raise MCPError(error.code, error.message, error.data) from None
+
+    async def call_tool(ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
+        auth, _, read_only = caller(ctx)
+        try:
+            started = core.start_call(ctx.params, auth, SdkChannel(ctx), read_only=read_only, meta={"mcp": ctx})
+            outcome = started if not asyncio.iscoroutine(started) else await started
+            return orjson.loads(core.encode_call(outcome, ctx.protocol_version == STATELESS_VERSION))
+        except RpcError as error:
+            raise MCPError(error.code, error.message, error.data) from None
+
+    extra: Mapping[str, Any] = product.features.handlers() if product.features else {}
+    middleware = extra.get("middleware", ())
+    server: Server[Any] = Server(
+        product.name,
+        version=product.version,
+        title=product.title,
+        instructions=product.instructions,
+        cache_hints={"tools/list": CacheHint(LIST_TTL_MS, "private"), **extra.get("cache_hints", {})},
+        get_tool_input_schema=lambda name: _schema_of(core, name),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        **{key: value for key, value in extra.items() if key.startswith("on_")},
+    )
+    server.middleware.extend(middleware)
+    return server
+
+
+def _schema_of(core: Core, name: str) -> Mapping[str, Any] | None:
+    """Only hand-written schemas can mirror arguments into headers; ours never do."""
+    try:
+        return core.registry.tool(name).input_schema
+    except CommonplaceError:
+        return None
+
+
+class SdkChannel(ClientChannel):
+    """A handler's way to the client through an SDK session."""
+
+    def __init__(self, ctx: ServerRequestContext[Any, Any]) -> None:
+        self._ctx = ctx
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        await self._ctx.session.report_progress(done, total, message)
+
+    async def log(self, level: str, data: Any, logger: str | None = None) -> None:
+        await self._ctx.session.send_log_message(level, data, logger, related_request_id=self._ctx.request_id)  # type: ignore[arg-type]
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Any:
+        from mcp.shared.exceptions import NoBackChannelError
+        from mcp.shared.message import ServerMessageMetadata
+        from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult, server_request_adapter
+
+        results: dict[str, Any] = {
+            "sampling/createMessage": CreateMessageResult,
+            "elicitation/create": ElicitResult,
+            "roots/list": ListRootsResult,
+        }
+        request = server_request_adapter.validate_python({"method": method, "params": dict(params)})
+        try:
+            answer = await self._ctx.session.send_request(
+                request, results[method], metadata=ServerMessageMetadata(related_request_id=self._ctx.request_id)
+            )
+        except NoBackChannelError:
+            raise CommonplaceError(NOT_AVAILABLE, f"This client cannot answer {method} here.", hint="Use a session.") from None
+        return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+class SdkPeer:
+    """The SDK serving one duplex connection. Messages wait until its import, in a thread, is done."""
+
+    def __init__(self, core: Core, auth: AuthContext, send: Callable[[bytes], None], initialize: dict[str, Any] | None) -> None:
+        self._core = core
+        self._auth = auth
+        self._send = send
+        self._initialize = initialize
+        self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._pending: dict[RequestId, Callable[[bytes], None]] = {}
+        self._quiet = asyncio.Event()
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    def feed(self, one: Message, send: Callable[[bytes], None] | None) -> None:
+        if one.is_request and one.id is not None:
+            self._pending[one.id] = send or self._send
+            self._quiet.clear()
+        self._inbox.put_nowait(one)
+
+    async def close(self, grace_seconds: float) -> None:
+        """Let what is under way be answered, then end the session."""
+        if self._pending:
+            waiting = asyncio.ensure_future(self._quiet.wait())
+            await asyncio.wait({waiting, self._task}, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+        self._inbox.put_nowait(None)
+        await asyncio.wait({self._task}, timeout=grace_seconds)
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=1.0)
+
+    async def _run(self) -> None:
+        try:
+            await asyncio.to_thread(build_server, self._core, self._auth)  # the import, off the event loop
+            await self._serve()
+        except Exception:
+            log.exception("the SDK side of this connection failed")
+        finally:
+            failed = RpcError(INTERNAL_ERROR, "Internal error", {"message": "The connection's session ended."})
+            for request_id in tuple(self._pending):
+                self._answer(request_id, encode_error(request_id, failed))
+
+    async def _serve(self) -> None:
+        import anyio
+
+        server = build_server(self._core, self._auth)
+        to_server, inbound = anyio.create_memory_object_stream[Any](64)
+        outbound, from_server = anyio.create_memory_object_stream[Any](64)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._pump_in, to_server)
+            group.start_soon(self._pump_out, from_server)
+            options = server.create_initialization_options()
+            await server.run(inbound, outbound, options)
+            group.cancel_scope.cancel()
+
+    async def _pump_in(self, to_server: Any) -> None:
+        from mcp.shared.message import SessionMessage
+        from mcp_types import jsonrpc_message_adapter
+        from pydantic import ValidationError
+
+        async with to_server:
+            if self._initialize is not None:
+                for replayed in (self._initialize, {"jsonrpc": "2.0", "method": "notifications/initialized"}):
+                    await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(replayed)))
+            while (one := await self._inbox.get()) is not None:
+                try:
+                    await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(one.raw)))
+                except ValidationError:
+                    if one.id is not None:
+                        self._answer(one.id, encode_error(one.id, RpcError(INVALID_REQUEST, "Invalid Request")))
+
+    async def _pump_out(self, from_server: Any) -> None:
+        replayed = self._initialize.get("id") if self._initialize is not None else None
+        async with from_server:
+            async for item in from_server:
+                dumped = item.message.model_dump(by_alias=True, mode="json", exclude_none=True)
+                line = orjson.dumps(dumped)
+                request_id = dumped.get("id")
+                if "method" in dumped or request_id is None:
+                    self._send(line)
+                elif replayed is not None and request_id == replayed and request_id not in self._pending:
+                    replayed = None  # the client has had its answer to initialize from the core
+                else:
+                    self._answer(request_id, line)
+
+    def _answer(self, request_id: RequestId, line: bytes) -> None:
+        self._pending.pop(request_id, self._send)(line)
+        if not self._pending:
+            self._quiet.set()
+
+
+def build_session_manager(core: Core, max_body_bytes: int) -> StreamableHTTPSessionManager:
+    """The SDK's Streamable HTTP: sessions, event streams, resumption. Host and Origin are checked before it."""
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    from commonplace.edge.events import RecentEvents
+
+    return StreamableHTTPSessionManager(
+        build_server(core, None),
+        event_store=RecentEvents(),  # type: ignore[arg-type]  # the SDK's interface, without importing it there
+        retry_interval=500,
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        max_request_body_size=max_body_bytes,
+        session_idle_timeout=SESSION_IDLE_SECONDS,
+        max_sessions=MAX_SESSIONS,
+    )

@@ -1,0 +1,178 @@
+"""The stdio transport: stdout carries protocol and nothing else, and the client's death ends the process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import stat
+import sys
+from collections.abc import Awaitable, Callable
+
+from commonplace.edge.connection import Connection
+from commonplace.edge.core import Core
+from commonplace.edge.product import Product
+
+READ_BYTES = 256 * 1024
+GRACE_SECONDS = 10.0
+HIGH_WATER_BYTES = 4 * 1024 * 1024
+
+
+Beside = Callable[[], contextlib.AbstractAsyncContextManager[object]]
+
+
+def serve(product: Product, beside: Beside = contextlib.nullcontext) -> int:
+    """Serve this process's stdin and stdout until the client leaves or says exit. Returns the exit code.
+
+    `beside` runs on the same event loop meanwhile: the dashboard's listener."""
+    read_fd, write_fd = _take_streams()
+    try:
+        asyncio.run(_serve(product, read_fd, write_fd, beside))
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _take_streams() -> tuple[int, int]:
+    """Keep the protocol's descriptors to ourselves: a stray print goes to stderr, a stray read finds nothing."""
+    read_fd = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
+    write_fd = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return read_fd, write_fd
+
+
+async def _serve(product: Product, read_fd: int, write_fd: int, beside: Beside) -> None:
+    async with beside():
+        await _serve_client(product, read_fd, write_fd)
+
+
+async def _serve_client(product: Product, read_fd: int, write_fd: int) -> None:
+    ended = asyncio.Event()
+    writer = await _Writer.open(write_fd, ended.set)
+    connection = Connection(Core(product), writer.send, ended.set)
+    pump = asyncio.create_task(_pump(read_fd, connection, writer))
+    waiter = asyncio.create_task(ended.wait())
+    await asyncio.wait({pump, waiter}, return_when=asyncio.FIRST_COMPLETED)
+    exited = ended.is_set()
+    for task in (pump, waiter):
+        task.cancel()
+    await asyncio.gather(pump, waiter, return_exceptions=True)
+    await connection.drain(0.5 if exited else GRACE_SECONDS)
+    await writer.close()
+
+
+async def _pump(read_fd: int, connection: Connection, writer: _Writer) -> None:
+    read = await _open_reader(read_fd)
+    while data := await read():
+        connection.feed(data)
+        writer.flush()
+        if connection.crowded:
+            await connection.room()
+        await writer.drained()
+    connection.finish_input()
+    writer.flush()
+
+
+async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
+    """Pipes and sockets by the event loop; a regular file or /dev/null, which it cannot watch, by a thread."""
+    if not _watchable(read_fd):
+
+        async def read_file() -> bytes:
+            return await asyncio.to_thread(os.read, read_fd, READ_BYTES)
+
+        return read_file
+    reader = asyncio.StreamReader(limit=READ_BYTES)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0))
+
+    async def read_pipe() -> bytes:
+        return await reader.read(READ_BYTES)
+
+    return read_pipe
+
+
+def _watchable(fd: int) -> bool:
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(fd)
+
+
+class _Writer:
+    """Whole lines out, in one write for all answers of one read. A broken pipe ends the connection."""
+
+    def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
+        self._fd = fd
+        self._on_broken = on_broken
+        self._lines: list[bytes] = []
+        self._transport: asyncio.WriteTransport | None = None
+        self._flow = _Flow(on_broken)
+        self._scheduled = False
+
+    @classmethod
+    async def open(cls, fd: int, on_broken: Callable[[], None]) -> _Writer:
+        writer = cls(fd, on_broken)
+        if _watchable(fd):
+            loop = asyncio.get_running_loop()
+            transport, _ = await loop.connect_write_pipe(lambda: writer._flow, os.fdopen(fd, "wb", 0))
+            transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
+            writer._transport = transport
+        return writer
+
+    def send(self, line: bytes) -> None:
+        self._lines.append(line)
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        self._scheduled = False
+        if not self._lines:
+            return
+        self._lines.append(b"")
+        data = b"\n".join(self._lines)
+        self._lines.clear()
+        if self._transport is not None:
+            self._transport.write(data)
+        else:
+            self._write_file(data)
+
+    def _write_file(self, data: bytes) -> None:
+        try:
+            while data:
+                data = data[os.write(self._fd, data) :]
+        except OSError:
+            self._on_broken()
+
+    async def drained(self) -> None:
+        await self._flow.writable.wait()
+
+    async def close(self) -> None:
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(5):
+                    await self._flow.closed.wait()
+
+
+class _Flow(asyncio.BaseProtocol):
+    def __init__(self, on_broken: Callable[[], None]) -> None:
+        self._on_broken = on_broken
+        self.writable = asyncio.Event()
+        self.writable.set()
+        self.closed = asyncio.Event()
+
+    def pause_writing(self) -> None:
+        self.writable.clear()
+
+    def resume_writing(self) -> None:
+        self.writable.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.writable.set()
+        self.closed.set()
+        self._on_broken()

@@ -1,0 +1,34 @@
+"""The toolset `server`: its names, and its tools when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.dispatch.registry import Toolset
+from commonplace.dispatch.tool import Tool
+from commonplace.kernel.errors import Code
+
+if TYPE_CHECKING:
+    from commonplace.server.service import ServerService
+
+BARE = frozenset({"health/check", "metrics/snapshot"})
+NAMES = frozenset({"health_check", "metrics_snapshot", "audit_query", "audit_verify"}) | BARE
+
+
+def toolset(service: Callable[[], ServerService]) -> Toolset:
+    def load() -> Sequence[Tool]:
+        from commonplace.server.tools import audit, health, metrics
+
+        made = service()
+        return (health.tool(made), metrics.tool(made), *audit.tools(made))
+
+    def codes() -> Sequence[Code]:
+        from commonplace.storage.archive import CODES as ARCHIVE_CODES
+        from commonplace.storage.keys import CODES as KEY_CODES
+        from commonplace.storage.occupancy import CODES as OCCUPANCY_CODES
+        from commonplace.telemetry.errors import CODES as AUDIT_CODES
+
+        return (*AUDIT_CODES, *KEY_CODES, *OCCUPANCY_CODES, *ARCHIVE_CODES)
+
+    return Toolset("server", "Health, metrics and the audit trail of this server.", NAMES, BARE, load, codes)

@@ -1,0 +1,40 @@
+"""Who uses a data folder: servers hold a shared lock on it, `restore` needs it alone."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+from collections.abc import Iterator
+from pathlib import Path
+
+from commonplace.kernel.errors import Code, CommonplaceError, Kind
+
+DATA_IN_USE = Code("DATA_IN_USE", Kind.CONFLICT, "A server is using the data folder; stop it first.")
+CODES: tuple[Code, ...] = (DATA_IN_USE,)
+LOCK_NAME = ".in-use.lock"
+
+
+@contextlib.contextmanager
+def occupied(data: Path) -> Iterator[None]:
+    """Share the folder with other servers. Waits for a restore under way."""
+    try:
+        data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (data / LOCK_NAME).open("a")
+    except OSError:  # a data folder that cannot be written: reads go on, each write says so itself
+        yield
+        return
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+@contextlib.contextmanager
+def alone(data: Path) -> Iterator[None]:
+    """Have the folder to oneself, or raise DATA_IN_USE."""
+    data.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (data / LOCK_NAME).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CommonplaceError(DATA_IN_USE, f"A server is using {data}.", hint="Stop it, then try again.") from None
+        yield

@@ -1,0 +1,76 @@
+"""The form of an audit chain: one JSON object a line, each carrying the hash of the one before and its own.
+
+A record's hash covers its bytes as written, so that any change of any byte is found without parsing."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+GENESIS = "0" * 64
+_TAIL = re.compile(rb',"hash":"([0-9a-f]{64})"}\Z')
+_HEAD = re.compile(r"([0-9]{20}) ([0-9a-f]{64})\n\Z")
+HEAD_BYTES = 20 + 1 + 64 + 1
+CHAIN_NAME = re.compile(r"[0-9A-Za-z-]{1,80}")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """How many records a chain has, and the hash of its last."""
+
+    count: int
+    hash: str
+
+    def encode(self) -> bytes:
+        return f"{self.count:020d} {self.hash}\n".encode()
+
+    @classmethod
+    def read(cls, path: Path) -> Head | None:
+        try:
+            found = _HEAD.match(path.read_text("ascii"))
+        except (OSError, UnicodeDecodeError):
+            return None
+        return cls(int(found[1]), found[2]) if found else None
+
+
+EMPTY = Head(0, GENESIS)
+
+
+def seal(record: dict[str, Any], head: Head) -> tuple[bytes, Head]:
+    """The line that continues a chain, and the chain's new head."""
+    body = orjson.dumps({"seq": head.count, "prev": head.hash, **record}, default=str)
+    digest = hashlib.sha256(body).hexdigest()
+    return body[:-1] + b',"hash":"' + digest.encode() + b'"}\n', Head(head.count + 1, digest)
+
+
+def unseal(line: bytes, head: Head) -> tuple[dict[str, Any], Head]:
+    """The record of a line and the head after it. Raises ValueError saying what is wrong."""
+    tail = _TAIL.search(line)
+    if tail is None:
+        raise ValueError("the line has no hash: it was cut or changed")
+    body = line[: tail.start()] + b"}"
+    digest = hashlib.sha256(body).hexdigest()
+    if digest.encode() != tail[1]:
+        raise ValueError("the record does not match its hash: it was changed")
+    try:
+        record = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise ValueError("the line is not JSON") from None
+    if not isinstance(record, dict) or record.get("seq") != head.count:
+        raise ValueError(f"record {record.get('seq') if isinstance(record, dict) else '?'} stands where {head.count} belongs")
+    if record.get("prev") != head.hash:
+        raise ValueError("the record does not follow the one before it")
+    return record, Head(head.count + 1, digest)
+
+
+def chains_folder(directory: Path) -> Path:
+    return directory / "chains"
+
+
+def heads_folder(directory: Path) -> Path:
+    return directory / "heads"

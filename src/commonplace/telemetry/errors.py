@@ -1,0 +1,13 @@
+"""Codes of the evidence: audit and its chains."""
+
+from __future__ import annotations
+
+from commonplace.kernel.errors import Code, Kind
+
+AUDIT_UNAVAILABLE = Code(
+    "AUDIT_UNAVAILABLE",
+    Kind.UNAVAILABLE,
+    "The audit trail cannot be written, so changes are refused until it can; reads go on.",
+)
+
+CODES: tuple[Code, ...] = (AUDIT_UNAVAILABLE,)

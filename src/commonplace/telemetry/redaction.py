@@ -1,0 +1,77 @@
+"""What of a call's arguments may be kept: no file content, no secret, nothing long."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MAX_ITEMS = 20
+MAX_DEPTH = 4
+MASK = "***"
+
+_SECRET_NAME = re.compile(r"(?i)(pass(word|wd|phrase)|secret|api[_-]?key|token$|authorization|credential|private[_-]?key|^kek)")
+_SECRET_TEXT = re.compile(
+    r"cp_[0-9a-z]{8}_[0-9A-Za-z_-]{20,}"  # our own keys
+    r"|(?i:bearer\s+)[A-Za-z0-9._~+/=-]{12,}"
+    r"|\bsk-[A-Za-z0-9_-]{16,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|\bxox[abprs]-[A-Za-z0-9-]{10,}"
+    r"|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
+)
+
+
+def redact(arguments: Mapping[str, Any], hidden: frozenset[str], preview_bytes: int) -> dict[str, Any]:
+    """A copy that is safe to keep. Fields in `hidden` leave only their length and hash."""
+    kept: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if len(kept) >= MAX_ITEMS:
+            kept["..."] = f"{len(arguments) - MAX_ITEMS} more"
+            break
+        kept[str(name)[:64]] = _field(str(name), value, hidden, preview_bytes, 0)
+    return kept
+
+
+def scrub(text: str) -> str:
+    """Text with anything that looks like a credential masked."""
+    return _SECRET_TEXT.sub(MASK, text)
+
+
+def trimmed(text: str, limit_bytes: int) -> Any:
+    """The text, or its beginning with `truncated: true`. Never cuts a character."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= limit_bytes:
+        return scrub(text)
+    return {"preview": scrub(raw[:limit_bytes].decode("utf-8", "ignore")), "truncated": True, "length": len(raw)}
+
+
+def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, depth: int) -> Any:
+    if name in hidden and value is not None:
+        return _fingerprint(value)
+    if isinstance(value, str):
+        return MASK if value and _SECRET_NAME.search(name) else trimmed(value, preview_bytes)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if depth >= MAX_DEPTH:
+        return "..."
+    if isinstance(value, Mapping):
+        if _SECRET_NAME.search(name):
+            return MASK
+        pairs = list(value.items())[:MAX_ITEMS]
+        inner = {str(key)[:64]: _field(str(key), item, hidden, preview_bytes, depth + 1) for key, item in pairs}
+        if len(value) > MAX_ITEMS:
+            inner["..."] = f"{len(value) - MAX_ITEMS} more"
+        return inner
+    if isinstance(value, (list, tuple)):
+        items = [_field(name, item, hidden, preview_bytes, depth + 1) for item in value[:MAX_ITEMS]]
+        return [*items, f"... {len(value) - MAX_ITEMS} more"] if len(value) > MAX_ITEMS else items
+    return f"<{type(value).__name__}>"
+
+
+def _fingerprint(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        raw = value.encode("utf-8", "surrogatepass")
+        return {"redacted": True, "length": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+    if isinstance(value, (list, tuple, Mapping)):
+        return {"redacted": True, "items": len(value)}
+    return {"redacted": True}

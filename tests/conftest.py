@@ -1,0 +1,50 @@
+"""What all tests share: where the data beside the repository is, and an honest count when it is not there."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data"))
+_missing: list[str] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "oracle: compares with data beside the repository (COMMONPLACE_TEST_DATA)")
+    config.addinivalue_line("markers", "soak: a campaign whose whole size runs with COMMONPLACE_SOAK=1")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without the data the oracle tests are left out and counted, never silently passed."""
+    if DATA.is_dir():
+        return
+    oracle = [item for item in items if item.get_closest_marker("oracle")]
+    if oracle:
+        _missing.extend(item.nodeid for item in oracle)
+        items[:] = [item for item in items if item not in set(oracle)]
+        config.hook.pytest_deselected(items=oracle)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _missing:
+        terminalreporter.write_line(f"{len(_missing)} oracle tests did NOT run: no data at {DATA} (set COMMONPLACE_TEST_DATA)", red=True)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    if _missing and os.environ.get("CI") == "true":
+        session.exitstatus = 1
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of documents and collections that nobody here wrote."""
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def soak() -> bool:
+    """Whether the long campaigns run whole."""
+    return os.environ.get("COMMONPLACE_SOAK") == "1"
