@@ -153,7 +153,7 @@ class _Editor:
                 end = int(node.end_mark.index)
                 return len(self.text[:end].rstrip("\n")) if end else end
             return int(node.end_mark.index)
-        if node.flow_style or not node.value:
+        if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
             return int(node.end_mark.index)
         last = node.value[-1]
         return self._end(last[1] if isinstance(last, tuple) else last)

@@ -246,7 +246,8 @@ class SwaggerDown:
         produces: list[str] = []
         responses: dict[str, Any] = {}
         source = operation.get("responses")
-        for code, response in (source.items() if isinstance(source, dict) else ()):
+        source = source if isinstance(source, dict) else {}
+        for code, response in source.items():
             where = [*at, "responses", code]
             if code.startswith("x-"):
                 responses[code] = response

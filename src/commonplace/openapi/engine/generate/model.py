@@ -102,7 +102,7 @@ class Union(Declaration):
 class Alias(Declaration):
     """A name for a list, a map, a scalar or another declaration."""
 
-    target: Use = field(default_factory=lambda: ANY_USE)
+    target: Use = Use(Primitive(Scalar.ANY))
 
 
 ANY_USE = Use(Primitive(Scalar.ANY))

@@ -19,6 +19,23 @@ _GO_KEYWORDS = frozenset(
     "select struct switch type var".split()
 )
 
+GO_FILES = frozenset(
+    (
+        "types.go",
+        "operations.go",
+        "client.go",
+        "server.go",
+        "schemas.go",
+        "runtime_values.go",
+        "runtime_schemas.go",
+        "runtime_wire.go",
+        "runtime_client.go",
+        "runtime_server.go",
+    )
+)
+PYTHON_FILES = frozenset(("__init__.py", "models.py", "client.py", "runtime.py"))
+FILE_NAMES: dict[str, frozenset[str]] = {"go": GO_FILES, "python": PYTHON_FILES}
+
 
 @dataclass(frozen=True, slots=True)
 class Generated:

@@ -218,9 +218,9 @@ class TypeReader:
             use = self.use(schema, (*hint, name))
             union.variants.append(Variant(name, use, schema, self._discriminators(choice.discriminator, branch)))
         _unify(union)
-        name = choice.discriminator.get("propertyName")
-        if isinstance(name, str) and name and any(variant.discriminators for variant in union.variants):
-            union.discriminator = name
+        property_name = choice.discriminator.get("propertyName")
+        if isinstance(property_name, str) and property_name and any(variant.discriminators for variant in union.variants):
+            union.discriminator = property_name
 
     def _shared(self, merged: Merged) -> dict[str, Any] | None:
         """What all branches have in common, where an object stands beside the choice."""
