@@ -5,55 +5,35 @@ from __future__ import annotations
 import json
 import re
 import socket
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.program import COMMONPLACE, environment
+from piped_program import answers, converse, running
 
 WRITABLE = {"MCP_ENABLE_MUTATION": "1"}
 
 
 def serve(tmp_path: Path, variables: Mapping[str, str], *calls: tuple[str, Mapping[str, Any]]) -> tuple[list[Any], str]:
-    """Bare calls in order; results, or the error's code and data."""
-    lines = [{"jsonrpc": "2.0", "id": number, "method": method, "params": params} for number, (method, params) in enumerate(calls)]
-    ran = subprocess.run(
-        [COMMONPLACE, "serve"],
-        input="".join(json.dumps(line) + "\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        env=environment(tmp_path / "data", variables),
-        check=True,
-    )
-    answers = sorted((json.loads(line) for line in ran.stdout.splitlines()), key=lambda answer: answer["id"])
-    return [answer.get("result", answer.get("error")) for answer in answers], ran.stderr
+    """Bare calls, all at once; results in the order of the calls, or the error objects."""
+    ran = converse(tmp_path, variables, [bare(number, *call) for number, call in enumerate(calls)])
+    assert ran.returncode == 0
+    return [outcome(answer) for answer in sorted(answers(ran), key=lambda answer: answer["id"])], ran.stderr
 
 
 def one_by_one(tmp_path: Path, variables: Mapping[str, str], *calls: tuple[str, Mapping[str, Any]]) -> list[Any]:
     """The same, but each call is sent when the one before has answered."""
-    process = subprocess.Popen(
-        [COMMONPLACE, "serve"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=environment(tmp_path / "data", variables),
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    results = []
-    with process:
-        for number, (method, params) in enumerate(calls):
-            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
-            process.stdin.flush()
-            answer = json.loads(process.stdout.readline())
-            results.append(answer.get("result", answer.get("error")))
-        process.stdin.close()
-    return results
+    with running(tmp_path, variables) as server:
+        return [outcome(server.ask(bare(number, *call))) for number, call in enumerate(calls)]
+
+
+def bare(number: int, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def outcome(answer: Mapping[str, Any]) -> Any:
+    return answer.get("result", answer.get("error"))
 
 
 def add(entry_id: str, **more: Any) -> tuple[str, dict[str, Any]]:
@@ -169,25 +149,10 @@ def test_a_first_count_is_clamped_unless_disabled(tmp_path: Path) -> None:
 
 def test_usage_flush_ms_delays_the_snapshot(tmp_path: Path) -> None:
     serve(tmp_path, WRITABLE, add("one"))
-    uses = [("usage/track", {"id": "one"})] * 5
-    process = subprocess.Popen(
-        [COMMONPLACE, "serve"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=environment(tmp_path / "data", {"MCP_USAGE_FLUSH_MS": "60000"}),
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with process:
-        for number, (method, params) in enumerate(uses):
-            process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
-        process.stdin.flush()
-        counted = [json.loads(process.stdout.readline())["result"]["usageCount"] for _ in uses]
+    with running(tmp_path, {"MCP_USAGE_FLUSH_MS": "60000"}) as server:
+        counted = [server.ask(bare(number, "usage/track", {"id": "one"}))["result"]["usageCount"] for number in range(5)]
         stored = snapshot(tmp_path)
         written = json.loads(stored.read_text())["one"]["usageCount"] if stored is not None else 0
-        process.stdin.close()
     assert max(counted) == 5
     assert written < 5
     stored = snapshot(tmp_path)
