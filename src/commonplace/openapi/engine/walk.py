@@ -20,7 +20,7 @@ from commonplace.openapi.model import Document, Json, JsonObject
 DEFAULT_LIMIT = 100
 DETAIL_LIMIT = 25
 MAX_LIMIT = 1000
-ANSWER_LIMIT_BYTES = 4_000_000
+ANSWER_LIMIT_BYTES = 1_000_000
 
 Item = TypeVar("Item")
 
@@ -55,6 +55,7 @@ def answer(
     detail: Callable[[Item], JsonObject],
     groups: Callable[[Item], Iterable[str]] | None = None,
     notes: Callable[[], JsonObject] | None = None,
+    limit_bytes: int = ANSWER_LIMIT_BYTES,
 ) -> JsonObject:
     """The output of a walk: totals, then groups, summaries or details. Empty lists are left out."""
     result: JsonObject = {"total": total, "matched": len(matched)}
@@ -66,7 +67,7 @@ def answer(
     if not query.detail:
         return _listed(result, summaries, [summary(item) for item in query.page(matched)])
     shown = query.page(matched)
-    fitting, truncated = fit([detail(item) for item in shown])
+    fitting, truncated = fit((detail(item) for item in shown), limit_bytes)
     _listed(result, details, fitting)
     if truncated:
         result["truncated"] = True
@@ -83,21 +84,23 @@ def _listed(result: JsonObject, name: str, items: list[JsonObject]) -> JsonObjec
     return result
 
 
-def fit(items: list[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES) -> tuple[list[JsonObject], bool]:
+def fit(items: Iterable[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES) -> tuple[list[JsonObject], bool]:
     """As many items as an answer holds. The first one alone being too large is an error: paging would not help."""
     used = 0
-    for position, item in enumerate(items):
+    kept: list[JsonObject] = []
+    for item in items:
         used += encoded_size(item)
         if used > limit_bytes:
-            if position == 0:
+            if not kept:
                 raise CommonplaceError(
                     ANSWER_TOO_LARGE,
                     f"The first result alone is {used} bytes; an answer holds {limit_bytes}.",
                     hint="Ask without resolve_refs, or without detail.",
                     details={"bytes": used, "limit_bytes": limit_bytes},
                 )
-            return items[:position], True
-    return items, False
+            return kept, True
+        kept.append(item)
+    return kept, False
 
 
 def encoded_size(value: Json) -> int:
@@ -224,6 +227,7 @@ class Walk:
     index: Index
     inliner: Inliner
     query: Query
+    limit_bytes: int = ANSWER_LIMIT_BYTES
 
     def _out(self, value: Json) -> Json:
         return self.inliner.write(value).value if self.query.resolve_refs else value
@@ -513,7 +517,15 @@ class Walk:
                     INVALID_ARGUMENT, "group_by returns counts and detail returns objects; pass one of them.", details={"field": "group_by"}
                 )
         return answer(
-            self.query, len(everything), matched, details=details, summary=summary, detail=detail, groups=groups, notes=self._notes
+            self.query,
+            len(everything),
+            matched,
+            details=details,
+            summary=summary,
+            detail=detail,
+            groups=groups,
+            notes=self._notes,
+            limit_bytes=self.limit_bytes,
         )
 
 
