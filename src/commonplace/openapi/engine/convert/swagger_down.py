@@ -8,14 +8,9 @@ from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
 
 SCHEMA_20 = frozenset(
-    "$ref format title description default multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern "
-    "maxItems minItems uniqueItems maxProperties minProperties required enum additionalProperties type items allOf properties "
-    "discriminator readOnly xml externalDocs example".split()
+    ["$ref", "format", "title", "description", "default", "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "maxProperties", "minProperties", "required", "enum", "additionalProperties", "type", "items", "allOf", "properties", "discriminator", "readOnly", "xml", "externalDocs", "example"]
 )
-_ITEM_KEYWORDS = (
-    "type format items collectionFormat default maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems "
-    "minItems uniqueItems enum multipleOf"
-).split()
+_ITEM_KEYWORDS = ["type", "format", "items", "collectionFormat", "default", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "enum", "multipleOf"]
 
 
 class SchemaDown(Rewriter):
