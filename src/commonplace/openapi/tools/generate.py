@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
-from typing_extensions import TypedDict
+from typing_extensions import NotRequired, TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
@@ -72,13 +72,9 @@ def generate_tool(service: OpenApiService) -> Tool:
                 details={"field": "output_dir"},
             )
         if not (args.types or args.client or args.server):
-            raise CommonplaceError(
-                INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"}
-            )
+            raise CommonplaceError(INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"})
         if args.server and args.language == "python":
-            raise CommonplaceError(
-                INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"}
-            )
+            raise CommonplaceError(INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"})
         document = await service.document(args.spec.spec, ctx.auth)
 
         def work() -> dict[str, Any]:

@@ -15,7 +15,8 @@ from commonplace.openapi.model import Family
 
 Language = Literal["go", "python"]
 _GO_KEYWORDS = frozenset(
-    ["break", "case", "chan", "const", "continue", "default", "defer", "else", "fallthrough", "for", "func", "go", "goto", "if", "import", "interface", "map", "package", "range", "return", "select", "struct", "switch", "type", "var"]
+    "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return "
+    "select struct switch type var".split()
 )
 
 GO_FILES = frozenset(

@@ -29,7 +29,8 @@ from commonplace.openapi.engine.shape import Json
 
 # Keys that may stand beside one reference without changing which type is meant.
 _SILENT = frozenset(
-    ["description", "title", "default", "deprecated", "readOnly", "writeOnly", "example", "examples", "externalDocs", "xml", "nullable", "discriminator", "$comment", "minProperties", "maxProperties", "minItems", "maxItems"]
+    "description title default deprecated readOnly writeOnly example examples externalDocs xml nullable discriminator $comment "
+    "minProperties maxProperties minItems maxItems".split()
 )
 _MAX_HINT = 24  # nesting of inline types; deeper ones are plain JSON
 _OCTETS = "application/octet-stream"
