@@ -36,6 +36,11 @@ def runtime_names() -> frozenset[str]:
 
 def generate_go(api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool) -> dict[str, str]:
     """File names and contents. Types are always there: client and server are made of them."""
+    return build_go(api, reader, package_name, client=client, server=server)[0]
+
+
+def build_go(api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool) -> tuple[dict[str, str], GoOperations]:
+    """The files, and the operations with the names they were given."""
     package = Scope(runtime_names())
     schemas = SchemaTable(reader.merger)
     types = GoTypes(api, package, schemas)
@@ -71,7 +76,7 @@ def generate_go(api: Api, reader: TypeReader, package_name: str, *, client: bool
     text = schemas.text().replace("`", "\\u0060").replace("\ufeff", "\\ufeff")
     lines = ["// schemasJSON holds the schemas that are needed at run time, by reference or place.", f"const schemasJSON = `{text}`", ""]
     files["schemas.go"] = _file(package_name, lines, set())
-    return dict(sorted(files.items()))
+    return dict(sorted(files.items())), operations
 
 
 def _file(package_name: str, lines: list[str], needed: set[str], doc: list[str] | None = None) -> str:

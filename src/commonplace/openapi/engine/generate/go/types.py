@@ -89,7 +89,7 @@ class GoTypes:
     def field_type(self, owner: Declaration | None, use: Use, *, required: bool) -> tuple[str, str]:
         """The type of a field and the options of its JSON tag."""
         plain = self.spell(use.type)
-        if use.type == Primitive(Scalar.ANY):
+        if use.type == Primitive(Scalar.ANY) and (required or not use.nullable):
             return plain, "" if required else ",omitempty"
         if required:
             target = _behind(use.type)

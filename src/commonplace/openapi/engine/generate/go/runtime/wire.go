@@ -325,7 +325,8 @@ func coerce(text string, schema any) any {
 	if types["null"] && !types["string"] && (text == "" || text == "null") {
 		return nil
 	}
-	if (types["object"] || types["array"]) && !types["string"] {
+	nested := types["object"] || types["array"] || (len(types) == 0 && strings.ContainsAny(text[:min(1, len(text))], "{["))
+	if nested && !types["string"] {
 		if tree, err := decodeTree([]byte(text)); err == nil {
 			return tree
 		}
