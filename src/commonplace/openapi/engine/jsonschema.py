@@ -54,9 +54,8 @@ def _converted(schema: Json) -> Json:
         else:
             result[key] = item
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(result.get(exclusive), bool):
-            if result.pop(exclusive) and bound in result:
-                result[exclusive] = result.pop(bound)
+        if isinstance(result.get(exclusive), bool) and result.pop(exclusive) and bound in result:
+            result[exclusive] = result.pop(bound)
     if result.get("type") == "file":
         del result["type"]
     if schema.get("nullable") is True or schema.get("x-nullable") is True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.index import Index, RefNode, SchemaNode
@@ -70,8 +71,6 @@ class SchemaRules:
             verdict = judged[key]
             if verdict is not None:
                 yield Finding(verdict.rule, f"{node.place.pointer}/$ref", verdict.message, verdict.severity)
-            if not self.document.family.json_schema and node.node_type == "schema":
-                continue
 
     def reference(self, node: RefNode) -> Finding | None:
         try:
@@ -148,7 +147,8 @@ class SchemaRules:
     def contradictions(self, node: SchemaNode) -> Iterator[Finding]:
         schema = node.schema
         for low, high in _BOUNDS:
-            first, last = schema.get(low), schema.get(high)
+            first: Any = schema.get(low)
+            last: Any = schema.get(high)
             if _number(first) and _number(last) and first > last:
                 yield found("bounds", f"{node.place.pointer}/{low}", f"{low} {first} is above {high} {last}.")
         values = schema.get("enum")

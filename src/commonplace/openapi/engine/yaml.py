@@ -19,7 +19,7 @@ from commonplace.openapi.model import Duplicate, Json, Limits
 # One level of block nesting takes at least one character of indentation or a compact indicator (`- `, `? `, `: `), so a line's
 # prefix bounds how deep the parser recurses. Twice the limit: sequences may stand at the indentation of their key.
 PREFIX_LIMIT = 2000
-_DEEP_PREFIX = re.compile(r"(?:^|[\r\n])(?:[ \t]|[-?:][ \t]){%d}" % PREFIX_LIMIT)
+_DEEP_PREFIX = re.compile(rf"(?:^|[\r\n])(?:[ \t]|[-?:][ \t]){{{PREFIX_LIMIT}}}")
 # Plain scalars that YAML 1.2 reads as strings and yaml-rs as numbers.
 _FALSE_NUMBER = re.compile(r"(?<=[\s,\[{])(?=[-+]?[0-9_.][0-9A-Fa-f_.xo]*_|[-+]?_[0-9]|[-+]?0b[01])(?=[-+0-9_.A-Fa-fxob]+(?:[\s,\]}:]|$))")
 _ODD_KEY = re.compile(r"(?:(?<=[\s,\[{])|^)(?=(?:[-+.]?[0-9][\w.+-]*|[-+]?\.(?:inf|nan)|true|false|null|~)[ \t]*:(?:\s|$))", re.I | re.M)

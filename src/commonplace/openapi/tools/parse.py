@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.summary import full_document, summarize
@@ -73,5 +73,5 @@ def _answer(service: OpenApiService, document: Document, args: ParseInput) -> di
     answer = summarize(document, truncate=not args.full)
     if args.full:
         inliner = service.inliner(document) if args.resolve_refs else None
-        answer |= full_document(document, inliner, args.pointer)
+        answer |= full_document(document, inliner, args.pointer, service.answer_bytes)
     return answer
