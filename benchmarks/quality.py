@@ -167,7 +167,7 @@ def goal(judged: Sequence[Features], lookups: Sequence[Features], parameters: Pa
         margin = (measure(features, parameters) - features.better())[chosen].mean(axis=0)
         total += float((0 if features in lookups else 1) * np.minimum(margin, CAP).sum() + 5 * np.minimum(margin, 0).sum())
     shape = sum(math.log(getattr(parameters, name) / getattr(DEFAULT, name)) ** 2 for name in FITTED[1:])
-    return total / len(judged) - 0.02 * math.log(parameters.lexical_weight) - 0.02 * shape
+    return total / len(judged) - 0.005 * math.log(parameters.lexical_weight) - 0.02 * shape
 
 
 def fit(judged: Sequence[Features], lookups: Sequence[Features], half: int | None = None, steps: int = 300, seed: int = 3) -> Parameters:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from commonplace.dispatch.recording import CallRecorder
 from commonplace.dispatch.registry import Registry, Selection, Toolset
 from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Features, Product
+from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.background import Background
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
@@ -89,12 +91,31 @@ class App:
         routes = operation_routes(
             self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
         )
-        return HttpOptions(
+        options = HttpOptions(
             allowed_hosts=hosts,
             allowed_origins=server.allowed_origins,
             routes=routes,
             around=self.background.running if alone else contextlib.nullcontext,
         )
+        return self._with_console(options) if find_spec("nicegui") is not None else options
+
+    def _with_console(self, options: HttpOptions) -> HttpOptions:
+        """The console at /console. Its own import is small; NiceGUI's happens when somebody opens it."""
+        from commonplace.console.caller import Caller, InProcess
+        from commonplace.console.mount import Console, console_routes
+        from commonplace.console.session import Gate
+        from commonplace.edge.http import refusal
+
+        def sign_in(key: str) -> tuple[Caller, Callable[[], object]]:
+            def renew() -> AuthContext:
+                return self.product.authenticate({"authorization": f"Bearer {key}"})
+
+            return InProcess(self.pipeline, renew), renew
+
+        open_to = (lambda: InProcess(self.pipeline, lambda: self.product.authenticate({}))) if self.settings.auth.mode == "none" else None
+        console = Console(Gate(sign_in, open_to), self.product.version, str(self.settings.data / "console"))
+        routes = console_routes(console, functools.partial(refusal, options=options))
+        return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
 
     def in_use(self) -> contextlib.AbstractContextManager[None]:
         """Tell other processes that a server uses the data folder: `restore` then refuses."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,7 @@ class HttpOptions:
     allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
     allowed_origins: tuple[str, ...] = ()
     routes: Sequence[BaseRoute] = ()
+    on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
     around: Callable[[], contextlib.AbstractAsyncContextManager[object]] = contextlib.nullcontext  # background work, while it serves
 
 
@@ -76,6 +77,8 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
                 yield
             finally:
                 await endpoint.close()
+                for stop in options.on_stop:
+                    await stop()
 
     async def healthz(request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": product.version})

@@ -34,7 +34,7 @@ class WordEmbedder:
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
         total = np.zeros(self.dimensions)
         for word in text.split():
-            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+            seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
             total += np.random.default_rng(seed).normal(size=self.dimensions)
         return (total / np.linalg.norm(total)).astype(np.float32)
 
