@@ -60,7 +60,7 @@ _FIELD_RESERVED = frozenset(dir(builtins)) | {
     "update_forward_refs",
     "validate",
 }
-_CLASS_NAMES = ("Model", "OpenModel", "Any", "Base64Bytes", "Enum", "Field", "RootModel", "IntEnum", "StrEnum", "TypeAlias", "Client", "ApiError")
+_CLASS_NAMES = ("Model", "OpenModel", "Any", "Base64Bytes", "Enum", "Field", "Root", "RootModel", "IntEnum", "StrEnum", "TypeAlias", "Client", "ApiError")
 _CLIENT_NAMES = ("Operation", "Parameter", "Body", "Encoding", "Scheme", "Credential", "BaseClient", "Mapping", "httpx", "models")
 
 
@@ -135,9 +135,9 @@ class PythonPackage:
             "from enum import IntEnum, StrEnum",
             "from typing import Any, TypeAlias",
             "",
-            "from pydantic import Base64Bytes, Field, RootModel",
+            "from pydantic import Base64Bytes, Field",
             "",
-            "from .runtime import Model, OpenModel",
+            "from .runtime import Model, OpenModel, Root",
             "",
         ]
         aliases: list[str] = []
@@ -192,7 +192,7 @@ class PythonPackage:
         return [*lines, ""]
 
     def _root(self, name: str, target: str, doc: str) -> list[str]:
-        return ["", f"class {name}(RootModel[Any]):", *docstring(doc, "    "), f"    root: {target}", ""]
+        return ["", f"class {name}(Root):", *docstring(doc, "    "), f"    root: {target}", ""]
 
     def client(self) -> str:
         methods: list[str] = []
