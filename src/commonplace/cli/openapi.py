@@ -119,7 +119,11 @@ def parse(
     elif full:
         sys.stdout.write(answer["full_document"])
     else:
-        shown = {**answer, "servers": ", ".join(server["url"] for server in answer.get("servers", [])), "tags": ", ".join(answer.get("tags", []))}
+        shown = {
+            **answer,
+            "servers": ", ".join(server["url"] for server in answer.get("servers", [])),
+            "tags": ", ".join(answer.get("tags", [])),
+        }
         out.print(table(("field", "value"), list(shown.items())))
 
 
@@ -127,7 +131,9 @@ def parse(
 def walk(
     kind: Annotated[Kind, typer.Argument(help="What to look for.")],
     source: Source,
-    filters: Annotated[list[str] | None, typer.Option("--where", "-w", help="field=value, e.g. method=get, path=/users/*. Repeatable.")] = None,
+    filters: Annotated[
+        list[str] | None, typer.Option("--where", "-w", help="field=value, e.g. method=get, path=/users/*. Repeatable.")
+    ] = None,
     group_by: Annotated[str | None, typer.Option("--group-by", "-g", help="Count by this field.")] = None,
     detail: Annotated[bool, typer.Option("--detail", help="Whole objects, as JSON.")] = False,
     resolve_refs: Annotated[bool, typer.Option("--resolve-refs", help="References replaced.")] = False,
