@@ -75,7 +75,7 @@ def _toolset(toolset: str, tools: list[dict[str, Any]]) -> None:
 
 def _tile(tool: dict[str, Any]) -> None:
     with ui.card().props("flat bordered").classes("w-full gap-1"):
-        with ui.row().classes("items-center gap-2 no-wrap w-full"):
+        with ui.row().classes("items-center gap-2 w-full"):
             ui.link(tool["name"], f"/tools/{tool['name']}").classes("cp-mono font-semibold")
             ui.space()
             if not tool["annotations"]["readOnlyHint"]:
