@@ -215,7 +215,7 @@ class SdkPeer:
                 try:
                     await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(one.raw)))
                 except ValidationError:
-                    if one.id is not None:
+                    if one.is_request and one.id is not None:  # a malformed response is owed nothing
                         self._answer(one.id, encode_error(one.id, RpcError(INVALID_REQUEST, "Invalid Request")))
 
     async def _pump_out(self, from_server: Any) -> None:
