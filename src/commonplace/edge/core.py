@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
+from commonplace.dispatch.describe import describe
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.dispatch.registry import Selection
-from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import ClientChannel, RawResult, Tool
 from commonplace.edge.error_map import INVALID_PARAMS, RpcError, rpc_error, tool_error
 from commonplace.edge.product import Product
@@ -205,27 +205,6 @@ def _check_client(client: Any) -> None:
     for name in ("title", "description", "websiteUrl"):
         if not isinstance(client.get(name), (str, type(None))):
             raise RpcError(INVALID_PARAMS, f"Invalid params: clientInfo.{name} must be a string")
-
-
-def describe(tool: Tool, selection: Selection) -> dict[str, Any]:
-    """A tool as tools/list shows it."""
-    name = tool.aliases[0] if selection.renamed and tool.aliases else tool.name
-    described: dict[str, Any] = {
-        "name": name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.input),
-    }
-    if tool.output_schema is not None or tool.output is not None:
-        described["outputSchema"] = dict(tool.output_schema) if tool.output_schema is not None else output_schema(tool.output)
-    described["annotations"] = {
-        "title": tool.title,
-        "readOnlyHint": tool.read_only,
-        "destructiveHint": tool.destructive,
-        "idempotentHint": tool.idempotent,
-        "openWorldHint": tool.open_world,
-    }
-    return described
 
 
 def _success(outcome: Outcome) -> bytes:

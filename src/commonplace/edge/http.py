@@ -7,8 +7,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -56,7 +56,8 @@ class HttpOptions:
     allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
     allowed_origins: tuple[str, ...] = ()
     routes: Sequence[BaseRoute] = ()
-    on_start: Sequence[Callable[[], Any]] = field(default=())
+    on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
+    around: Callable[[], contextlib.AbstractAsyncContextManager[object]] = contextlib.nullcontext  # background work, while it serves
 
 
 class TooLarge(Exception):
@@ -71,10 +72,13 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await endpoint.close()
+        async with options.around():
+            try:
+                yield
+            finally:
+                await endpoint.close()
+                for stop in options.on_stop:
+                    await stop()
 
     async def healthz(request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": product.version})

@@ -1,0 +1,235 @@
+"""Text to terms: the one tokenizer, stemmer and stop list of every domain, and the snippet shown around matched terms.
+
+Terms are case- and accent-folded stems. An identifier gives itself whole (separators removed) and its parts. Every word also
+gets its English stem; text that reads as French gets French stems beside them, so a query matches whichever way it was judged.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+import Stemmer
+
+MAX_TERM_CHARS = 64
+_MAX_PARTS = 32  # of one identifier; more is data, not a name
+_MAX_WORD_CHARS = 256  # what is read of one unbroken run of letters
+_CACHE_WORDS = 50_000
+_SNIPPET_CHARS = 200_000  # how far a snippet looks for its place
+
+# Marks that Python's \w leaves out and that stand inside words: combining accents, Hebrew and Arabic points, Indic and South-East
+# Asian vowel signs (their blocks whole, without the dandas).
+_MARKS = (
+    r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+    r"\u0e31-\u0e4e\u0eb1-\u0ecd\u0f18-\u0fbc\u102b-\u109f"
+)
+_RUN = rf"[\w{_MARKS}]{{1,{_MAX_WORD_CHARS}}}"
+_WORD = re.compile(rf"[vV]?\d+(?:\.\d+)+|(?<!\w)[cCfF](?:\+\+|\#)(?![\w+#])|{_RUN}(?:-{_RUN}){{0,{_MAX_PARTS}}}")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_OTHER_PARTS = re.compile(r"\d+|[^\d\s_-]+")
+# Scripts written without spaces are indexed by pairs of characters.
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_ACCENTS = re.compile(r"[\u0300-\u036f]")
+_LETTERS = str.maketrans(
+    {"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i"}
+)
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_ENGLISH_STOP = _set(
+    """
+    a about after again all also am an and any are aren as at be because been before being both but by can cannot could couldn did
+    didn do does doesn doing don down during each few for from further had hadn has hasn have haven having he her here hers him his
+    how i if in into is isn it its itself just let ll may me might more most must my no nor not of off on once only or other our ours
+    out over own re s same shall she should shouldn so some such t than that the their theirs them then there these they this those
+    through to too under until up us ve very was wasn we were weren what when where which while who whom why will with won would
+    wouldn you your yours
+    """
+)
+# Folded; without the words that are meaningful in English (ai, an, car, fin, main, note, plus, pour, son, sur, tout).
+_FRENCH_STOP = _set(
+    """
+    afin alors apres aucun aucune aussi autre autres aux avaient avais avait avant avec avez avoir avons ayant bien c ce ceci cela
+    celle celles celui ces cet cette ceux chaque chez comme comment d dans de depuis des donc dont du elle elles en encore entre est
+    et etaient etait etant ete etes etre eux faire fait faut il ils j je jusqu l la laquelle le lequel les lesquels leur leurs lors
+    lorsque lui m ma mais meme mes moi mon n ne ni nos notre nous on ont ou par parce pas pendant peu peut peuvent pourquoi puis qu
+    quand que quel quelle quelles quels quelque quelques qui quoi sa sans se ses si soit sommes sont sous suis ta te tes toi ton tous
+    toute toutes tres tu un une vers vos votre vous y
+    """
+)
+_STOP = _ENGLISH_STOP | _FRENCH_STOP
+# What tells the two languages apart; unlike the stop list, before accents are folded.
+_FRENCH_SIGNS = _set(
+    """
+    au aux avec ce ces cette comment dans de des du elle en est et il je la le les leur mais ne nous ou où par pas pour pourquoi quand
+    que quel quelle qui se ses sont sur un une vous à été être l d qu
+    """
+)
+_ENGLISH_SIGNS = _set(
+    """
+    and are as be by can do does for from has have how if in is it of that the this to was were what when where which who why will
+    with you
+    """
+)
+_FRENCH_LETTERS = re.compile(r"[àâçéèêëîïôùûœ]", re.IGNORECASE)
+
+# No inner caches: a stemmer then holds no state between calls, and each call runs under the interpreter's lock.
+_english = Stemmer.Stemmer("english", 0)
+_french = Stemmer.Stemmer("french", 0)
+
+_TermsOf = dict[str, tuple[str, ...]]
+_english_terms: _TermsOf = {}
+_french_terms: _TermsOf = {}
+
+
+def analyze(text: str) -> list[str]:
+    """The terms of a text in order, repeated as often as they occur. Stop words are kept only where there is nothing else."""
+    words = _words(text)
+    terms = _terms(words, _reads_french(text, words))
+    return [term for term in terms if term not in _STOP] or terms
+
+
+def query_terms(text: str) -> list[str]:
+    """The distinct terms of a query, in order."""
+    return list(dict.fromkeys(analyze(text)))
+
+
+def is_stop_word(term: str) -> bool:
+    return term in _STOP
+
+
+def matches(text: str, terms: Iterable[str]) -> Iterator[tuple[int, int, frozenset[str]]]:
+    """Where words of the text carry one of the terms: start, end, and which ones."""
+    wanted = frozenset(terms)
+    if not wanted:
+        return
+    for found in _WORD.finditer(text):  # not normalised first: offsets are those of the caller's text
+        word = found.group()
+        carried = wanted.intersection(_lookup(_french_terms, word, french=True))  # French terms hold the English ones too
+        if carried:
+            yield found.start(), found.end(), carried
+
+
+def snippet(text: str, query_terms: Iterable[str], width: int = 240) -> str:
+    """At most `width` characters of the text around the place where most distinct query terms stand, on one line."""
+    if len(text) <= width:
+        return " ".join(text.split())
+    if width < 8:
+        return text[: max(width, 0)]
+    hits = list(matches(text[:_SNIPPET_CHARS], query_terms))
+    start = _best_window(hits, max(width - 2, 1))
+    # Step back to show what leads to the first match, then forward to the start of a word.
+    start = max(0, min(start - width // 4, len(text) - width + 1))
+    if start:
+        space = text.find(" ", start, start + 24)
+        start = space + 1 if space >= 0 else start
+    room = width - (1 if start else 0)
+    end = len(text)
+    if end - start > room:
+        end = start + room - 1
+        space = text.rfind(" ", max(start, end - 24), end)
+        end = space if space > start else end
+    return ("…" if start else "") + " ".join(text[start:end].split()) + ("…" if end < len(text) else "")
+
+
+def _best_window(hits: list[tuple[int, int, frozenset[str]]], width: int) -> int:
+    """Start of the first window with the most distinct terms (a sliding window over the hits)."""
+    counts: dict[str, int] = {}
+    best, best_start, left = 0, hits[0][0] if hits else 0, 0
+    for start, end, carried in hits:
+        for term in carried:
+            counts[term] = counts.get(term, 0) + 1
+        while hits[left][0] < start and end - hits[left][0] > width:
+            for term in hits[left][2]:
+                counts[term] -= 1
+                if not counts[term]:
+                    del counts[term]
+            left += 1
+        if len(counts) > best:
+            best, best_start = len(counts), hits[left][0]
+    return best_start
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+def _reads_french(text: str, words: list[str]) -> bool:
+    seen = {word.lower() for word in words[:400]}
+    signs = len(_FRENCH_SIGNS & seen) + (not text.isascii() and _FRENCH_LETTERS.search(text) is not None)
+    return signs > len(_ENGLISH_SIGNS & seen)
+
+
+def _terms(words: list[str], french: bool) -> list[str]:
+    cache = _french_terms if french else _english_terms
+    terms: list[str] = []
+    for word in words:
+        known = cache.get(word)
+        terms += known if known is not None else _lookup(cache, word, french)
+    return terms
+
+
+def _lookup(cache: _TermsOf, word: str, french: bool) -> tuple[str, ...]:
+    terms = cache.get(word)
+    if terms is None:
+        if len(cache) >= _CACHE_WORDS:
+            cache.clear()
+        terms = cache[word] = tuple(_word_terms(word, french))
+    return terms
+
+
+def _word_terms(word: str, french: bool) -> Iterator[str]:
+    if not word.isascii():
+        word = _fold(word)
+        if _UNSPACED.search(word):
+            yield from _pairs(word, french)
+            return
+    if not word:  # it was accents only
+        return
+    if word[-1] in "+#":
+        yield word.lower()
+        return
+    parts = (_PARTS if word.isascii() else _OTHER_PARTS).findall(word)[:_MAX_PARTS]
+    if len(parts) > 1:
+        whole = word.lstrip("vV") if "." in word else word.replace("-", "").replace("_", "")
+        yield whole.casefold()[:MAX_TERM_CHARS]
+    for part in parts:
+        folded = part.casefold()[:MAX_TERM_CHARS]
+        if folded in _STOP:
+            yield folded
+            continue
+        stem = _stem(_english, folded)
+        yield stem
+        if french:
+            other = _stem(_french, folded)
+            if other != stem:
+                yield other
+
+
+def _stem(stemmer: Stemmer.Stemmer, word: str) -> str:
+    stem = stemmer.stemWord(word)
+    return word if stem in _STOP else stem  # "willing" and "canned" are no stop words
+
+
+def _fold(word: str) -> str:
+    """Compatibility forms and accents away; marks that are letters in their script stay."""
+    plain = unicodedata.normalize("NFKD", word.translate(_LETTERS))
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", plain))
+
+
+def _pairs(word: str, french: bool) -> Iterator[str]:
+    at = 0
+    for run in _UNSPACED.finditer(word):
+        if run.start() > at:
+            yield from _word_terms(word[at : run.start()], french)
+        chars = run.group().casefold()
+        yield from (chars[i : i + 2] for i in range(max(len(chars) - 1, 1)))
+        at = run.end()
+    if at < len(word):
+        yield from _word_terms(word[at:], french)
