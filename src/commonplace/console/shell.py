@@ -30,8 +30,7 @@ body { font-feature-settings: "tnum"; }
 .body--light { background: #f6f5f1; }
 .body--light .nicegui-link { color: #0a5f5a; }
 .body--dark .nicegui-link, .body--dark .q-field--focused .q-field__label, .body--dark .text-primary { color: #7fd6cf !important; }
-.body--dark .text-accent { color: #f0a583 !important; }
-.body--dark .text-secondary { color: #b3c4d2 !important; }
+.cp-tag { font-size: .72rem; line-height: 1.2; border: 1px solid currentColor; border-radius: 4px; padding: 1px 5px; }
 .body--dark .text-warning { color: #ffcf7a !important; }
 .nicegui-link { overflow-wrap: anywhere; }
 .body--dark .text-negative { color: #ff9d96 !important; }

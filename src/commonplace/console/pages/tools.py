@@ -79,9 +79,9 @@ def _tile(tool: dict[str, Any]) -> None:
             ui.link(tool["name"], f"/tools/{tool['name']}").classes("cp-mono font-semibold")
             ui.space()
             if not tool["annotations"]["readOnlyHint"]:
-                ui.badge("writes").props("outline color=accent")
+                ui.label("writes").classes("cp-tag")
             if tool.get("_tier") == "extended":
-                ui.badge("extended").props("outline color=secondary")
+                ui.label("extended").classes("cp-tag")
         ui.label(tool["description"].split("\n")[0]).classes("text-sm cp-muted ellipsis-3-lines")
 
 
@@ -110,7 +110,7 @@ class _ToolPage:
         with ui.row().classes("w-full items-center gap-2"):
             ui.label(self._name).classes("text-xl font-semibold cp-mono")
             if not tool["annotations"]["readOnlyHint"]:
-                ui.badge("writes").props("outline color=accent")
+                ui.label("writes").classes("cp-tag")
         ui.label(tool["description"]).classes("cp-muted").style("white-space: pre-line")
         with ui.row().classes("w-full gap-4 items-start"):
             with ui.card().props("flat bordered").classes("grow basis-80 min-w-0"):
