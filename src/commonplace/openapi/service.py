@@ -50,10 +50,11 @@ class Access:
     roots: tuple[Path, ...] = ()
     allow_hosts: tuple[str, ...] = ()
     working_folder: Path | None = None
+    url_timeout_seconds: float = 20.0
 
     @property
     def url_rules(self) -> UrlRules:
-        return UrlRules(local=self.local, allow_hosts=self.allow_hosts)
+        return UrlRules(local=self.local, allow_hosts=self.allow_hosts, timeout_seconds=self.url_timeout_seconds)
 
     def _folders(self) -> tuple[Path, ...]:
         own = (self.working_folder or Path.cwd(),) if self.local else ()
@@ -140,11 +141,13 @@ class OpenApiService:
         *,
         limits: Limits | None = None,
         stored: StoredFile | None = None,
+        answer_bytes: int = 1_000_000,
         cache_entries: int = CACHE_ENTRIES,
     ) -> None:
         self.access = access or Access()
         self.limits = limits or Limits()
         self._stored = stored
+        self.answer_bytes = answer_bytes
         self._cache = _Cache(cache_entries)
         self._loading: dict[str, threading.Lock] = {}
         self._loading_lock = threading.Lock()
