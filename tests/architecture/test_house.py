@@ -70,7 +70,8 @@ def test_links_in_the_documents_lead_somewhere() -> None:
 
 def test_initialize_imports_nothing_heavy() -> None:
     """What a stdio process loads before its first answer: no SDK, no web server, no domain, no numpy."""
-    code = "import sys; import commonplace.cli, commonplace.cli.serve, commonplace.bootstrap, commonplace.edge.stdio; print('\\n'.join(sys.modules))"
+    before = "commonplace.cli, commonplace.cli.serve, commonplace.bootstrap, commonplace.edge.stdio"
+    code = f"import sys, {before}; print(*sys.modules)"
     loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split())
     heavy = {
         "mcp",

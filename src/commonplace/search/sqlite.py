@@ -86,6 +86,23 @@ class SqlitePostings:
         except apsw.Error as failed:
             raise SearchUnavailableError(str(failed)) from failed
 
+    async def score_keys(
+        self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        """BM25 of given documents wherever they rank; those without a query term and unknown keys are left out."""
+        with self._database.snapshot() as connection:
+            plan = self._plan(connection, partition, terms, weights)
+            if plan is None:
+                return LexicalResult()
+            ids = []
+            for key in dict.fromkeys(keys):
+                row = connection.execute(_QUERIES["document_id"], {"partition": plan.partition_id, "document": key}).fetchone()
+                ids += [] if row is None else [int(row[0])]
+            parameters = {"terms": _parameters(plan), "documents": orjson.dumps(ids).decode(), "limit": len(ids)}
+            rows = connection.execute(_QUERIES["rank_among"], parameters) if plan.ids else ()
+            ranked, _ = self._keyed(connection, plan, rows, "", len(ids))
+            return self._matches(connection, plan, ranked)
+
     def count(self, connection: Connection, partition: Partition) -> int:
         """How many documents a partition holds."""
         number = self._partition(connection, partition)
@@ -213,9 +230,12 @@ class SqlitePostings:
         ranked = self._ranked(connection, plan, limit, prefix) if plan.ids else []
         ranked = [(identity, round(score, SCORE_DIGITS), key) for identity, score, key in ranked]  # sums differ by their order
         ranked.sort(key=lambda row: (-row[1], row[2]))
+        return self._matches(connection, plan, ranked[:limit])
+
+    def _matches(self, connection: Connection, plan: _Plan, ranked: Sequence[tuple[int, float, str]]) -> LexicalResult:
         wanted = orjson.dumps(list(plan.ids)).decode()
         matches = []
-        for identity, score, key in ranked[:limit]:
+        for identity, score, key in ranked:
             rows = connection.execute(_QUERIES["posting_terms"], {"terms": wanted, "document": identity})
             held = {plan.ids[int(term)] for (term,) in rows}
             matches.append(LexicalMatch(key, score, tuple(term.term for term in plan.terms if term.term in held)))

@@ -83,6 +83,9 @@ WHERE EXISTS (SELECT 1 FROM search_posting p WHERE p.term_id = wanted.value AND 
 -- name: document_key
 SELECT document FROM search_document WHERE id = :id AND partition_id = :partition;
 
+-- name: document_id
+SELECT id FROM search_document WHERE partition_id = :partition AND document = :document;
+
 -- name: document_count
 SELECT count(*) FROM search_document WHERE partition_id = :partition;
 
