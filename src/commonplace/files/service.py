@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from commonplace.files.engine import content as text
@@ -268,18 +269,18 @@ class FilesService:
                 hint="Retry; then run commonplace doctor.",
                 retryable=True,
             ) from unavailable
-        live = {f"{chunk.path}#{chunk.id}": chunk for chunk in await self._chunks.chunks(tenant, name, [hit.key for hit in retrieval.hits])}
         chunks: list[FoundChunk] = []
         served: list[int] = []
-        for hit in retrieval.hits:
-            chunk = live.get(hit.key)
-            if chunk is None or chunk.live != chunk.text.encode():
-                continue  # deleted, or changed since it was indexed: its successor is on its way
-            explain = {"semantic": hit.semantic, "lexical": hit.lexical, "terms": list(hit.terms), **hit.explain}
-            chunks.append(FoundChunk(chunk.path, chunk.start, chunk.end, chunk.text, hit.score, explain))
-            served.append(chunk.id)
-            if len(chunks) == most:
-                break
+        hits = iter(retrieval.hits)
+        while len(chunks) < most and (part := list(islice(hits, most))):
+            live = {chunk.key: chunk for chunk in await self._chunks.chunks(tenant, name, [hit.key for hit in part])}
+            for hit in part:
+                chunk = live.get(hit.key)
+                if chunk is None or chunk.live != chunk.text.encode() or len(chunks) == most:
+                    continue  # deleted, or changed since it was indexed: its successor is on its way
+                explain = {"semantic": hit.semantic, "lexical": hit.lexical, "terms": list(hit.terms), **hit.explain}
+                chunks.append(FoundChunk(chunk.path, chunk.start, chunk.end, chunk.text, hit.score, explain))
+                served.append(chunk.id)
         self._chunks.served(tenant, served)
         return Found(chunks, retrieval.mode, notes + retrieval.notes)
 

@@ -53,7 +53,7 @@ class SqliteFileIndex:
                     QUERIES["chunk_live"], {"id": int(number), "tenant": tenant, "project": project, "path": path}
                 ).fetchone()
                 if row is not None:
-                    found.append(StoredChunk(row[0], FilePath(path), row[1], row[2], row[3], row[4]))
+                    found.append(StoredChunk(row[0], key, FilePath(path), row[1], row[2], row[3], row[4]))
         return found
 
     def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
