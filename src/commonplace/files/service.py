@@ -361,6 +361,19 @@ class FilesService:
                 return not waiting
             await asyncio.sleep(SETTLE_POLL_SECONDS)
 
+    def doctor(self) -> list[dict[str, str]]:
+        """What an operator should know of the index. For the command line: it runs an event loop of its own."""
+        waiting, dead, oldest_at = asyncio.run(self._chunks.backlog())
+        age = 0.0 if oldest_at is None else max(0.0, time.time() - oldest_at / 1e6)
+        late = age > self.settings.index.slo_p95_seconds
+        finding = f"{waiting} files wait to be indexed" + (f", the oldest for {age:.0f} s" if waiting else "")
+        fix = "Is a server running on this data folder? commonplace files reindex does it now." if late else ""
+        checks = [{"name": "files index", "status": "warn" if late else "ok", "finding": finding, "fix": fix}]
+        if dead:
+            hint = "commonplace files status shows why; commonplace files reindex tries again."
+            checks.append({"name": "files index", "status": "warn", "finding": f"{dead} index jobs were given up", "fix": hint})
+        return checks
+
     def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
         self._rate.admit(auth.tenant)
         return auth.apikey_hash, project_name(project), file_path(path)

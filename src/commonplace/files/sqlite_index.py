@@ -78,6 +78,10 @@ class SqliteFileIndex:
 
         return await self._database.read(look)
 
+    async def backlog(self) -> tuple[int, int, int | None]:
+        counts = await self._database.read(self._outbox.counts)
+        return counts.pending + counts.processing, counts.dead, counts.oldest_at
+
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         keys = {"tenant": tenant, "scope": project}
 
