@@ -10,14 +10,15 @@ from commonplace.kernel.settings import MemorySettings, Settings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
 from commonplace.memory.index import LexicalIndex
+from commonplace.memory.meaning import BackgroundEmbedder
 from commonplace.memory.service import MemoryService, Policy
 from commonplace.memory.sqlite import SqliteStore
-from commonplace.memory.vectors import BackgroundEmbedder, Vectors
 from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.storage.sqlite import Database
 
 DATABASE = "memory.db"
+VECTORS = "vectors"
 
 
 def policy_of(settings: MemorySettings) -> Policy:
@@ -30,28 +31,42 @@ def build_memory(
     *,
     settings: MemorySettings | None = None,
     embedder: BackgroundEmbedder | None = None,
+    vectors: Path | None = None,
     model_missing: str | None = None,
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
-    """Memory in an open database. `model_missing` says why there is no embedder although one is configured."""
+    """Memory in an open database. `vectors` is the folder of the vectors; `model_missing` says why there is no embedder although
+    one is configured."""
     postings = SqlitePostings(database)
     policy = policy_of(settings) if settings is not None else Policy()
-    vectors = Vectors(embedder, missing=model_missing)
-    return MemoryService(SqliteStore(database, postings), LexicalIndex(postings), vectors, policy, clock, on_close)
+    index = LexicalIndex(postings, model_missing) if embedder is None or vectors is None else _hybrid(postings, embedder, vectors)
+    return MemoryService(SqliteStore(database, postings), index, policy, clock, on_close)
 
 
 def open_memory(
-    data: Path, *, settings: MemorySettings | None = None, embedder: BackgroundEmbedder | None = None, clock: Clock = utc_now
+    data: Path,
+    *,
+    settings: MemorySettings | None = None,
+    embedder: BackgroundEmbedder | None = None,
+    model_missing: str | None = None,
+    clock: Clock = utc_now,
 ) -> MemoryService:
     """Memory in a data folder; closing it closes its database."""
     database = Database(data / DATABASE)
-    return build_memory(database, settings=settings, embedder=embedder, clock=clock, on_close=database.close)
+    return build_memory(
+        database,
+        settings=settings,
+        embedder=embedder,
+        vectors=data / VECTORS,
+        model_missing=model_missing,
+        clock=clock,
+        on_close=database.close,
+    )
 
 
 def from_settings(settings: Settings) -> MemoryService:
     """Memory as the configuration says. The model is described here and loaded when first wanted."""
-    database = Database(settings.data / DATABASE)
     embedding = settings.mcp.files.search.embedding
     embedder: BackgroundEmbedder | None = None
     missing: str | None = None
@@ -60,4 +75,10 @@ def from_settings(settings: Settings) -> MemoryService:
             embedder = LocalEmbedder(settings.data / "models" / embedding.model)
         except EmbedderUnavailableError as unavailable:
             missing = str(unavailable)
-    return build_memory(database, settings=settings.mcp.memory, embedder=embedder, model_missing=missing, on_close=database.close)
+    return open_memory(settings.data, settings=settings.mcp.memory, embedder=embedder, model_missing=missing)
+
+
+def _hybrid(postings: SqlitePostings, embedder: BackgroundEmbedder, folder: Path) -> LexicalIndex:
+    from commonplace.memory.hybrid import HybridIndex  # brings numpy: only where there is a model
+
+    return HybridIndex(postings, embedder, folder)

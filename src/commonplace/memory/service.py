@@ -33,11 +33,10 @@ from commonplace.memory.model import (
     clean_title,
     consolidation_score,
 )
-from commonplace.memory.store import Filter, Found, Index, Match, Neighbourhood, Page, Revision, Sought, Store, Vector
+from commonplace.memory.store import Filter, Found, Index, Match, Neighbourhood, Page, Revision, Sought, Store
 from commonplace.memory.suggestions import Suggestions
 from commonplace.memory.ulid import LENGTH, MINIMUM_PREFIX, Ulids, read_prefix
 from commonplace.memory.uses import Uses
-from commonplace.memory.vectors import Vectors
 
 SIMILAR_SHOWN = 5
 SIMILAR_READ = 20
@@ -128,7 +127,6 @@ class MemoryService:
         self,
         store: Store,
         index: Index,
-        vectors: Vectors,
         policy: Policy | None = None,
         clock: Clock = utc_now,
         on_close: Callable[[], None] | None = None,
@@ -136,7 +134,6 @@ class MemoryService:
         self.store = store
         self.policy = policy or Policy()
         self._index = index
-        self._vectors = vectors
         self._clock = clock
         self._ulids = Ulids()
         self._uses = Uses(store.record_use, store.record_use_now)
@@ -191,28 +188,25 @@ class MemoryService:
         existing = await self.store.add(tenant, entry)
         if existing is not None:
             entry = await self.store.get(tenant, existing) or entry
-            usage = (await self.store.usage(tenant, [existing])).get(existing, Usage())
-            return Added(entry, False, usage.summary_vector, (), 0, draft.context_truncated, draft.masked)
-        summary, context = (await self._embed([entry]))[0]
-        if summary is not None:
-            await self._index.put_vectors(tenant, {entry.id: (summary, context)})
-        near = await self._near(tenant, entry, summary)
+            embedded, _ = await self._index.vectors_of(tenant, entry)
+            return Added(entry, False, embedded, (), 0, draft.context_truncated, draft.masked)
+        embedded = bool(await self._index.embed(tenant, [entry]))
+        near = await self._near(tenant, entry)
         created = await self.suggestions.propose(tenant, entry, near)
         self._fill_later(tenant)
-        return Added(entry, True, summary is not None, tuple(near[:SIMILAR_SHOWN]), created, draft.context_truncated, draft.masked)
+        return Added(entry, True, embedded, tuple(near[:SIMILAR_SHOWN]), created, draft.context_truncated, draft.masked)
 
     async def search(self, tenant: Tenant, query: str, context: str, wanted: Filter, limit: int) -> Answer:
         """Any text is a valid question. Reads only: accesses are counted when an entry is shown."""
         query, (context, _) = clean_text(query), clean_context(context)
-        vector = await asyncio.to_thread(self._vectors.of_query, query, context) if self._vectors.ready() else None
-        found: Found = await self._index.search(tenant, Sought(query, context, vector), wanted, limit * CANDIDATES)
+        found: Found = await self._index.search(tenant, Sought(query, context), wanted, limit * CANDIDATES)
         entries = await self.store.get_all(tenant, [match.entry_id for match in found.matches])
         links = await self.store.links_among(tenant, entries)
         successors = await self.store.get_all(tenant, {e.superseded_by for e in entries.values() if e.superseded_by})
         hits = [_judge(entries[match.entry_id], match, successors, links) for match in found.matches if match.entry_id in entries]
         hits.sort(key=lambda hit: (-hit.score, hit.entry.id))
         self._fill_later(tenant)
-        return Answer(tuple(hits[:limit]), found.total, found.semantic, self._vectors.enabled and self._vectors.loading)
+        return Answer(tuple(hits[:limit]), found.total, found.semantic, self._index.loading)
 
     async def show(self, tenant: Tenant, reference: str) -> Shown:
         """The whole entry; counts as an access, which its own answer includes."""
@@ -220,7 +214,8 @@ class MemoryService:
         moment = self._clock()
         before = await self._usage(tenant, entry.id)
         self._uses.record(tenant, entry.id, moment)
-        usage = replace(before, access_count=before.access_count + 1, last_accessed=moment)
+        summary, context = await self._index.vectors_of(tenant, entry)
+        usage = Usage(before.access_count + 1, moment, summary, context)
         consolidation = consolidation_score(usage.access_count, before.last_accessed or entry.created_at, moment)
         successor = await self.store.get(tenant, entry.superseded_by) if entry.superseded_by else None
         return Shown(entry, usage, consolidation, await self.store.links_of(tenant, entry.id), successor)
@@ -284,9 +279,9 @@ class MemoryService:
         if status is Status.ACTIVE and entry.status is Status.OBSOLETE:
             changed = replace(changed, superseded_by=None)
         await self.store.replace(tenant, changed, "update")
-        if changed.text != entry.text:
-            vectors = await self._embed([changed])
-            await self._index.put_vectors(tenant, {entry.id: vectors[0]})
+        if (changed.text, changed.project, changed.type) != (entry.text, entry.project, entry.type):
+            await self._index.forget(tenant, [entry])
+            await self._index.embed(tenant, [changed])
         return changed
 
     async def delete(self, tenant: Tenant, reference: str) -> Entry:
@@ -294,6 +289,7 @@ class MemoryService:
         entry = await self.find(tenant, reference)
         moment = self._clock()
         await self.store.replace(tenant, replace(entry, deleted_at=moment, updated_at=moment), "delete")
+        await self._index.forget(tenant, [entry])
         return entry
 
     async def restore(self, tenant: Tenant, reference: str) -> Entry:
@@ -302,8 +298,7 @@ class MemoryService:
             return entry
         restored = replace(entry, deleted_at=None, updated_at=self._clock())
         await self.store.replace(tenant, restored, "restore")
-        self._filled.discard(tenant)
-        self._fill_later(tenant)
+        await self._index.embed(tenant, [restored])
         return restored
 
     async def generalize(self, tenant: Tenant, references: Sequence[str], title: str | None, *, dry_run: bool) -> Generalized:
@@ -355,27 +350,44 @@ class MemoryService:
 
     async def fill_vectors(self, tenant: Tenant) -> int:
         """Compute the vectors that are missing, and what they let us suggest; returns how many entries got theirs."""
+        missing = await self._index.missing(tenant, await self.store.everything(tenant))
         done = 0
-        while missing := await self._index.without_vectors(tenant, BACKFILL):
-            entries = list((await self.store.get_all(tenant, missing)).values())
-            vectors = await self._embed(entries)
-            ready = {entry.id: pair for entry, pair in zip(entries, vectors, strict=True) if pair[0] is not None}
-            if not ready:
+        for start in range(0, len(missing), BACKFILL):
+            batch = missing[start : start + BACKFILL]
+            embedded = await self._index.embed(tenant, batch)
+            for entry in batch:
+                if entry.id in embedded:
+                    await self.suggestions.propose(tenant, entry, await self._near(tenant, entry))
+            done += len(embedded)
+            if len(embedded) < len(batch):  # the model went away; the next call begins again
                 return done
-            await self._index.put_vectors(tenant, ready)
-            for entry in entries:
-                await self.suggestions.propose(tenant, entry, await self._near(tenant, entry, ready[entry.id][0]))
-            done += len(ready)
         self._filled.add(tenant)
         return done
+
+    def without_secrets(self, entry: Entry) -> Entry:
+        """An entry from elsewhere as the setting wants it: masked, or refused."""
+        masked: list[str] = []
+        title, content, context = (self._without_secrets(text, masked) for text in (entry.title, entry.content, entry.context))
+        return replace(entry, title=clean_title(title, content), content=content, context=context) if masked else entry
+
+    async def suggest_for(self, tenant: Tenant, entries: Sequence[Entry], progress: Callable[[str, int, int], None]) -> int:
+        """What can be suggested about entries that came in together."""
+        created = 0
+        for number, entry in enumerate(entries, start=1):
+            created += await self.suggestions.propose(tenant, entry, await self._near(tenant, entry))
+            progress("suggest", number, len(entries))
+        return created
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """All of a tenant's entries under another name."""
         await self._uses.flush()
-        return await self.store.move_tenant(old, new)
+        moved = await self.store.move_tenant(old, new)
+        await self._index.forget_all(old)
+        self._filled.discard(new)
+        return moved
 
     def require_vectors(self) -> None:
-        self._vectors.require()
+        self._index.require()
 
     def now(self) -> datetime:
         return self._clock()
@@ -390,20 +402,15 @@ class MemoryService:
             return usage
         return replace(usage, access_count=usage.access_count + waiting[0], last_accessed=waiting[1])
 
-    async def _embed(self, entries: Sequence[Entry]) -> list[tuple[Vector | None, Vector | None]]:
-        if not self._vectors.ready():
-            return [(None, None)] * len(entries)
-        return await asyncio.to_thread(self._vectors.of_entries, entries)
-
-    async def _near(self, tenant: Tenant, entry: Entry, summary: Vector | None) -> list[Neighbour]:
+    async def _near(self, tenant: Tenant, entry: Entry) -> list[Neighbour]:
         """Neighbours, nearest first: by the cosine of vectors where the entry has one, else by the cosine of words."""
-        similar = await self._index.similar(tenant, entry, summary, SIMILAR_READ)
+        similar = await self._index.similar(tenant, entry, SIMILAR_READ)
         entries = await self.store.get_all(tenant, [match.entry_id for match in similar.matches])
         return nearest(entry, [(entries[m.entry_id], m.semantic) for m in similar.matches if m.entry_id in entries], similar.rarity)
 
     def _fill_later(self, tenant: Tenant) -> None:
         """Entries kept while the model was away get their vectors in the background, once per process and tenant."""
-        if tenant in self._filled or not self._vectors.ready():
+        if tenant in self._filled or not self._index.ready():
             return
         running = self._filling.get(tenant)
         if running is None or running.done():

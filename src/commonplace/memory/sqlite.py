@@ -34,6 +34,14 @@ from commonplace.storage.sqlite import Connection, Database
 _QUERIES = load_queries("commonplace.memory", "sqlite.sql")
 
 
+class _TakenBackError(Exception):
+    """Rolls a dry run back and carries what it would have done."""
+
+    def __init__(self, added: Added) -> None:
+        super().__init__("dry run")
+        self.added = added
+
+
 class SqliteStore:
     """Point reads run on the caller's thread, scans in the reader pool, writes in the writer's."""
 
@@ -54,7 +62,9 @@ class SqliteStore:
 
         return await self._database.write(work)
 
-    async def add_all(self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage]) -> Added:
+    async def add_all(
+        self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage], *, dry_run: bool = False
+    ) -> Added:
         documents = {entry.id: document(entry) for entry in entries}
 
         def work(connection: Connection) -> Added:
@@ -62,7 +72,7 @@ class SqliteStore:
             kept: list[Entry] = []
             for entry in entries:
                 here = connection.execute(_QUERIES["entry"], {"tenant": tenant, "id": entry.id, "deleted": True}).fetchone()
-                existing = entry.id if here else _same_text(connection, tenant, entry)
+                existing = entry.id if here else _known_text(connection, tenant, entry)
                 if existing is not None:
                     known[entry.id] = existing
                 else:
@@ -74,9 +84,15 @@ class SqliteStore:
                 used = usage.get(entry.id)
                 if used is not None and used.access_count and used.last_accessed:
                     _add_usage(connection, tenant, entry.id, used.access_count, used.last_accessed)
-            return Added(len(kept), made, known)
+            added = Added(len(kept), made, known)
+            if dry_run:
+                raise _TakenBackError(added)
+            return added
 
-        return await self._database.write(work, lock_timeout_seconds=60)
+        try:
+            return await self._database.write(work, lock_timeout_seconds=60)
+        except _TakenBackError as taken_back:
+            return taken_back.added
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         indexed = document(entry)
@@ -260,6 +276,8 @@ class SqliteStore:
             return False
         if link.relation is Relation.SUPERSEDES:
             before = _entry(connection, tenant, link.target_id)
+            if before.superseded_by == link.source_id:  # an import that already says so
+                return True
             after = replace(before, status=Status.OBSOLETE, superseded_by=link.source_id, updated_at=link.created_at)
             connection.execute(_QUERIES["insert_history"], history_row(tenant, before, "supersede", link.created_at))
             connection.execute(_QUERIES["update_entry"], entry_row(tenant, after))
@@ -295,6 +313,12 @@ def _same_text(connection: Connection, tenant: Tenant, entry: Entry) -> str | No
     if entry.status is not Status.ACTIVE or entry.deleted_at is not None:
         return None
     row = connection.execute(_QUERIES["same_text"], {"tenant": tenant, "digest": entry.digest, "id": entry.id}).fetchone()
+    return row[0] if row else None
+
+
+def _known_text(connection: Connection, tenant: Tenant, entry: Entry) -> str | None:
+    """For imports: an entry that says the same, active or not, so that importing twice adds nothing."""
+    row = connection.execute(_QUERIES["known_text"], {"tenant": tenant, "digest": entry.digest}).fetchone()
     return row[0] if row else None
 
 

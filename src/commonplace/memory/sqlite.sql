@@ -17,6 +17,9 @@ WHERE tenant = :tenant AND id = :id;
 -- The active entry that already says this.
 SELECT id FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND status = 'active' AND deleted_at IS NULL AND id <> :id;
 
+-- name: known_text
+SELECT id FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND deleted_at IS NULL ORDER BY status, id LIMIT 1;
+
 -- name: entry
 SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
 FROM memory_entries WHERE tenant = :tenant AND id = :id AND (:deleted OR deleted_at IS NULL);

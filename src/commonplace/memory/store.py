@@ -67,11 +67,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """A question, the conversation around it, and its vector where there is a model."""
+    """A question and the conversation around it."""
 
     query: str
     context: str = ""
-    vector: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +118,12 @@ class Store(Protocol):
         """Keep an entry; the id of the active entry that already says the same, or None when it was created."""
         ...
 
-    async def add_all(self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage]) -> Added:
-        """Keep many with their links and accesses in one transaction. Links follow to the entry that already says the same."""
+    async def add_all(
+        self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage], *, dry_run: bool = False
+    ) -> Added:
+        """Keep many with their links and accesses in one transaction. Links follow to the entry that already says the same.
+
+        A dry run does it all and takes it back."""
         ...
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
@@ -195,16 +198,41 @@ class Store(Protocol):
 class Index(Protocol):
     """Finds entries again. The words are indexed by the store, in the entry's own transaction; vectors follow when there is a model."""
 
+    @property
+    def loading(self) -> bool:
+        """Whether a model is on its way, so that answers will soon be better."""
+        ...
+
+    def ready(self) -> bool:
+        """Whether there are vectors now; if they could be, a model begins to load."""
+        ...
+
+    def require(self) -> None:
+        """Raises EMBEDDINGS_DISABLED or MODEL_NOT_AVAILABLE: for what only vectors can do."""
+        ...
+
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         """Four fields: entry text, context text, summary vector, context vector."""
         ...
 
-    async def similar(self, tenant: Tenant, entry: Entry, summary: Vector | None, limit: int) -> Similar:
-        """Other entries that may be near: with their cosine where there are vectors, else those that share its telling words."""
+    async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
+        """Other entries that may be near: with their cosine where both have vectors, else those that share its telling words."""
         ...
 
-    async def without_vectors(self, tenant: Tenant, limit: int) -> tuple[str, ...]:
-        """Ids of entries whose vectors are missing."""
+    async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        """Make the vectors of entries; returns the ids that have theirs now. No model: none, and no failure."""
         ...
 
-    async def put_vectors(self, tenant: Tenant, vectors: Mapping[str, tuple[Vector | None, Vector | None]]) -> None: ...
+    async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
+        """Drop the vectors of entries, as they were keyed."""
+        ...
+
+    async def forget_all(self, tenant: Tenant) -> None: ...
+
+    async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
+        """Whether its summary and its context have a vector."""
+        ...
+
+    async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
+        """Those of the entries that could have a vector and have none."""
+        ...

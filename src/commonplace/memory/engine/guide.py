@@ -26,7 +26,7 @@ Search before you act when:
 - a bug or an error message comes up → was it solved already?
 - a feature starts → patterns and decisions that exist
 - you touch configuration → pitfalls and settings known
-Score under 0.3: probably unrelated. A result with `superseded_by`: read its successor.""",
+Score under 0.1: probably unrelated. A result with `superseded_by`: read its successor.""",
         "capture": """## Capture
 After a bug is fixed, a decision taken, a trap found:
 `rekall_add(type, title, content, tags, context=conversation, project)`
@@ -52,7 +52,7 @@ Cherche avant d'agir :
 - bug ou message d'erreur → déjà résolu ?
 - nouvelle fonction → patterns et décisions existants
 - configuration → pièges et réglages connus
-Score < 0,3 : sans doute hors sujet. Avec `superseded_by` : lis l'entrée qui remplace.""",
+Score < 0,1 : sans doute hors sujet. Avec `superseded_by` : lis l'entrée qui remplace.""",
         "capture": """## Workflow capture
 Après un bug résolu, une décision, un piège :
 `rekall_add(type, title, content, tags, context=conversation, project)`

@@ -16,10 +16,11 @@ from commonplace.memory.service import Answer, Hit, MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.tools.handled import handled
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
+from commonplace.search.fusion import ABSTAIN_BELOW
 from commonplace.search.text import query_terms, snippet
 
 SNIPPET_CHARACTERS = 100
-WEAK = 0.15  # below this even the best result is probably about something else
+
 HINT = "Use rekall_show(id) for full content and links"
 
 
@@ -139,7 +140,7 @@ def _result(hit: Hit, terms: list[str], why: bool) -> dict[str, Any]:
 def _hint(answer: Answer, left_out: int) -> str:
     if not answer.hits:
         hint = "Nothing found. Try other words, drop the filters, or keep what you learn with rekall_add"
-    elif answer.hits[0].score < WEAK:
+    elif answer.hits[0].score < ABSTAIN_BELOW:
         hint = f"Only weak matches: they may not answer this. {HINT}"
     else:
         hint = HINT

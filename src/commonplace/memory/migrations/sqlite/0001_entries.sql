@@ -20,6 +20,7 @@ CREATE TABLE memory_entries (
 );
 -- One active entry for one text.
 CREATE UNIQUE INDEX memory_entries_text ON memory_entries (tenant, digest) WHERE status = 'active' AND deleted_at IS NULL;
+CREATE INDEX memory_entries_digest ON memory_entries (tenant, digest);
 CREATE INDEX memory_entries_project ON memory_entries (tenant, project, id);
 
 CREATE TABLE memory_tags (
