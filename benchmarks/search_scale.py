@@ -114,8 +114,8 @@ def grow(size: int, embedder: LocalEmbedder) -> None:
         kind = "approximate" if status is not None and status.approximate else "exact"
         disk = sum(path.stat().st_size for path in (Path(scratch) / "vectors").rglob("*") if path.is_file()) / 1e6
         print(
-            f"{size:>9,} passages   p50 {p50:6.1f} ms   p95 {p95:6.1f} ms   processor {worked:5.1f} ms   {kind:<11}   vectors {disk:7.1f} MB on disk"
-            f"   resident {resident_mb():6.0f} MB   built in {seconds:.0f} s"
+            f"{size:>9,} passages   p50 {p50:6.1f} ms   p95 {p95:6.1f} ms   processor {worked:5.1f} ms   {kind:<11}"
+            f"   vectors {disk:7.1f} MB on disk   resident {resident_mb():6.0f} MB   built in {seconds:.0f} s"
         )
         database.close()
 
