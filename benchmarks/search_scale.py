@@ -127,13 +127,15 @@ async def freshness(folder: Path, seconds: float, rate: float) -> list[float]:
     postings = SqlitePostings(database)
     files = build_files(database, folder, postings=postings, retriever=hybrid(postings, meaning), listener=meaning.listener)
     worker = asyncio.create_task(files.indexer.run())
-    corpus, delays = Corpus(0), list[float]()
+    prose = " ".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
+    delays: list[float] = []
     assert meaning.semantics is not None
     await asyncio.to_thread(meaning.semantics.embedder.embed_query, "warm")
 
     async def one(number: int) -> None:
         marker = f"marker{number}qz"
-        await files.service.write(local_user(), "demo", f"/note{number}.md", f"{marker} {corpus.text(260)}"[:2000])
+        start = number * 1500 % max(1, len(prose) - 2000)
+        await files.service.write(local_user(), "demo", f"/note{number}.md", f"{marker} {prose[start : start + 2000]}"[:2000])
         started = time.perf_counter()
         while True:
             found = await files.service.search(local_user(), "demo", marker)

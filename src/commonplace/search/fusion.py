@@ -30,7 +30,7 @@ class Parameters:
     prior_terms: float = 2.25  # a query that tells no more than this many of the rarest words is half trusted
     sharpness: float = 5.5
     coverage_gain: float = 2.5
-    slope: float = 1.95  # calibration: score = 1 / (1 + exp(-(intercept + slope * ln(evidence))))
+    slope: float = 1.95  # calibration: odds = exp(intercept) * evidence ** slope
     intercept: float = 1.09
 
 
@@ -65,9 +65,8 @@ def lexical_evidence(share: float, coverage: float, information: float, document
 
 def calibrated(evidence: float, parameters: Parameters = DEFAULT) -> float:
     """Evidence as a chance between 0 and 1; keeps the order."""
-    if evidence <= 0:
-        return 0.0
-    return 1 / (1 + math.exp(-(parameters.intercept + parameters.slope * math.log(evidence))))
+    odds = math.exp(parameters.intercept) * max(evidence, 0.0) ** parameters.slope
+    return odds / (1 + odds)
 
 
 def fuse(
