@@ -16,15 +16,14 @@ class ConfigurationFile(Generic[T]):
 
     def __init__(self, name: str, folders: tuple[Path, ...], parse: Callable[[Any], T], invalid: Callable[[str, str], Exception]) -> None:
         self.name = name
-        self._folders = folders
+        self._paths = tuple(folder / name for folder in folders)
         self._parse = parse
         self._invalid = invalid
         self._known: tuple[Path, tuple[int, int, int], T | Exception] | None = None
 
     def read(self) -> T | None:
         """Its value, None where there is no such file. Raises the domain's error when it is broken."""
-        for folder in self._folders:
-            path = folder / self.name
+        for path in self._paths:
             try:
                 status = path.stat()
             except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from commonplace.search.inverted import Found, InvertedIndex
 
 DEFAULT_SEARCH = 50
 DEFAULT_QUERY = 100
+THREADS = 24
+MATCHES_KEPT = 32
 GRAPH_EDGES = 250_000  # the most one answer holds; `maxEdges` asks for fewer
 
 
@@ -82,6 +85,8 @@ class Service:
         self._graph: tuple[int, dict[str, Any]] | None = None
         self._builtin: reviewing.Criteria | None = None
         self._watcher: Any = None
+        self._executor: ThreadPoolExecutor | None = None
+        self._matched: dict[str, tuple[int, set[str]]] = {}
         self.counters: dict[str, int] = {}
 
     def now(self) -> str:
@@ -117,6 +122,17 @@ class Service:
             self._watcher.stop()
             self._watcher = None
         self.usage.close()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+            self._executor = None
+        self.shelf.close()
+
+    @property
+    def executor(self) -> ThreadPoolExecutor:
+        """Threads for calls that wait for the disk; enough of them that one sync serves many writers."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(THREADS, "instructions")
+        return self._executor
 
     def prepare_search(self) -> None:
         """Build the index; calls that search before it is there wait for it."""
@@ -306,8 +322,15 @@ class Service:
         return answer
 
     def _matching(self, text: str) -> set[str]:
+        """Ids that contain a text; kept until the catalogue changes, because pages ask again."""
         assert self._index is not None
-        return self._index.matching(text)
+        generation = self.shelf.catalogue.generation
+        known = self._matched.get(text)
+        if known is None or known[0] != generation:
+            if len(self._matched) >= MATCHES_KEPT:
+                self._matched.clear()
+            known = self._matched[text] = (generation, self._index.matching(text))
+        return known[1]
 
     def categories(self) -> dict[str, Any]:
         with self.shelf.lock:

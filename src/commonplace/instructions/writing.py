@@ -4,11 +4,14 @@ Each runs in the caller's thread, waits for the disk, and answers only when the 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
+from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.entry import ADD_SCHEMA, Origin, Problem, Refused, bump, check_id, compose, version_key
 from commonplace.instructions.engine.normalise import NotAnInstruction, due_after, mend_change_log, parse_time
 from commonplace.instructions.errors import (
@@ -39,7 +42,21 @@ from commonplace.kernel.errors import CommonplaceError
 CONFIRM_ABOVE = 10
 IMPORT_BATCH = 200
 HISTORY_SHOWN = 50
+GROUP = 32
 PREVIEW_CHARS = 200
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """One add on its way: what was asked, and what became of it."""
+
+    entry: Mapping[str, Any]
+    overwrite: bool
+    lax: bool
+    expected_hash: str | None
+    actor: Actor
+    answer: dict[str, Any] | None = None
+    failure: Exception | None = None
 
 
 class Writing:
@@ -48,6 +65,9 @@ class Writing:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._shelf = service.shelf
+        self._queue: list[_Wanted] = []
+        self._queue_lock = threading.Lock()
+        self._turn = threading.Lock()
 
     def _origin(self, actor: Actor) -> Origin:
         settings = self._service.settings
@@ -70,40 +90,79 @@ class Writing:
         if not isinstance(entry, Mapping):
             hint = "Wrap the instruction in `entry`: {entry: {id, body, ...}, lax: true}."
             return self._refusal(None, Problem("missing entry", hint, structural=True)), False
+        wanted = _Wanted(entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor)
         try:
-            return self._add(entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor), True
+            check_id(entry)
+            return self._queued(wanted), True
         except Refused as refused:
             return self._refusal(entry, refused.problem), False
 
-    def _add(self, entry: Mapping[str, Any], overwrite: bool, lax: bool, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
-        id_ = check_id(entry)
+    def _queued(self, wanted: _Wanted) -> dict[str, Any]:
+        """Whoever gets the turn writes for all who wait: many adds share one lock and one sync of the folder."""
+        with self._queue_lock:
+            self._queue.append(wanted)
+        with self._turn:
+            if wanted.answer is None and wanted.failure is None:
+                with self._queue_lock:
+                    group, self._queue = self._queue[:GROUP], self._queue[GROUP:]
+                try:
+                    self._add_group(group)
+                except Exception as error:  # every waiter must hear of it, not only the one whose turn it was
+                    for waiting in group:
+                        if waiting.answer is None and waiting.failure is None:
+                            waiting.failure = error
+        if wanted.failure is not None:
+            raise wanted.failure
+        assert wanted.answer is not None
+        return wanted.answer
+
+    def _add_group(self, group: Sequence[_Wanted]) -> None:
         with self._shelf.writing() as catalogue:
-            existing = catalogue.get(id_)
-            expect(expected_hash, existing, catalogue.hash)
-            if existing is not None and not overwrite:
-                return self._added(existing, skipped=True)
-            hidden = self._shelf.rejections.get(f"{id_}.json")
-            if existing is None and overwrite and self._service.settings.strict_create and hidden is None:
-                raise Refused(
-                    Problem("strict_create", f"{id_} does not exist, and overwrite may not create while MCP_INSTRUCTIONS_STRICT_CREATE=1.")
-                )
-            if existing is None and hidden is not None:
-                if not overwrite:
-                    raise Refused(
-                        Problem(
-                            "existing_file_unreadable",
-                            f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite.",
-                        )
-                    )
-                if not entry.get("body"):
-                    raise Refused(Problem("hydration_mismatch", "The stored body cannot be read; send entry.body."))
-            document = compose(
-                entry, existing, lax=lax, origin=self._origin(actor), rules=self._service.rules, keep_omitted=existing is not None
-            )
-            change = self.change(document, "overwrite" if existing or hidden else "add")
-            self._shelf.commit([change], actor)
+            planned: dict[str, tuple[_Wanted, Change, bool]] = {}
+            for wanted in group:
+                id_ = check_id(wanted.entry)
+                if id_ in planned or (planned and wanted.expected_hash is not None):  # it must see what the others did
+                    self._finish(planned)
+                try:
+                    planned_change = self._plan_add(wanted, id_, catalogue)
+                except (Refused, CommonplaceError) as error:
+                    wanted.failure = error
+                    continue
+                if planned_change is not None:
+                    planned[id_] = (wanted, *planned_change)
+            self._finish(planned)
+
+    def _finish(self, planned: dict[str, tuple[_Wanted, Change, bool]]) -> None:
+        for actor in {wanted.actor for wanted, _, _ in planned.values()}:  # history names who did it
+            self._shelf.commit([change for wanted, change, _ in planned.values() if wanted.actor == actor], actor)
+        for wanted, change, existed in planned.values():
             assert change.after is not None
-            return self._added(change.after, created=not (existing or hidden), overwritten=bool(existing or hidden), content=change.content)
+            wanted.answer = self._added(change.after, created=not existed, overwritten=existed, content=change.content)
+        planned.clear()
+
+    def _plan_add(self, wanted: _Wanted, id_: str, catalogue: Catalogue) -> tuple[Change, bool] | None:
+        """The change and whether the id exists; None where it is skipped and already answered. Raises Refused."""
+        entry, overwrite = wanted.entry, wanted.overwrite
+        existing = catalogue.get(id_)
+        expect(wanted.expected_hash, existing, catalogue.hash)
+        if existing is not None and not overwrite:
+            wanted.answer = self._added(existing, skipped=True)
+            return None
+        hidden = self._shelf.rejections.get(f"{id_}.json")
+        if existing is None and overwrite and self._service.settings.strict_create and hidden is None:
+            hint = f"{id_} does not exist, and overwrite may not create it while MCP_INSTRUCTIONS_STRICT_CREATE=1."
+            raise Refused(Problem("strict_create", hint))
+        if existing is None and hidden is not None:
+            if not overwrite:
+                hint = f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite."
+                raise Refused(Problem("existing_file_unreadable", hint))
+            if not entry.get("body"):
+                raise Refused(Problem("hydration_mismatch", "The stored body cannot be read; send entry.body."))
+        document = compose(
+            entry, existing, lax=wanted.lax, origin=self._origin(wanted.actor), rules=self._service.rules, keep_omitted=existing is not None
+        )
+        existed = existing is not None or hidden is not None
+        return self.change(document, "overwrite" if existed else "add"), existed
 
     def _added(
         self, entry: Instruction, *, created: bool = False, overwritten: bool = False, skipped: bool = False, content: bytes | None = None

@@ -13,7 +13,7 @@ from array import array
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from commonplace.search.text import analyze, query_terms
 
@@ -23,7 +23,7 @@ PIVOT_TERMS = 160.0
 TITLE_WEIGHT = 4
 IMPACT_SCALE = 96  # a quantised impact fits a byte: (k1 + 1) * scale < 256
 PHRASE_BONUS = 0.5  # of the best score, for texts that hold the query word for word
-RERANKED = 64  # how many leaders are looked at for the phrase
+RERANKED = 24  # how many leaders are looked at for the phrase
 KEPT_RANKINGS = 128
 KEPT_NEEDLES = 64
 
@@ -34,8 +34,8 @@ _FEW = 256  # postings below this are cheaper to read again than to keep
 
 @dataclass(slots=True)
 class _Posting:
-    slots: array[int] = field(default_factory=lambda: array("I"))
-    impacts: array[int] = field(default_factory=lambda: array("B"))
+    slots: array[int]
+    impacts: array[int]
 
     def impact(self, slot: int) -> int:
         at = bisect_left(self.slots, slot)
@@ -89,15 +89,20 @@ class InvertedIndex:
             self._names[slot] = name
         self._slots[name] = slot
         insort(self._ordered, name)
+        terms, rankings = self._terms, self._rankings
         for term, impact in _impacts(title, body):
-            posting = self._terms.get(term)
+            posting = terms.get(term)
             if posting is None:
-                posting = self._terms[term] = _Posting()
-            at = bisect_left(posting.slots, slot)
-            posting.slots.insert(at, slot)
-            posting.impacts.insert(at, impact)
-            ranked = self._rankings.get(term)
-            if ranked is not None:
+                posting = terms[term] = _Posting(array("I"), array("B"))
+            slots = posting.slots
+            if not slots or slot > slots[-1]:
+                slots.append(slot)
+                posting.impacts.append(impact)
+            else:
+                at = bisect_left(slots, slot)
+                slots.insert(at, slot)
+                posting.impacts.insert(at, impact)
+            if rankings and (ranked := rankings.get(term)) is not None:
                 insort(ranked.order, (-impact, name, slot))
                 ranked.slots.add(slot)
         title_words, words = _words(title), _words(body)
