@@ -35,6 +35,7 @@ SYNCS_AT_ONCE = 16
 MARKER = ".catalog-version"
 _TEMPORARY = re.compile(r"\.[^/]*\.tmp")
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe in the folder must not stop us
 _ORPHAN_SECONDS = 600  # a temporary file this old belongs to a process that died
 
 
@@ -163,7 +164,7 @@ class Directory:
         attempt = 0
         while True:
             try:
-                descriptor = os.open(f"{self._root}/{name}", os.O_RDONLY | _NOFOLLOW | os.O_CLOEXEC)
+                descriptor = os.open(f"{self._root}/{name}", os.O_RDONLY | _NOFOLLOW | _NONBLOCK | os.O_CLOEXEC)
                 break
             except OSError as error:
                 if isinstance(error, FileNotFoundError) or error.errno == errno.ELOOP or attempt >= self._retries.reads:

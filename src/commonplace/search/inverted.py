@@ -56,7 +56,7 @@ class Found:
 
     count: int
     names: list[str]
-    relaxed: bool = False  # no text holds every word of the query: these hold some
+    relaxed: bool = False  # no text holds every word of the query: these hold most
 
 
 class InvertedIndex:
@@ -165,16 +165,17 @@ class InvertedIndex:
     # Reading
 
     def search(self, query: str, limit: int) -> Found:
-        """Texts that contain the query, or all of its words in any form; failing both, those with some of its words. Best first."""
+        """Texts that contain the query, or all of its words in any form; failing both, those with most of its words. Best first."""
         needle = query.strip().lower()
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
         weights = self._weights(known)
         whole = _in_all(weights) if known and len(known) == len(stems) else set()
         contained = self.containing(needle, known=whole)
-        relaxed = not whole and not contained and bool(known)
-        if relaxed:
-            whole = set().union(*weights)
+        relaxed = False
+        if not whole and not contained and len(stems) > 2:
+            whole = _in_most(weights, len(stems))
+            relaxed = bool(whole)
         leaders = self._best(known, weights, whole, max(limit, RERANKED)) if whole else []
         names = self._phrase_first(leaders, needle)[:limit] if len(stems) > 1 else [name for _, name in leaders[:limit]]
         only = contained - whole if whole else contained
@@ -357,6 +358,13 @@ def _in_all(weights: Sequence[Mapping[int, float]]) -> set[int]:
     for impacts in others:
         found &= impacts.keys()
     return found
+
+
+def _in_most(weights: Sequence[Mapping[int, float]], words: int) -> set[int]:
+    """Slots that hold at least three fifths of a query's words, and two of them anyway."""
+    needed = max(2, math.ceil(0.6 * words))
+    held = Counter(slot for impacts in weights for slot in impacts)
+    return {slot for slot, times in held.items() if times >= needed}
 
 
 def _count(title: str, body: str) -> tuple[set[str], Counter[str]]:
