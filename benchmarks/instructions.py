@@ -64,7 +64,12 @@ def corpus(folder: Path, size: int) -> None:
 
 
 def server(home: Path, *, trivial: bool = False) -> StdioServer:
-    environment = {"COMMONPLACE_HOME": str(home), "MCP_ENABLE_MUTATION": "1", "PYTHONPATH": str(ROOT), "INSTRUCTIONS_DIR": str(home / "instructions")}
+    environment = {
+        "COMMONPLACE_HOME": str(home),
+        "MCP_ENABLE_MUTATION": "1",
+        "PYTHONPATH": str(ROOT),
+        "INSTRUCTIONS_DIR": str(home / "instructions"),
+    }
     if trivial:
         environment["COMMONPLACE_EXTRA_TOOLSETS"] = "benchmarks.peers.trivial:toolset"
     return StdioServer([sys.executable, "-m", "commonplace", "serve"], environment)
@@ -214,7 +219,12 @@ def over_http(home: Path, size: int) -> list[tuple[str, Sequence[float], float, 
 
     classes = [
         ("reads", CLIENTS, rpc("instructions/get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}), (50.0, 120.0, 300.0)),
-        ("simple mutations", CLIENTS, rpc("instructions/add", lambda n: {"entry": {"id": f"http-{n}", "body": "x"}, "lax": True}), (100.0, 250.0, 500.0)),
+        (
+            "simple mutations",
+            CLIENTS,
+            rpc("instructions/add", lambda n: {"entry": {"id": f"http-{n}", "body": "x"}, "lax": True}),
+            (100.0, 250.0, 500.0),
+        ),
         ("bulk (20 entries)", 4, rpc("instructions/import", bulk), (500.0, 2000.0, 5000.0)),
         ("analytics", 4, rpc("instructions/governanceHash", lambda _: {}), (200.0, 500.0, 1000.0)),
     ]
@@ -276,10 +286,13 @@ def report(
     names = [f"{tool} {way}" for tool in ("trivial", "get", "list") for way in ("sequential", "pipelined")]
     show("requests per second over stdio", ["entries", *names], [[f"{n:,}", *(f"{reads[n][name]:,.0f}" for name in names)] for n in sizes])
     ratios = {
-        n: {name: reads[n][name] / reads[n][f"trivial {name.split()[1]}"] for name in names if not name.startswith("trivial")} for n in sizes
+        n: {name: reads[n][name] / reads[n][f"trivial {name.split()[1]}"] for name in names if not name.startswith("trivial")}
+        for n in sizes
     }
     shown = list(next(iter(ratios.values())))
-    show("share of the trivial tool's rate", ["entries", *shown], [[f"{n:,}", *(f"{ratios[n][name]:.2f}" for name in shown)] for n in sizes])
+    show(
+        "share of the trivial tool's rate", ["entries", *shown], [[f"{n:,}", *(f"{ratios[n][name]:.2f}" for name in shown)] for n in sizes]
+    )
     for name, least in (("get sequential", 0.8), ("get pipelined", 0.5), ("list sequential", 0.5)):
         marks.append((f"{name} at least {least} of the trivial tool", all(ratios[n][name] >= least for n in sizes)))
     for name in ("get sequential", "list sequential"):
@@ -320,7 +333,17 @@ def objectives(results: list[tuple[str, Sequence[float], float, tuple[float, flo
     for name, spent, rate, targets in results:
         p50, p95, p99 = (at(spent, share) for share in (0.5, 0.95, 0.99))
         passed = all(value < target for value, target in zip((p50, p95, p99), targets, strict=True))
-        rows.append([name, f"{rate:,.0f}", f"{p50:.1f}", f"{p95:.1f}", f"{p99:.1f}", "/".join(f"{target:.0f}" for target in targets), verdict(passed)])
+        rows.append(
+            [
+                name,
+                f"{rate:,.0f}",
+                f"{p50:.1f}",
+                f"{p95:.1f}",
+                f"{p99:.1f}",
+                "/".join(f"{target:.0f}" for target in targets),
+                verdict(passed),
+            ]
+        )
         marks.append((f"objective of contract 000: {name}", passed))
         if name == "reads":
             marks.append(("more than 1,000 reads/s with 50 HTTP clients", rate > 1000))

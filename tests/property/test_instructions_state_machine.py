@@ -16,9 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from commonplace.instructions.engine.groom import GroomMode
 from commonplace.instructions.engine.hashing import canonical_body
 from commonplace.instructions.engine.query import Sort
+from commonplace.instructions.governance import Governance
 from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.model import LOCAL_ACTOR
 from commonplace.instructions.service import Service
+from commonplace.instructions.undo import Undo
 from commonplace.instructions.writing import Writing
 from commonplace.kernel.settings import InstructionsSettings
 
@@ -33,6 +35,8 @@ class Process:
         self.service = Service(home / "instructions", home, InstructionsSettings(watch=False), mutation_enabled=lambda: True)
         self.writing = Writing(self.service)
         self.maintenance = Maintenance(self.service, self.writing)
+        self.governance = Governance(self.service, self.writing)
+        self.undo = Undo(self.service, self.writing)
 
     def add(self, entry: dict[str, Any], overwrite: bool) -> dict[str, Any]:
         return self.writing.add(entry, overwrite=overwrite, lax=True, actor=LOCAL_ACTOR)[0]
@@ -88,14 +92,12 @@ class Catalogue(RuleBasedStateMachine):
     @rule(who=PROCESS, id_=IDS)
     def restore_a_removed_one(self, who: int, id_: str) -> None:
         if id_ in self.removed and id_ not in self.model:
-            self.processes[who].writing.restore(id_, None, expected_hash=None, actor=LOCAL_ACTOR)
+            self.processes[who].undo.restore(id_, None, expected_hash=None, actor=LOCAL_ACTOR)
             self.model[id_] = self.removed[id_]
 
     @rule(who=PROCESS, id_=IDS, owner=st.sampled_from(["ann", "bob"]))
     def give_an_owner(self, who: int, id_: str, owner: str) -> None:
-        answer = self.processes[who].writing.governance_update(
-            id_, {"owner": owner}, bump_part="none", expected_hash=None, actor=LOCAL_ACTOR
-        )
+        answer = self.processes[who].governance.update(id_, {"owner": owner}, bump_part="none", expected_hash=None, actor=LOCAL_ACTOR)
         if id_ in self.model:
             self.model[id_]["owner"] = owner
         else:
@@ -104,9 +106,7 @@ class Catalogue(RuleBasedStateMachine):
     @rule(who=PROCESS, entries=st.lists(st.tuples(IDS, BODIES), max_size=3), mode=st.sampled_from(["skip", "merge"]))
     def import_some(self, who: int, entries: list[tuple[str, str]], mode: str) -> None:
         given = [{"id": id_, "body": body} for id_, body in entries]
-        self.processes[who].writing.import_entries(
-            given, mode=mode, validate=True, batch_size=None, expected_hash=None, actor=LOCAL_ACTOR
-        )
+        self.processes[who].writing.import_entries(given, mode=mode, validate=True, batch_size=None, expected_hash=None, actor=LOCAL_ACTOR)
         for id_, body in entries:
             known = self.model.get(id_)
             if known is None:

@@ -27,7 +27,12 @@ def test_id_and_body_are_enough(tmp_path: Path) -> None:
     document = read(tmp_path, "a.json", {"id": "a", "body": "  First line\nmore  "}).instruction.document
     assert document["body"] == "First line\nmore"
     assert (document["title"], document["priority"], document["priorityTier"], document["requirement"]) == ("a", 50, "P3", "optional")
-    assert (document["audience"], document["status"], document["owner"], document["classification"]) == ("all", "approved", "unowned", "internal")
+    assert (document["audience"], document["status"], document["owner"], document["classification"]) == (
+        "all",
+        "approved",
+        "unowned",
+        "internal",
+    )
     assert (document["version"], document["semanticSummary"], document["reviewIntervalDays"]) == ("1.0.0", "First line", 90)
     assert document["categories"] == ["uncategorized"]
     assert document["changeLog"][0]["summary"] == "initial import"
