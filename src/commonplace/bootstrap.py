@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace import __version__
@@ -19,6 +21,8 @@ from commonplace.dispatch.recording import CallRecorder
 from commonplace.dispatch.registry import Registry, Selection, Toolset
 from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Features, Product
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.background import Background
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
@@ -70,11 +74,13 @@ class App:
     authenticator: Authenticator
     mutation: Switch
     services: Mapping[str, Callable[[], Any]]
-    started: float = field(default_factory=time.monotonic)
+    background: Background
     _closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
-    def http_options(self, host: str) -> HttpOptions:
-        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind."""
+    def http_options(self, host: str, *, alone: bool = True) -> HttpOptions:
+        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind.
+
+        `alone` servers run the background work; one beside stdio leaves it to the pipe."""
         from commonplace.edge.authenticate import check_bind, is_loopback
         from commonplace.edge.http import LOOPBACK_HOSTS, HttpOptions
         from commonplace.edge.operations import host_check, operation_routes
@@ -85,7 +91,31 @@ class App:
         routes = operation_routes(
             self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
         )
-        return HttpOptions(allowed_hosts=hosts, allowed_origins=server.allowed_origins, routes=routes)
+        options = HttpOptions(
+            allowed_hosts=hosts,
+            allowed_origins=server.allowed_origins,
+            routes=routes,
+            around=self.background.running if alone else contextlib.nullcontext,
+        )
+        return self._with_console(options) if find_spec("nicegui") is not None else options
+
+    def _with_console(self, options: HttpOptions) -> HttpOptions:
+        """The console at /console. Its own import is small; NiceGUI's happens when somebody opens it."""
+        from commonplace.console.caller import Caller, InProcess
+        from commonplace.console.mount import Console, console_routes
+        from commonplace.console.session import Gate
+        from commonplace.edge.http import refusal
+
+        def sign_in(key: str) -> tuple[Caller, Callable[[], object]]:
+            def renew() -> AuthContext:
+                return self.product.authenticate({"authorization": f"Bearer {key}"})
+
+            return InProcess(self.pipeline, renew), renew
+
+        open_to = (lambda: InProcess(self.pipeline, lambda: self.product.authenticate({}))) if self.settings.auth.mode == "none" else None
+        console = Console(Gate(sign_in, open_to), self.product.version, str(self.settings.data / "console"))
+        routes = console_routes(console, functools.partial(refusal, options=options))
+        return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
 
     def in_use(self) -> contextlib.AbstractContextManager[None]:
         """Tell other processes that a server uses the data folder: `restore` then refuses."""
@@ -112,6 +142,8 @@ class Parts:
     mutation: Switch
     closing: contextlib.ExitStack
     services: dict[str, Callable[[], Any]]
+    background: Background
+    local: bool  # one local user on stdio or the command line, not callers over HTTP
 
     def service(self, name: str) -> Any:
         return self.services[name]()
@@ -124,8 +156,10 @@ def build(
     selection: Selection | None = None,
     environ: Mapping[str, str] | None = None,
     local_user_writes: bool = False,
+    local: bool = True,
 ) -> App:
-    """Assemble the product. `local_user_writes` opens the catalogue to commands of the local user (never to a server)."""
+    """Assemble the product. `local_user_writes` opens the catalogue to commands of the local user (never to a server);
+    `local` is false for a server over HTTP, whose callers may not reach this machine's files and loopback."""
     environ = os.environ if environ is None else environ
     closing = contextlib.ExitStack()
     configure_logs(settings.log)
@@ -138,8 +172,11 @@ def build(
     authenticator.on_refusal = lambda error: _refused(error, audit, metrics)
     mutation = Switch(settings.mcp.instructions.mutation_enabled or local_user_writes)
     services: dict[str, Callable[[], Any]] = {}
-    parts = Parts(settings, tracer, mutation, closing, services)
-    services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit))
+    background = Background()
+    parts = Parts(settings, tracer, mutation, closing, services, background, local)
+    started = time.monotonic()
+    services["meaning"] = once(_builder(_meaning, parts))
+    services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     registry = Registry(toolsets)
     pipeline = Pipeline(
@@ -161,7 +198,7 @@ def build(
         features=_named_features(environ),
         observer=EdgeObserver(tracer, metrics),
     )
-    app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
+    app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services, background)
     app._closing = closing
     return app
 
@@ -197,9 +234,59 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
         if find_spec(f"commonplace.{name}.toolset") is None:
             continue
         module = import_module(f"commonplace.{name}.toolset")
-        parts.services[name] = once(_builder(module.build, parts))
+        build_service = WIRING.get(name) or module.build
+        parts.services[name] = once(_builder(build_service, parts))
         toolsets.append(module.toolset(parts.services[name]))
     return toolsets
+
+
+def _files(parts: Parts) -> Any:
+    """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
+    from commonplace.files.assembly import database_path, from_settings
+    from commonplace.search.assembly import hybrid
+    from commonplace.search.sqlite import SqlitePostings
+    from commonplace.storage.sqlite import Database
+
+    settings, meaning = parts.settings, parts.service("meaning")
+    database = Database(database_path(settings))
+    retriever = hybrid(SqlitePostings(database), meaning, settings.mcp.files.search)
+    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener)
+
+
+def _memory(parts: Parts) -> Any:
+    """Memory in its own database, with the same model in memory as files."""
+    from commonplace.memory.assembly import DATABASE, build_memory
+    from commonplace.storage.sqlite import Database
+
+    meaning = parts.service("meaning")
+    embedder = meaning.semantics.embedder if meaning.semantics is not None else None
+    database = Database(parts.settings.data / DATABASE)
+    return build_memory(
+        database,
+        settings=parts.settings.mcp.memory,
+        embedder=embedder,
+        model_missing=meaning.absent or None,
+        on_close=database.close,
+    )
+
+
+def _openapi(parts: Parts) -> Any:
+    from commonplace.openapi.toolset import build_openapi
+
+    settings = parts.settings.mcp.openapi
+    roots = [Path(root).expanduser() for root in settings.roots]
+    return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow)
+
+
+def _meaning(parts: Parts) -> Any:
+    """The local model and its vectors, shared by files and memory; absent for a reason where it is not installed."""
+    from commonplace.search.assembly import open_meaning
+
+    return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding)
+
+
+WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memory, "openapi": _openapi}
+"""Domains that need more than their settings; the others are built by `build(parts)` of their toolset module."""
 
 
 def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[], Any]:
@@ -238,10 +325,11 @@ def _named(variable: str, name: str) -> Any:
         raise CommonplaceError(INVALID_CONFIG, f"{variable}: cannot load {name!r}: {missing}.") from missing
 
 
-def _server_service(settings: Settings, metrics: Metrics, tracer: Tracer, audit: AuditLog | None) -> ServerService:
+def _server_service(settings: Settings, metrics: Metrics, tracer: Tracer, audit: AuditLog | None, started: float) -> ServerService:
     from commonplace.server.service import ServerService
 
-    return ServerService(__version__, metrics, tracer, settings.audit_directory, audit, mixed_diagnostics=settings.trace.health_mixed)
+    mixed = settings.trace.health_mixed
+    return ServerService(__version__, metrics, tracer, settings.audit_directory, audit, mixed_diagnostics=mixed, started=started)
 
 
 def _audit(settings: Settings, closing: contextlib.ExitStack) -> AuditLog | None:

@@ -62,8 +62,8 @@ def tools(
       commonplace tools --profile oastools
     """
     from commonplace.cli.profiles import PROFILES
+    from commonplace.dispatch.describe import describe
     from commonplace.dispatch.registry import Selection
-    from commonplace.edge.core import describe
 
     if profile is not None and profile not in PROFILES:
         raise CommonplaceError(INVALID_ARGUMENT, f"There is no profile {profile!r}.", hint=f"Profiles: {', '.join(PROFILES)}.")
@@ -87,7 +87,7 @@ def tools(
         print_json({"tools": rows, "count": len(rows), "tokens": sum(row["tokens"] for row in rows)})
         return
     columns = ("name", "toolset", "tier", "scope", "tokens", "summary")
-    out.print(table(columns, [[row[column] for column in columns] for row in rows]))
+    out.print(table(columns, [[row[column] for column in columns] for row in rows], one_line=True))
     out.print(f"{len(rows)} tools, about {sum(row['tokens'] for row in rows):,} tokens of listing")
 
 

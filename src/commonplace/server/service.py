@@ -27,6 +27,7 @@ class ServerService:
         audit: AuditLog | None,
         *,
         mixed_diagnostics: bool = False,
+        started: float | None = None,
         clock: Clock = utc_now,
     ) -> None:
         self._version = version
@@ -36,7 +37,7 @@ class ServerService:
         self._audit = audit
         self._mixed_diagnostics = mixed_diagnostics
         self._clock = clock
-        self._started = time.monotonic()
+        self._started = time.monotonic() if started is None else started
 
     def health(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"status": "ok", "timestamp": iso(self._clock()), "version": self._version}
@@ -64,7 +65,7 @@ class ServerService:
     def audit_records(self, wanted: Filter, reads: bool) -> dict[str, Any]:
         records: list[Mapping[str, Any]] = list(query(self._audit_directory, wanted))
         if reads and self._audit is not None:
-            records += [{**read, "chain": None} for read in tuple(self._audit.reads) if wanted.admits(dict(read))]
+            records += [{**read, "chain": None} for read in self._audit.reads.records() if wanted.admits(read)]
             records = sorted(records, key=lambda record: str(record["ts"]), reverse=True)[: wanted.limit]
         return {"records": records, "returned": len(records), "limit": wanted.limit}
 

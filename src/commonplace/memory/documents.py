@@ -1,0 +1,46 @@
+"""An entry as the search engine sees it: its key, its fields, and what each field is worth.
+
+A key begins with project and type, so that a search within a project is a search below a prefix."""
+
+from __future__ import annotations
+
+from commonplace.kernel.auth import Tenant
+from commonplace.memory.model import Entry
+from commonplace.memory.store import Filter
+from commonplace.search.store import Document, Partition
+from commonplace.search.text import analyze
+
+COLLECTION = "memory"
+TITLE, BODY, TAGS, CONTEXT = "title", "body", "tags", "context"
+WEIGHTS = {TITLE: 1.0, BODY: 1.0, TAGS: 0.5, CONTEXT: 0.4}
+ENTRY_WEIGHTS = {TITLE: 1.0, BODY: 1.0, TAGS: 0.5}  # without the conversation: what the entry itself says
+_BREAK = "\x1f"  # cleaned projects hold no control characters
+
+
+def partition(tenant: Tenant) -> Partition:
+    return Partition(tenant, COLLECTION, "")
+
+
+def document(entry: Entry) -> Document:
+    """Empty fields are left out: they must not shorten the average length of those that say something."""
+    texts = {TITLE: entry.title, BODY: entry.content, TAGS: " ".join(entry.tags), CONTEXT: entry.context}
+    return Document(document_key(entry), {field: terms for field, text in texts.items() if (terms := analyze(text))})
+
+
+def document_key(entry: Entry) -> str:
+    return f"{entry.project or ''}{_BREAK}{entry.type.value}{_BREAK}{entry.id}"
+
+
+def entry_id(key: str) -> str:
+    return key.rpartition(_BREAK)[2]
+
+
+def key_type(key: str) -> str:
+    return key.rpartition(_BREAK)[0].rpartition(_BREAK)[2]
+
+
+def key_prefix(wanted: Filter) -> str:
+    """What the keys of a filtered search begin with. A type without a project has no prefix: `key_type` sorts those out."""
+    if wanted.project is None:
+        return ""
+    return f"{wanted.project}{_BREAK}" + (f"{wanted.type.value}{_BREAK}" if wanted.type else "")

@@ -1,0 +1,1 @@
+"""Algorithms of memory without I/O: secrets, contradictions, similarity, generalisation, token counts."""

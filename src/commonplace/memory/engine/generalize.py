@@ -1,0 +1,104 @@
+"""Drafts a pattern from several entries without a language model: what they share, the error lines they repeat, where it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from commonplace.memory.model import TITLE_CHARACTERS, Entry
+from commonplace.search.text import analyze, is_stop_word
+
+_SHARED_TERMS = 12
+_LINES = 8
+_WORD = re.compile(r"[^\W\d_][\w.+-]*[^\W_]|[^\W\d_]")
+_ERROR_LINE = re.compile(
+    r"(?i)\b(?:[a-z]*error|[a-z]*exception|traceback|fatal|panic|failed|failure|denied|refused|timed? ?out|erreur|échec|errno|"
+    r"e[a-z]{4,12}:|exit code|http [45]\d\d|[45]\d\d )"
+)
+_VARIABLE = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^']*'|\"[^\"]*\"")
+
+
+@dataclass(frozen=True, slots=True)
+class PatternDraft:
+    """A pattern as it could be kept."""
+
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    project: str | None
+
+
+def draft_pattern(entries: Sequence[Entry], title: str | None = None) -> PatternDraft:
+    """What at least half of the sources (and two of them) say together, in Markdown."""
+    least = max(2, (len(entries) + 1) // 2)
+    words = shared_words(entries, least)
+    lines = shared_lines(entries, least)
+    errors = [line for line in lines if _ERROR_LINE.search(line)]
+    other = [line for line in lines if line not in errors]
+    heading = title or _title(entries, words)
+    parts = [f"Drawn from {len(entries)} entries that tell of the same thing."]
+    if words:
+        parts.append("## What they share\n" + ", ".join(words))
+    if errors:
+        parts.append("## Errors seen\n" + "\n".join(f"- `{line.replace('`', chr(39))}`" for line in errors[:_LINES]))
+    if other:
+        parts.append("## Said by several\n" + "\n".join(f"- {line}" for line in other[:_LINES]))
+    parts.append(_table(entries))
+    tags = Counter(tag for entry in entries for tag in entry.tags)
+    kept = tuple(tag for tag, count in tags.most_common(5) if count >= least)
+    projects = {entry.project for entry in entries}
+    return PatternDraft(heading, "\n\n".join(parts), kept, projects.pop() if len(projects) == 1 else None)
+
+
+def shared_words(entries: Sequence[Entry], least: int) -> list[str]:
+    """Words whose stem stands in enough sources, most widespread first, in the form they are mostly written."""
+    spread: Counter[str] = Counter()
+    forms: dict[str, Counter[str]] = {}
+    for entry in entries:
+        seen: set[str] = set()
+        for word in _WORD.findall(f"{entry.title} {entry.content} {' '.join(entry.tags)}"[:20_000]):
+            stems = [stem for stem in analyze(word) if not is_stop_word(stem) and len(stem) > 1]
+            if stems:
+                stem = stems[0]
+                forms.setdefault(stem, Counter())[word if not word.istitle() else word.lower()] += 1
+                seen.add(stem)
+        spread.update(seen)
+    widespread = [(count, sum(forms[stem].values()), stem) for stem, count in spread.items() if count >= least]
+    widespread.sort(key=lambda item: (-item[0], -item[1], item[2]))
+    return [min(forms[stem].items(), key=lambda form: (-form[1], form[0]))[0] for _, _, stem in widespread[:_SHARED_TERMS]]
+
+
+def shared_lines(entries: Sequence[Entry], least: int) -> list[str]:
+    """Lines and sentences that stand in enough sources once their numbers and quoted names are ignored; shown as first written."""
+    first: dict[str, str] = {}
+    spread: Counter[str] = Counter()
+    for entry in entries:
+        seen: set[str] = set()
+        for line in re.split(r"\n+|(?<=[.!?])\s+", f"{entry.content}"[:20_000]):
+            plain = " ".join(line.split()).strip(" -*•")
+            shape = _VARIABLE.sub("#", plain.casefold()).rstrip(".!? ")
+            if 12 <= len(plain) <= 300 and shape not in seen:
+                seen.add(shape)
+                first.setdefault(shape, plain)
+        spread.update(seen)
+    return [first[shape] for shape, count in spread.most_common() if count >= least][: 2 * _LINES]
+
+
+def _title(entries: Sequence[Entry], words: list[str]) -> str:
+    """The source title that holds most of the shared words stands for all."""
+    if words:
+        wanted = {stem for word in words for stem in analyze(word)}
+        best = max(entries, key=lambda entry: (len(wanted & set(analyze(entry.title))), -len(entry.title), entry.id))
+    else:
+        best = entries[0]
+    return f"Pattern: {best.title}"[:TITLE_CHARACTERS].rstrip()
+
+
+def _table(entries: Sequence[Entry]) -> str:
+    rows = [
+        f"| {entry.id} | {entry.type} | {entry.title.replace('|', chr(92) + '|')} | {entry.created_at:%Y-%m-%d} | {entry.confidence} |"
+        for entry in entries
+    ]
+    return "\n".join(["## Sources", "| id | type | title | date | confidence |", "|---|---|---|---|---|", *rows])

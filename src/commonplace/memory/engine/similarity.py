@@ -1,0 +1,35 @@
+"""How alike two entries are by their words: the cosine of weighted stems. Stands in for vectors where no model is installed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from commonplace.search.text import analyze, is_stop_word
+
+TEXT_CHARACTERS = 20_000
+# On the labelled pairs this separates as well as 0.75 does for vectors (see the memory benchmark).
+LEXICAL_LINK = 0.55
+LEXICAL_GENERALIZE = 0.60
+
+
+def term_weights(text: str, rarity: Callable[[str], float] = lambda _: 1.0) -> dict[str, float]:
+    """Unit vector of a text's terms; frequent ones count by the logarithm, rare ones by their rarity."""
+    counts = Counter(term for term in analyze(text[:TEXT_CHARACTERS]) if not is_stop_word(term))
+    weights = {term: (1 + math.log(count)) * rarity(term) for term, count in counts.items()}
+    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+    return {term: weight / length for term, weight in weights.items()} if length else {}
+
+
+def overlap(a: Mapping[str, float], b: Mapping[str, float]) -> float:
+    """Cosine of two such vectors, 0 to 1."""
+    if len(b) < len(a):
+        a, b = b, a
+    return min(1.0, sum(weight * b.get(term, 0.0) for term, weight in a.items()))
+
+
+def shared_terms(a: Mapping[str, float], b: Mapping[str, float], limit: int = 5) -> tuple[str, ...]:
+    """The terms that make two entries alike, strongest first."""
+    common = sorted(((a[term] * b[term], term) for term in a.keys() & b.keys()), key=lambda item: (-item[0], item[1]))
+    return tuple(term for _, term in common[:limit])

@@ -1,0 +1,33 @@
+"""Tells apart entries written after one template about two things: "Staging pool" and "Production pool", Python 3.8 and 3.9."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+
+from commonplace.search.text import analyze, is_stop_word
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+
+
+def different_subjects(title_a: str, text_a: str, title_b: str, text_b: str) -> bool:
+    """The titles are alike but for one word, or one number, that the other entry does not have anywhere."""
+    words_a, words_b = _words(title_a), _words(title_b)
+    if words_a == words_b:
+        return False
+    changes = [change for change in SequenceMatcher(None, words_a, words_b, autojunk=False).get_opcodes() if change[0] != "equal"]
+    shared = set(words_a) & set(words_b)
+    if not shared or len(changes) != 1 or changes[0][0] != "replace":
+        return False
+    _, a, a_end, b, b_end = changes[0]
+    if a_end - a != 1 or b_end - b != 1:
+        return False
+    return words_a[a] not in _words(text_b) and words_b[b] not in _words(text_a)
+
+
+def _words(text: str) -> list[str]:
+    """Stems and numbers in order; a number stays whole."""
+    found: list[str] = []
+    for word in _WORD.findall(text[:5000]):
+        found += [word] if word[0].isdigit() else [term for term in analyze(word) if not is_stop_word(term)][:1]
+    return found

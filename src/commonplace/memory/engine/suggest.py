@@ -1,0 +1,144 @@
+"""What to propose about a new entry: links to its neighbours, contradictions with them, clusters worth a general pattern."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from commonplace.memory.engine.contradiction import Statement, find_conflict
+from commonplace.memory.engine.similarity import LEXICAL_GENERALIZE, LEXICAL_LINK, overlap, shared_terms, term_weights
+from commonplace.memory.engine.subject import different_subjects
+from commonplace.memory.model import (
+    GENERALIZE_ENTRIES,
+    GENERALIZE_SIMILARITY,
+    LINK_SIMILARITY,
+    Decision,
+    Entry,
+    MemoryType,
+    Status,
+    Suggestion,
+    SuggestionType,
+)
+
+MOST_LINKS = 5  # a new entry proposes at most so many links: more would be noise
+MOST_CLUSTER = 12
+CONTRADICTION_MARGIN = 0.10  # contradicting entries differ in words, so they are looked for somewhat further away
+SETTLED_SHARE = 0.5  # a cluster that shares this much with a settled one is that one again
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    link: float = LINK_SIMILARITY
+    generalize: float = GENERALIZE_SIMILARITY
+    generalize_entries: int = GENERALIZE_ENTRIES
+
+    def link_at(self, semantic: bool) -> float:
+        return self.link if semantic else LEXICAL_LINK * self.link / LINK_SIMILARITY
+
+    def generalize_at(self, semantic: bool) -> float:
+        return self.generalize if semantic else LEXICAL_GENERALIZE * self.generalize / GENERALIZE_SIMILARITY
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another entry and how near it is: by cosine of vectors (semantic) or of words."""
+
+    entry: Entry
+    score: float
+    semantic: bool
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A suggestion before it has an id."""
+
+    type: SuggestionType
+    entry_ids: tuple[str, ...]
+    score: float
+    reason: str
+
+
+def nearest(entry: Entry, others: Sequence[tuple[Entry, float | None]], rarity: Mapping[str, float]) -> list[Neighbour]:
+    """Candidates in order of nearness. Those without a cosine of vectors get the cosine of their words."""
+    usual = sum(rarity.values()) / len(rarity) if rarity else 0.0
+
+    def weigh(text: str) -> dict[str, float]:
+        # In a small collection every word of a subject is common, so rarity only adds to what a word is worth.
+        return term_weights(text, lambda term: 1 + rarity.get(term, usual))
+
+    own = weigh(entry.text)
+    near: list[Neighbour] = []
+    for other, cosine in others:
+        if other.id != entry.id:
+            theirs = weigh(other.text)
+            score = overlap(own, theirs) if cosine is None else cosine
+            near.append(Neighbour(other, score, cosine is not None, shared_terms(own, theirs)))
+    return sorted(near, key=lambda neighbour: (-neighbour.score, neighbour.entry.id))
+
+
+def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozenset[str], thresholds: Thresholds) -> list[Proposal]:
+    """Links and contradictions with neighbours that are not linked yet, nearest first."""
+    proposals: list[Proposal] = []
+    links = 0
+    for neighbour in neighbours:
+        other = neighbour.entry
+        least = thresholds.link_at(neighbour.semantic)
+        if other.id in linked or other.id == entry.id or neighbour.score < least - CONTRADICTION_MARGIN:
+            continue
+        conflict = None
+        if other.status is Status.ACTIVE and other.project == entry.project:
+            conflict = find_conflict(Statement(other.title, other.content), Statement(entry.title, entry.content))
+        score = round(min(1.0, neighbour.score), 4)
+        if conflict is not None:
+            proposals.append(Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason))
+        elif neighbour.score >= least and links < MOST_LINKS and not different_subjects(other.title, other.text, entry.title, entry.text):
+            links += 1
+            proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(neighbour)))
+    return proposals
+
+
+def propose_cluster(
+    entry: Entry,
+    neighbours: Sequence[Neighbour],
+    generalized: frozenset[str],
+    settled: Sequence[Suggestion],
+    thresholds: Thresholds,
+) -> Proposal | None:
+    """Three or more episodic entries around the new one that nobody has generalised or refused to.
+
+    `generalized` are entries that a pattern is already derived from; `settled` the clusters proposed before."""
+    if entry.memory_type is not MemoryType.EPISODIC or entry.id in generalized:
+        return None
+    near = [
+        neighbour
+        for neighbour in neighbours
+        if neighbour.entry.memory_type is MemoryType.EPISODIC
+        and neighbour.entry.status is Status.ACTIVE
+        and neighbour.entry.id not in generalized
+        and neighbour.score >= thresholds.generalize_at(neighbour.semantic)
+    ][: MOST_CLUSTER - 1]
+    if len(near) + 1 < max(thresholds.generalize_entries, GENERALIZE_ENTRIES):
+        return None
+    ids = tuple(sorted({entry.id, *(neighbour.entry.id for neighbour in near)}))
+    if any(_same(ids, suggestion) for suggestion in settled):
+        return None
+    score = sum(neighbour.score for neighbour in near) / len(near)
+    common = [term for term in near[0].terms if all(term in neighbour.terms for neighbour in near)] if near[0].terms else []
+    about = f" about {', '.join(common[:4])}" if common else ""
+    return Proposal(SuggestionType.GENERALIZE, ids, round(min(1.0, score), 4), f"{len(ids)} episodic entries tell of the same thing{about}")
+
+
+def _same(ids: tuple[str, ...], suggestion: Suggestion) -> bool:
+    """Refused or accepted clusters keep their members; a pending one only has to hold all of these already."""
+    before = set(suggestion.entry_ids)
+    if suggestion.decision is Decision.PENDING:
+        return before >= set(ids)
+    common = len(before & set(ids))
+    return common / len(before | set(ids)) >= SETTLED_SHARE
+
+
+def _reason(neighbour: Neighbour) -> str:
+    how = "Similar meaning" if neighbour.semantic else "Similar words"
+    shared = f"; shared: {', '.join(neighbour.terms)}" if neighbour.terms else ""
+    return f"{how} ({neighbour.score:.2f}){shared}"

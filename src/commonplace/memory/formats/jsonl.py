@@ -1,0 +1,93 @@
+"""JSON lines: our own export (`record`: entry or link), and the file of the MCP reference server-memory (`type`: entity or relation)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from commonplace.memory.errors import INVALID_IMPORT, failure
+from commonplace.memory.formats.parcel import Maker, Parcel, kept, knows_type, list_of, read_bounded, text_of
+from commonplace.memory.formats.records import entry_record, link_record, read_entry_record, read_link_record, read_usage
+from commonplace.memory.model import Entry
+
+
+def write_jsonl(parcel: Parcel, path: Path) -> None:
+    with path.open("wb") as stream:
+        for entry in parcel.entries:
+            stream.write(orjson.dumps({"record": "entry", **entry_record(entry, parcel.usage.get(entry.id))}) + b"\n")
+        for link in parcel.links:
+            stream.write(orjson.dumps({"record": "link", **link_record(link)}) + b"\n")
+
+
+def read_jsonl(path: Path, maker: Maker) -> Parcel:
+    parcel = Parcel()
+    for where, record in _lines(path):
+        if record.get("record") == "entry":
+            entry = kept(parcel, where, lambda record=record: read_entry_record(record, maker))  # type: ignore[misc]
+            usage = read_usage(record, maker.now)
+            if entry is not None and usage is not None:
+                parcel.usage[entry.id] = usage
+        elif record.get("record") == "link":
+            parcel.links.append(read_link_record(record, maker))
+        else:
+            parcel.problems.append(f"{where}: neither an entry nor a link")
+    return parcel
+
+
+def read_server_memory(path: Path, maker: Maker) -> Parcel:
+    """An entity is an entry with its observations as lines; what relates two entities is a link and a line of its source."""
+    entities: dict[str, dict[str, Any]] = {}
+    relations: list[tuple[str, dict[str, Any]]] = []
+    parcel = Parcel()
+    for where, record in _lines(path):
+        name = text_of(record, "name")
+        if record.get("type") == "entity" and name:
+            known = entities.setdefault(name, {"where": where, "type": text_of(record, "entityType"), "observations": []})
+            known["observations"] += [str(item) for item in list_of(record.get("observations"))]
+        elif record.get("type") == "relation":
+            relations.append((where, record))
+        else:
+            parcel.problems.append(f"{where}: neither an entity nor a relation")
+    told: dict[str, list[str]] = {}
+    for _, record in relations:
+        told.setdefault(text_of(record, "from"), []).append(f"{text_of(record, 'relationType')}: {text_of(record, 'to')}")
+    made: dict[str, Entry] = {}
+    for name, entity in entities.items():
+        lines = [f"- {line}" for line in dict.fromkeys(entity["observations"])]
+        lines += [f"- {line}" for line in dict.fromkeys(told.get(name, []))]
+        tags = [entity["type"]] if entity["type"] and not knows_type(entity["type"]) else []
+        content, type_ = "\n".join(lines), entity["type"]
+        entry = kept(
+            parcel,
+            entity["where"],
+            lambda name=name, content=content, type_=type_, tags=tags: maker.entry(name, content, type_=type_, tags=tags),  # type: ignore[misc]
+        )
+        if entry is not None:
+            made[name] = entry
+    for where, record in relations:
+        source, target = made.get(text_of(record, "from")), made.get(text_of(record, "to"))
+        if source is None or target is None:
+            parcel.problems.append(f"{where}: relates an entity that the file does not have")
+        elif source.id != target.id:
+            parcel.links.append(maker.link(source.id, target.id, record.get("relationType")))
+    return parcel
+
+
+def looks_like_ours(path: Path) -> bool:
+    with path.open("rb") as stream:
+        return b'"record"' in stream.read(4096).split(b"\n", 1)[0]
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for number, line in enumerate(read_bounded(path).split(b"\n"), start=1):
+        if line.strip():
+            try:
+                record = orjson.loads(line)
+            except orjson.JSONDecodeError as broken:
+                raise failure(INVALID_IMPORT, f"Line {number} of {path.name} is not JSON: {broken}.") from broken
+            if not isinstance(record, dict):
+                raise failure(INVALID_IMPORT, f"Line {number} of {path.name} is not an object.")
+            yield f"line {number}", record

@@ -1,0 +1,52 @@
+"""What mem0 returns from `get_all` or its export: memories with metadata, and relations between names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from commonplace.memory.errors import INVALID_IMPORT, failure
+from commonplace.memory.formats.parcel import Maker, Parcel, kept, list_of, read_bounded, text_of
+from commonplace.memory.model import TITLE_CHARACTERS, Entry
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+
+
+def read_mem0(path: Path, maker: Maker) -> Parcel:
+    try:
+        value = orjson.loads(read_bounded(path))
+    except orjson.JSONDecodeError as broken:
+        raise failure(INVALID_IMPORT, f"{path.name} is not JSON: {broken}.") from broken
+    records = (
+        value if isinstance(value, list) else list_of(value.get("results") or value.get("memories")) if isinstance(value, dict) else []
+    )
+    if not records:
+        raise failure(INVALID_IMPORT, f"{path.name} holds no memories: expected a list, or an object with `results`.")
+    parcel = Parcel()
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, dict) or not text_of(record, "memory", "text", "data"):
+            parcel.problems.append(f"memory {number}: no text")
+            continue
+        kept(parcel, f"memory {number}", lambda record=record: _entry(record, maker))  # type: ignore[misc]
+    return parcel
+
+
+def _entry(record: dict[str, Any], maker: Maker) -> Entry:
+    text = text_of(record, "memory", "text", "data")
+    metadata = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
+    tags = [*list_of(record.get("categories")), *list_of(metadata.get("categories")), *list_of(metadata.get("tags"))]
+    tags += [metadata["category"]] if isinstance(metadata.get("category"), str) else []
+    first = _SENTENCE.split(text.strip(), maxsplit=1)[0]
+    return maker.entry(
+        first[:TITLE_CHARACTERS],
+        text,
+        type_=metadata.get("type"),
+        tags=tags,
+        project=metadata.get("project") or record.get("app_id"),
+        memory_type=metadata.get("memory_type", "semantic"),  # mem0 keeps facts, not events
+        created=record.get("created_at"),
+        updated=record.get("updated_at"),
+    )

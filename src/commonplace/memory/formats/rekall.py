@@ -1,0 +1,182 @@
+"""Rekall's archive (a zip with a manifest and checksums; ours adds links) and Rekall's own database."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import orjson
+
+from commonplace import __version__
+from commonplace.kernel.clock import iso
+from commonplace.memory.errors import INVALID_IMPORT, failure
+from commonplace.memory.formats.parcel import FILE_BYTES, Maker, Parcel, kept, text_of
+from commonplace.memory.formats.records import entry_record, link_record, read_entry_record, read_link_record, read_usage
+
+FORMAT_VERSION = "1.0"
+SQLITE_MAGIC = b"SQLite format 3\x00"
+_CONTEXT_BYTES = 1_000_000  # of one entry's stored conversation, unpacked
+
+
+def write_archive(parcel: Parcel, path: Path, now: datetime) -> None:
+    """Readable by Rekall: entries.json under its checksum. `files` holds the checksum of every member."""
+    types: dict[str, int] = {}
+    for entry in parcel.entries:
+        types[entry.type.value] = types.get(entry.type.value, 0) + 1
+    members = {
+        "entries.json": _json([entry_record(entry, parcel.usage.get(entry.id)) for entry in parcel.entries]),
+        "links.json": _json([link_record(link) for link in parcel.links]),
+    }
+    checksums = {name: _checksum(content) for name, content in members.items()}
+    manifest = {
+        "format_version": FORMAT_VERSION,
+        "created_at": iso(now),
+        "rekall_version": f"commonplace {__version__}",
+        "checksum": checksums["entries.json"],
+        "files": checksums,
+        "stats": {
+            "entries_count": len(parcel.entries),
+            "projects": sorted({entry.project for entry in parcel.entries if entry.project}),
+            "types": types,
+        },
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("manifest.json", _json(manifest))
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def read_archive(path: Path, maker: Maker) -> Parcel:
+    """Every member that the manifest lists must have its checksum, or nothing is read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {name: _member(archive, name) for name in ("manifest.json", "entries.json", "links.json")}
+    except (zipfile.BadZipFile, OSError) as broken:
+        raise failure(INVALID_IMPORT, f"{path.name} is not a readable archive: {broken}.") from broken
+    manifest = _parsed(members["manifest.json"], "manifest.json", dict)
+    if manifest.get("format_version") != FORMAT_VERSION:
+        raise failure(
+            INVALID_IMPORT, f"{path.name} has archive format {manifest.get('format_version')!r}; {FORMAT_VERSION!r} is supported."
+        )
+    expected = {"entries.json": manifest.get("checksum")}
+    expected |= manifest["files"] if isinstance(manifest.get("files"), dict) else {}
+    for name, checksum in expected.items():
+        if _checksum(members.get(name) or b"") != checksum:
+            raise failure(
+                INVALID_IMPORT, f"{name} in {path.name} does not have its checksum: it was damaged or changed.", hint="Export it again."
+            )
+    parcel = Parcel()
+    for number, record in enumerate(_parsed(members["entries.json"], "entries.json", list)):
+        _keep(parcel, f"entry {number + 1}", record, maker)
+    for record in _parsed(members["links.json"] or b"[]", "links.json", list):
+        if isinstance(record, dict):
+            parcel.links.append(read_link_record(record, maker))
+    return parcel
+
+
+def read_database(path: Path, maker: Maker) -> Parcel:
+    """Any schema version of Rekall's: columns and tables that an older one lacks read as empty."""
+    parcel = Parcel()
+    try:
+        connection = apsw.Connection(f"file:{_escaped(path)}?mode=ro&immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        if "entries" not in tables:
+            raise failure(INVALID_IMPORT, f"{path.name} is a database without Rekall's entries.")
+        tags: dict[str, list[str]] = {}
+        for entry_id, tag in connection.execute("SELECT entry_id, tag FROM tags ORDER BY rowid") if "tags" in tables else ():
+            tags.setdefault(str(entry_id), []).append(str(tag))
+        for record in _rows(connection, "SELECT * FROM entries ORDER BY created_at, id"):
+            record["tags"] = tags.get(str(record.get("id")), [])
+            _keep(parcel, f"entry {record.get('id')}", record, maker, _stored_context(record))
+        for record in _rows(connection, "SELECT * FROM links ORDER BY created_at, id") if "links" in tables else ():
+            parcel.links.append(read_link_record(record, maker))
+    except apsw.Error as broken:
+        raise failure(INVALID_IMPORT, f"{path.name} is not a readable Rekall database: {broken}.") from broken
+    return parcel
+
+
+def _keep(parcel: Parcel, where: str, record: object, maker: Maker, context: str = "") -> None:
+    if not isinstance(record, dict):
+        parcel.problems.append(f"{where}: not an object")
+        return
+    entry = kept(parcel, where, lambda: read_entry_record(record, maker, context))
+    usage = read_usage(record, maker.now)
+    if entry is not None and usage is not None:
+        parcel.usage[entry.id] = usage
+
+
+def _rows(connection: apsw.Connection, query: str) -> list[dict[str, Any]]:
+    cursor = connection.execute(query)
+    try:
+        names = [column[0] for column in cursor.get_description()]
+    except apsw.ExecutionCompleteError:  # no rows
+        return []
+    return [dict(zip(names, row, strict=True)) for row in cursor]
+
+
+def _stored_context(record: Mapping[str, Any]) -> str:
+    """The conversation, however that version kept it: compressed text, compressed JSON, or JSON."""
+    for name in ("context_blob", "context_compressed"):
+        value = record.get(name)
+        if isinstance(value, bytes):
+            try:
+                return _context_text(zlib.decompressobj().decompress(value, _CONTEXT_BYTES).decode("utf-8", "replace"))
+            except zlib.error:
+                continue
+    return _context_text(text_of(record, "context_structured"))
+
+
+def _context_text(text: str) -> str:
+    """A structured context reads as its values, one a line."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    if not isinstance(value, dict):
+        return text
+    lines = [", ".join(map(str, item)) if isinstance(item, list) else str(item) for item in value.values() if item]
+    return "\n".join(lines)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes | None:
+    try:
+        info = archive.getinfo(name)
+    except KeyError:
+        if name == "links.json":  # Rekall's own archives have none
+            return None
+        raise failure(INVALID_IMPORT, f"The archive has no {name}.") from None
+    if info.file_size > FILE_BYTES:
+        raise failure(INVALID_IMPORT, f"{name} is larger than {FILE_BYTES} bytes.")
+    with archive.open(info) as stream:
+        content = stream.read(FILE_BYTES + 1)
+    if len(content) > FILE_BYTES:  # a header that lies
+        raise failure(INVALID_IMPORT, f"{name} is larger than {FILE_BYTES} bytes.")
+    return content
+
+
+def _parsed(content: bytes | None, name: str, kind: type[Any]) -> Any:
+    try:
+        value = orjson.loads(content or b"")
+    except orjson.JSONDecodeError as broken:
+        raise failure(INVALID_IMPORT, f"{name} is not JSON: {broken}.") from broken
+    if not isinstance(value, kind):
+        raise failure(INVALID_IMPORT, f"{name} is not a JSON {'object' if kind is dict else 'array'}.")
+    return value
+
+
+def _json(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2)
+
+
+def _checksum(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _escaped(path: Path) -> str:
+    return str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

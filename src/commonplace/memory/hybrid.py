@@ -1,0 +1,175 @@
+"""Finds entries by words and by meaning: entry and conversation, each as words and as a vector, fused by the shared engine."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from commonplace.kernel.auth import Tenant
+from commonplace.memory.documents import COLLECTION, WEIGHTS, document_key, entry_id, key_prefix, partition
+from commonplace.memory.errors import MODEL_NOT_AVAILABLE, failure
+from commonplace.memory.index import POOL, QUERY_CHARACTERS, LexicalIndex, admits, as_match
+from commonplace.memory.meaning import BackgroundEmbedder, Meaning
+from commonplace.memory.model import Entry
+from commonplace.memory.store import Filter, Found, Match, Similar, Sought, Vector
+from commonplace.search.embed import EmbedderUnavailableError
+from commonplace.search.engine import ScoresKeys
+from commonplace.search.fusion import fuse
+from commonplace.search.store import LexicalResult, LexicalStore, Partition, Passage
+from commonplace.search.text import query_terms
+from commonplace.search.vector import StaleVectorsError, VectorIndex
+from commonplace.search.vector_file import VectorFileError
+
+SIFTED = 8  # times the pool that vectors give, when a filter must be applied after them
+_UNREADABLE = (StaleVectorsError, VectorFileError, OSError)  # derived data: searched without, and made anew as entries are embedded
+
+
+class HybridIndex(LexicalIndex):
+    """Words always; meaning as soon as the model is there. Vectors live in files beside the database."""
+
+    def __init__(self, postings: LexicalStore, embedder: BackgroundEmbedder, folder: Path) -> None:
+        super().__init__(postings)
+        self._meaning = Meaning(embedder)
+        self._vectors = VectorIndex(folder, self._meaning)
+
+    @property
+    def loading(self) -> bool:
+        return self._meaning.state in ("idle", "loading")
+
+    def ready(self) -> bool:
+        return self._meaning.ready()
+
+    def require(self) -> None:
+        if self._meaning.state.startswith("failed"):
+            raise failure(
+                MODEL_NOT_AVAILABLE, f"The embedding model cannot be used: {self._meaning.state}", hint="commonplace models check"
+            )
+        if not self.ready():
+            raise failure(MODEL_NOT_AVAILABLE, "The embedding model is loading.", hint="Retry in a few seconds.", retryable=True)
+
+    async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
+        if not self.ready():
+            return await super().search(tenant, sought, wanted, limit)
+        size = max(limit, POOL)
+        terms = query_terms(sought.query[:QUERY_CHARACTERS])
+        words, vector = await asyncio.gather(
+            self.by_words(tenant, terms, wanted, size), asyncio.to_thread(self._meaning.of_question, sought.query, sought.context)
+        )
+        cosines = await asyncio.to_thread(self._near, tenant, vector, wanted, size, words) if vector is not None else None
+        if cosines is None:
+            return await super().search(tenant, sought, wanted, limit)
+        words = await self._completed(tenant, terms, words, [key for key in cosines if key not in {m.key for m in words.matches}])
+        matches = [as_match(hit) for hit in fuse(words, cosines)]
+        return Found(tuple(matches[:limit]), len(matches), True)
+
+    async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
+        sharing, rarity = await self._sharing(tenant, entry, limit)
+        cosines = await asyncio.to_thread(self._like, tenant, entry, limit, [match.key for match in sharing])
+        terms = {match.key: match.terms for match in sharing}
+        keys = dict.fromkeys([*cosines, *terms])
+        found = [Match(entry_id(key), cosines.get(key, 0.0), semantic=cosines.get(key), terms=terms.get(key, ())) for key in keys]
+        return Similar(tuple(sorted(found, key=lambda match: (-match.score, match.entry_id))), rarity)
+
+    async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        if not entries or not self.ready():
+            return frozenset()
+        return await asyncio.to_thread(self._embed, tenant, entries)
+
+    async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
+        await asyncio.to_thread(self._forget, tenant, entries)
+
+    async def forget_all(self, tenant: Tenant) -> None:
+        for field in (summaries(tenant), contexts(tenant)):
+            await asyncio.to_thread(self._vectors.clear, field)
+
+    async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
+        key = document_key(entry)
+        return key in self._present(summaries(tenant), [key]), key in self._present(contexts(tenant), [key])
+
+    async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
+        keys = {document_key(entry): entry for entry in entries}
+        present = await asyncio.to_thread(self._present, summaries(tenant), list(keys))
+        return [entry for key, entry in keys.items() if key not in present]
+
+    def _near(self, tenant: Tenant, vector: Vector, wanted: Filter, limit: int, words: LexicalResult) -> dict[str, float] | None:
+        """How near entries are to the question: by what they say, lifted where the conversation they came from is near too."""
+        prefix = key_prefix(wanted)
+        size = limit * SIFTED if wanted.type is not None and wanted.project is None else limit
+        also = [match.key for match in words.matches]
+        try:
+            said = self._vectors.search(summaries(tenant), vector, size, prefix, also)
+            around = self._vectors.search(contexts(tenant), vector, size, prefix, [*also, *said.cosines])
+            late = [key for key in around.cosines if key not in said.cosines]
+            said_late = self._vectors.search(summaries(tenant), vector, 0, "", late).cosines if late else {}
+        except _UNREADABLE:
+            return None
+        if not said.rows:
+            return None
+        own = said.cosines | said_late
+        cosines = {key: max(cosine, (cosine + around.cosines.get(key, cosine)) / 2) for key, cosine in own.items()}
+        return {key: cosine for key, cosine in cosines.items() if admits(wanted, key)}
+
+    async def _completed(self, tenant: Tenant, terms: Sequence[str], words: LexicalResult, keys: Sequence[str]) -> LexicalResult:
+        """The words of what only meaning found: without them such an entry would count as holding none."""
+        if not keys or not terms or not isinstance(self._postings, ScoresKeys):
+            return words
+        found = await self._postings.score_keys(partition(tenant), terms, keys, weights=WEIGHTS)
+        return replace(words, matches=(*words.matches, *found.matches)) if words.terms else found
+
+    def _like(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[str]) -> dict[str, float]:
+        if not self.ready():
+            return {}
+        try:
+            vector: Vector = self._meaning.embed([entry.text])[0]
+            near = self._vectors.search(summaries(tenant), vector, limit + 1, "", also).cosines
+        except (EmbedderUnavailableError, *_UNREADABLE):
+            return {}
+        near.pop(document_key(entry), None)
+        return near
+
+    def _embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        done: set[str] = set()
+        try:
+            # All texts in one go; the index below then finds each of them embedded.
+            self._meaning.embed([text for entry in entries for text in (entry.text, entry.context) if text.strip()])
+            for entry in entries:
+                self._keep(summaries(tenant), entry, entry.text)
+                self._keep(contexts(tenant), entry, entry.context)
+                done.add(entry.id)
+        except (EmbedderUnavailableError, OSError):
+            return frozenset(done)
+        return frozenset(done)
+
+    def _keep(self, field: Partition, entry: Entry, text: str) -> None:
+        key = document_key(entry)
+        passages = [Passage(key, text, hashlib.sha256(text.encode()).hexdigest())] if text.strip() else []
+        if passages or self._present(field, [key]):
+            self._vectors.synchronise_now(field, key, passages)
+
+    def _forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            for field in (summaries(tenant), contexts(tenant)):
+                try:
+                    self._vectors.synchronise_now(field, document_key(entry), [])
+                except OSError:
+                    continue  # found again and passed over: what is searched is checked against the entries
+
+    def _present(self, field: Partition, keys: Sequence[str]) -> frozenset[str]:
+        import numpy as np
+
+        nowhere = np.zeros(self._meaning.dimensions, dtype=np.float32)
+        try:
+            return frozenset(self._vectors.search(field, nowhere, 0, "", keys).cosines)
+        except _UNREADABLE:
+            return frozenset()
+
+
+def summaries(tenant: Tenant) -> Partition:
+    return Partition(tenant, COLLECTION, "summary")
+
+
+def contexts(tenant: Tenant) -> Partition:
+    return Partition(tenant, COLLECTION, "context")

@@ -1,0 +1,131 @@
+"""Finds entries by their words: the shared engine's postings, asked the way entries need."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from commonplace.kernel.auth import Tenant
+from commonplace.memory.documents import ENTRY_WEIGHTS, WEIGHTS, document_key, entry_id, key_prefix, key_type, partition
+from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
+from commonplace.memory.model import Entry
+from commonplace.memory.store import Filter, Found, Match, Similar, Sought
+from commonplace.search.fusion import fuse
+from commonplace.search.store import Hit, LexicalMatch, LexicalResult, LexicalStore
+from commonplace.search.text import analyze, is_stop_word, query_terms
+
+QUERY_CHARACTERS = 4_000
+CONTEXT_TERMS = 16
+CONTEXT_SHARE = 0.3  # of the score, when the caller tells what the conversation is about
+POOL = 50  # candidates read at least
+WIDER = 40  # times the pool, when a filter leaves too few
+SIMILAR_TERMS = 24
+SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
+KNOWN_TERMS = 50_000
+
+
+class LexicalIndex:
+    """Words only: what there is while no model is installed. `missing` says why there is none although one is configured."""
+
+    def __init__(self, postings: LexicalStore, missing: str | None = None) -> None:
+        self._postings = postings
+        self._missing = missing
+        self._holders: dict[tuple[Tenant, str], int] = {}  # documents that hold a term, as last seen: chooses telling words
+
+    @property
+    def loading(self) -> bool:
+        return False
+
+    def ready(self) -> bool:
+        return False
+
+    def require(self) -> None:
+        if self._missing is not None:
+            raise failure(MODEL_NOT_AVAILABLE, f"There is no embedding model: {self._missing}", hint="commonplace models install")
+        raise failure(EMBEDDINGS_DISABLED, "Embeddings are switched off.", hint="Set the embedding provider to local, then retry.")
+
+    async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
+        size = max(limit, POOL)
+        words = await self.by_words(tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size)
+        matches = [as_match(hit) for hit in fuse(words, None)]
+        if sought.context.strip():
+            around = await self.by_words(tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size)
+            matches = _lean(matches, [as_match(hit) for hit in fuse(around, None)])
+        return Found(tuple(matches[:limit]), len(matches), False)
+
+    async def by_words(self, tenant: Tenant, terms: Sequence[str], wanted: Filter, limit: int) -> LexicalResult:
+        """The best entries that a filter admits, with the statistics that judge them."""
+        if not terms:
+            return LexicalResult()
+        sifted = wanted.type is not None and wanted.project is None  # by key, after ranking
+        for size in (limit, limit * WIDER) if sifted else (limit,):
+            result = await self._postings.search(partition(tenant), terms, limit=size, weights=WEIGHTS, prefix=key_prefix(wanted))
+            matches = [match for match in result.matches if admits(wanted, match.key)]
+            if len(matches) >= limit or len(result.matches) < size:
+                break
+        self._remember(tenant, result)
+        return replace(result, matches=tuple(matches[:limit]))
+
+    async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
+        found, rarity = await self._sharing(tenant, entry, limit)
+        return Similar(tuple(Match(entry_id(match.key), 0.0, terms=match.terms) for match in found), rarity)
+
+    async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
+        return frozenset()
+
+    async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
+        return None
+
+    async def forget_all(self, tenant: Tenant) -> None:
+        return None
+
+    async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
+        return False, False
+
+    async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
+        return []
+
+    async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[list[LexicalMatch], Mapping[str, float]]:
+        """Other entries that hold enough of its telling words, and how telling those are."""
+        terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
+        result = await self._postings.search(partition(tenant), terms, limit=limit + 1, weights=ENTRY_WEIGHTS)
+        self._remember(tenant, result)
+        rarity = {term.term: term.idf for term in result.terms}
+        mass = sum(1 + idf for idf in rarity.values()) or 1.0
+        own = document_key(entry)
+        found = [
+            match
+            for match in result.matches
+            if match.key != own and sum(1 + rarity.get(term, 0.0) for term in match.terms) / mass >= SIMILAR_MASS
+        ]
+        return found[:limit], rarity
+
+    def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:
+        """The terms of a text that say most about it: often here, rare elsewhere as far as we saw."""
+        counts = Counter(term for term in analyze(text) if not is_stop_word(term))
+        worth = {term: count**0.5 / (1 + self._holders.get((tenant, term), 0)) ** 0.5 for term, count in counts.items()}
+        return sorted(worth, key=lambda term: (-worth[term], term))[:limit]
+
+    def _remember(self, tenant: Tenant, result: LexicalResult) -> None:
+        if len(self._holders) > KNOWN_TERMS:
+            self._holders.clear()
+        for term in result.terms:
+            self._holders[tenant, term.term] = term.documents
+
+
+def admits(wanted: Filter, key: str) -> bool:
+    return wanted.type is None or key_type(key) == wanted.type.value
+
+
+def as_match(hit: Hit) -> Match:
+    return Match(entry_id(hit.key), hit.score, hit.lexical, hit.semantic, hit.terms)
+
+
+def _lean(matches: Sequence[Match], context: Sequence[Match]) -> list[Match]:
+    """The conversation moves what the question found, and adds a little of what it alone finds."""
+    near = {match.entry_id: match.score for match in context}
+    found = {match.entry_id for match in matches}
+    leaning = [replace(m, score=m.score + CONTEXT_SHARE * (1 - m.score) * near.get(m.entry_id, 0.0)) for m in matches]
+    leaning += [replace(m, score=CONTEXT_SHARE * m.score) for m in context if m.entry_id not in found]
+    return sorted(leaning, key=lambda match: (-match.score, match.entry_id))

@@ -1,0 +1,236 @@
+"""The values of memory: entries, links, suggestions, and the published formula of consolidation."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+TITLE_CHARACTERS = 100
+CONTENT_CHARACTERS = 1_000_000
+CONTEXT_CHARACTERS = 10_000
+CONTEXT_KEPT = 8_000
+TAGS = 100
+TAG_CHARACTERS = 100
+PROJECT_CHARACTERS = 200
+UNTITLED = "(untitled)"
+
+LINK_SIMILARITY = 0.75
+GENERALIZE_SIMILARITY = 0.80
+GENERALIZE_ENTRIES = 3
+
+
+class EntryType(StrEnum):
+    BUG = "bug"
+    PATTERN = "pattern"
+    DECISION = "decision"
+    PITFALL = "pitfall"
+    CONFIG = "config"
+    REFERENCE = "reference"
+
+
+class MemoryType(StrEnum):
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+
+
+class Status(StrEnum):
+    ACTIVE = "active"
+    OBSOLETE = "obsolete"
+
+
+class Relation(StrEnum):
+    RELATED = "related"
+    SUPERSEDES = "supersedes"
+    DERIVED_FROM = "derived_from"
+    CONTRADICTS = "contradicts"
+
+
+class SuggestionType(StrEnum):
+    LINK = "link"
+    CONTRADICTION = "contradiction"
+    GENERALIZE = "generalize"
+
+
+class Decision(StrEnum):
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that was learned. Counters of use live beside it (`Usage`), so that reading never rewrites it."""
+
+    id: str
+    type: EntryType
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    project: str | None
+    confidence: int
+    status: Status
+    memory_type: MemoryType
+    created_at: datetime
+    updated_at: datetime
+    context: str = ""
+    superseded_by: str | None = None
+    deleted_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if not self.title or len(self.title) > TITLE_CHARACTERS:
+            raise ValueError(f"a title has 1 to {TITLE_CHARACTERS} characters")
+        if not 0 <= self.confidence <= 5:
+            raise ValueError("confidence is 0 to 5")
+
+    @property
+    def text(self) -> str:
+        """What the summary vector is computed from: title, content and tags."""
+        return "\n".join(part for part in (self.title, self.content, " ".join(self.tags)) if part)
+
+    @property
+    def digest(self) -> bytes:
+        """Two active entries with the same digest are one entry: type, title, content and project, spaces aside."""
+        return digest(self.type, self.title, self.content, self.project)
+
+
+def digest(type_: str, title: str, content: str, project: str | None) -> bytes:
+    parts = (type_, " ".join(title.split()), " ".join(content.split()), project or "")
+    return hashlib.sha256("\x1f".join(parts).encode()).digest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How often and when an entry was read, and which of its vectors exist."""
+
+    access_count: int = 0
+    last_accessed: datetime | None = None
+    summary_vector: bool = False
+    context_vector: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    id: str
+    source_id: str
+    target_id: str
+    relation: Relation
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedEntry:
+    """The other end of a link, as it is shown."""
+
+    id: str
+    title: str
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Something proposed about entries; keyed by its sorted ids, so that a rejected one can never come back."""
+
+    id: str
+    type: SuggestionType
+    entry_ids: tuple[str, ...]
+    score: float
+    reason: str
+    created_at: datetime
+    decision: Decision = Decision.PENDING
+    resolved_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        least = GENERALIZE_ENTRIES if self.type is SuggestionType.GENERALIZE else 2
+        if len(set(self.entry_ids)) < least or len(set(self.entry_ids)) != len(self.entry_ids):
+            raise ValueError(f"a {self.type} suggestion is about {least} or more different entries")
+
+    @property
+    def key(self) -> str:
+        return suggestion_key(self.type, self.entry_ids)
+
+
+def suggestion_key(type_: SuggestionType, entry_ids: tuple[str, ...]) -> str:
+    """Links and contradictions of one pair share a key: rejecting either settles the pair."""
+    family = "generalize" if type_ is SuggestionType.GENERALIZE else "pair"
+    ids = " ".join(sorted(entry_ids))
+    return f"{family} {ids}" if len(ids) <= 200 else f"{family} {hashlib.sha256(ids.encode()).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry as it is offered: cleaned text, before it has an id."""
+
+    type: EntryType
+    title: str
+    content: str = ""
+    tags: tuple[str, ...] = ()
+    context: str = ""
+    project: str | None = None
+    confidence: int = 3
+    memory_type: MemoryType = MemoryType.EPISODIC
+    context_truncated: bool = False
+    masked: tuple[str, ...] = field(default=())  # kinds of secrets that were masked in it
+
+    def entry(self, id_: str, moment: datetime) -> Entry:
+        return Entry(
+            id=id_,
+            type=self.type,
+            title=self.title,
+            content=self.content,
+            tags=self.tags,
+            project=self.project,
+            confidence=self.confidence,
+            status=Status.ACTIVE,
+            memory_type=self.memory_type,
+            created_at=moment,
+            updated_at=moment,
+            context=self.context,
+        )
+
+
+def consolidation_score(access_count: int, last_accessed: datetime | None, now: datetime) -> float:
+    """0.6·min(1, ln(n+1)/5) + 0.4·exp(-d/30): how well an entry is settled, by accesses n and days d since the last one.
+
+    Computed when shown, so it fades by itself; an entry that nobody read has 0."""
+    if last_accessed is None or access_count <= 0:
+        return 0.0
+    days = max(0.0, (now - last_accessed).total_seconds() / 86_400)
+    return round(0.6 * min(1.0, math.log(access_count + 1) / 5) + 0.4 * math.exp(-days / 30), 4)
+
+
+def clean_text(text: str) -> str:
+    """Text that both databases keep: no NUL, which PostgreSQL refuses, and no half of a surrogate pair."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def clean_title(title: str, content: str) -> str:
+    """One line. An entry without a title takes the first line of its content."""
+    line = " ".join(clean_text(title).split())
+    if not line:
+        line = next((" ".join(part.split()) for part in content.splitlines() if part.strip()), "")
+    return line[:TITLE_CHARACTERS].rstrip() or UNTITLED
+
+
+def clean_tags(tags: tuple[str, ...] | list[str]) -> tuple[str, ...]:
+    """Trimmed, without blanks and repetitions, in the order given."""
+    return tuple(dict.fromkeys(tag for tag in (" ".join(clean_text(tag).split()) for tag in tags) if tag))
+
+
+def clean_context(context: str) -> tuple[str, bool]:
+    """Above 10,000 characters the first 8,000 are kept; whether that happened is reported."""
+    context = clean_text(context)
+    return (context[:CONTEXT_KEPT], True) if len(context) > CONTEXT_CHARACTERS else (context, False)
+
+
+def parse_moment(text: str | None, default: datetime) -> datetime:
+    """A time from somewhere else; what cannot be read becomes the default. Times without a zone are UTC."""
+    if not text:
+        return default
+    try:
+        moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+    except ValueError:
+        return default
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,110 @@
+"""Entries, links and suggestions to database rows and back; the same in every dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from commonplace.kernel.auth import Tenant
+from commonplace.kernel.clock import iso
+from commonplace.memory.model import Decision, Entry, EntryType, Link, MemoryType, Relation, Status, Suggestion, SuggestionType
+
+
+def entry_row(tenant: Tenant, entry: Entry) -> dict[str, Any]:
+    return {"tenant": tenant, "id": entry.id, "digest": entry.digest, **entry_fields(entry)}
+
+
+def entry_fields(entry: Entry) -> dict[str, Any]:
+    """Everything but the id, as JSON can hold it: also what history keeps."""
+    return {
+        "type": entry.type.value,
+        "title": entry.title,
+        "content": entry.content,
+        "tags": as_json(entry.tags),
+        "context": entry.context,
+        "project": entry.project,
+        "confidence": entry.confidence,
+        "status": entry.status.value,
+        "memory_type": entry.memory_type.value,
+        "superseded_by": entry.superseded_by,
+        "created_at": iso(entry.created_at),
+        "updated_at": iso(entry.updated_at),
+        "deleted_at": iso(entry.deleted_at) if entry.deleted_at else None,
+    }
+
+
+def read_entry(row: Sequence[Any]) -> Entry:
+    return Entry(
+        id=row[0],
+        type=EntryType(row[1]),
+        title=row[2],
+        content=row[3],
+        tags=tuple(orjson.loads(row[4])),
+        context=row[5],
+        project=row[6],
+        confidence=row[7],
+        status=Status(row[8]),
+        memory_type=MemoryType(row[9]),
+        superseded_by=row[10],
+        created_at=read_moment(row[11]),
+        updated_at=read_moment(row[12]),
+        deleted_at=read_moment(row[13]) if row[13] else None,
+    )
+
+
+def link_row(tenant: Tenant, link: Link) -> dict[str, Any]:
+    return {
+        "tenant": tenant,
+        "id": link.id,
+        "source_id": link.source_id,
+        "target_id": link.target_id,
+        "relation": link.relation.value,
+        "created_at": iso(link.created_at),
+    }
+
+
+def read_link(row: Sequence[Any]) -> Link:
+    return Link(row[0], row[1], row[2], Relation(row[3]), read_moment(row[4]))
+
+
+def suggestion_row(tenant: Tenant, suggestion: Suggestion) -> dict[str, Any]:
+    return {
+        "tenant": tenant,
+        "id": suggestion.id,
+        "type": suggestion.type.value,
+        "key": suggestion.key,
+        "entry_ids": as_json(suggestion.entry_ids),
+        "score": suggestion.score,
+        "reason": suggestion.reason,
+        "decision": suggestion.decision.value,
+        "created_at": iso(suggestion.created_at),
+    }
+
+
+def read_suggestion(row: Sequence[Any]) -> Suggestion:
+    return Suggestion(
+        id=row[0],
+        type=SuggestionType(row[1]),
+        entry_ids=tuple(orjson.loads(row[2])),
+        score=row[3],
+        reason=row[4],
+        created_at=read_moment(row[5]),
+        decision=Decision(row[6]),
+        resolved_at=read_moment(row[7]) if row[7] else None,
+    )
+
+
+def history_row(tenant: Tenant, before: Entry, action: str, moment: datetime) -> dict[str, Any]:
+    kept: Mapping[str, Any] = {**entry_fields(before), "tags": before.tags}
+    return {"tenant": tenant, "entry_id": before.id, "action": action, "changed_at": iso(moment), "before": as_json(kept)}
+
+
+def as_json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def read_moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)

@@ -1,0 +1,460 @@
+"""The use cases of memory: add, search, show, link, list, correct, delete, relate. Owns the rules; knows no database and no protocol."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Literal
+
+from commonplace.kernel.auth import Tenant
+from commonplace.kernel.clock import Clock, utc_now
+from commonplace.memory.engine.generalize import draft_pattern
+from commonplace.memory.engine.secrets import find_secrets, mask_secrets
+from commonplace.memory.engine.suggest import Neighbour, Thresholds, nearest
+from commonplace.memory.errors import ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_GENERALIZATION, SECRET_REFUSED, SELF_LINK_ERROR, failure
+from commonplace.memory.model import (
+    CONTENT_CHARACTERS,
+    PROJECT_CHARACTERS,
+    TAG_CHARACTERS,
+    TAGS,
+    Draft,
+    Entry,
+    EntryType,
+    Link,
+    MemoryType,
+    Relation,
+    Status,
+    Usage,
+    clean_context,
+    clean_tags,
+    clean_text,
+    clean_title,
+    consolidation_score,
+)
+from commonplace.memory.store import Filter, Found, Index, Match, Neighbourhood, Page, Revision, Sought, Store
+from commonplace.memory.suggestions import Suggestions
+from commonplace.memory.ulid import LENGTH, MINIMUM_PREFIX, Ulids, read_prefix
+from commonplace.memory.uses import Uses
+
+SIMILAR_SHOWN = 5
+SIMILAR_READ = 20
+SUNK = 0.5  # what is left of the score of an entry that is superseded or obsolete
+CANDIDATES = 5  # as many times the limit are read, so that what sinks leaves room for what stays
+GRAPH_DEPTH = 3
+GRAPH_ENTRIES = 200
+BACKFILL = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The settings of memory."""
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    secrets: Literal["refuse", "mask"] = "mask"
+    language: Literal["en", "fr"] = "en"
+    stale_days: int = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What came of an add."""
+
+    entry: Entry
+    created: bool
+    embedded: bool
+    similar: tuple[Neighbour, ...]
+    suggestions: int
+    context_truncated: bool
+    masked: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Generalized:
+    """A pattern drawn from sources, and the entry it became unless it was a dry run."""
+
+    draft: Draft
+    sources: tuple[Entry, ...]
+    added: Added | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An entry found, judged: sunk where something replaced it."""
+
+    entry: Entry
+    score: float
+    match: Match
+    successor: Entry | None
+    contradicted_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    hits: tuple[Hit, ...]
+    total: int
+    semantic: bool
+    model_loading: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An entry with everything about it."""
+
+    entry: Entry
+    usage: Usage
+    consolidation: float
+    links: Neighbourhood
+    successor: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Entries around one, with their distance, and the links between them."""
+
+    root: Entry
+    distance: dict[str, int]
+    entries: dict[str, Entry]
+    links: tuple[Link, ...]
+    truncated: bool
+
+
+class MemoryService:
+    """One service for all tenants; every method names the tenant first."""
+
+    def __init__(
+        self,
+        store: Store,
+        index: Index,
+        policy: Policy | None = None,
+        clock: Clock = utc_now,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
+        self.store = store
+        self.policy = policy or Policy()
+        self._index = index
+        self._clock = clock
+        self._ulids = Ulids()
+        self._uses = Uses(store.record_use, store.record_use_now)
+        self._on_close = on_close
+        self.suggestions = Suggestions(store, self._ulids, clock, self.policy.thresholds)
+        self._filled: set[Tenant] = set()
+        self._filling: dict[Tenant, asyncio.Task[int]] = {}
+
+    def close(self) -> None:
+        """Write what is still counted, then close what memory was opened with. Background tasks end with their event loop."""
+        self._uses.close()
+        if self._on_close is not None:
+            self._on_close()
+
+    def draft(
+        self,
+        type_: EntryType,
+        title: str,
+        content: str = "",
+        tags: Sequence[str] = (),
+        context: str = "",
+        project: str | None = None,
+        confidence: int = 3,
+        memory_type: MemoryType = MemoryType.EPISODIC,
+    ) -> Draft:
+        """Cleaned, bounded and free of secrets, or refused."""
+        content = clean_text(content)
+        kept_context, truncated = clean_context(context)
+        kept_tags = clean_tags(list(tags))
+        project = " ".join(clean_text(project).split()) or None if project else None
+        _check_size(content, kept_tags, project)
+        masked: list[str] = []
+        title, content, kept_context = (self._without_secrets(text, masked) for text in (title, content, kept_context))
+        kept_tags = tuple(self._without_secrets(tag, masked) for tag in kept_tags)
+        return Draft(
+            type=type_,
+            title=clean_title(title, content),
+            content=content,
+            tags=kept_tags,
+            context=kept_context,
+            project=project,
+            confidence=confidence,
+            memory_type=memory_type,
+            context_truncated=truncated,
+            masked=tuple(dict.fromkeys(masked)),
+        )
+
+    async def add(self, tenant: Tenant, draft: Draft) -> Added:
+        """Keep a draft. Never fails for want of a model; an active entry with the same text is returned instead of a second one."""
+        moment = self._clock()
+        entry = draft.entry(self._ulids.next(moment), moment)
+        existing = await self.store.add(tenant, entry)
+        if existing is not None:
+            entry = await self.store.get(tenant, existing) or entry
+            embedded, _ = await self._index.vectors_of(tenant, entry)
+            return Added(entry, False, embedded, (), 0, draft.context_truncated, draft.masked)
+        embedded = bool(await self._index.embed(tenant, [entry]))
+        near = await self._near(tenant, entry)
+        created = await self.suggestions.propose(tenant, entry, near)
+        self._fill_later(tenant)
+        return Added(entry, True, embedded, tuple(near[:SIMILAR_SHOWN]), created, draft.context_truncated, draft.masked)
+
+    async def search(self, tenant: Tenant, query: str, context: str, wanted: Filter, limit: int) -> Answer:
+        """Any text is a valid question. Reads only: accesses are counted when an entry is shown."""
+        query, (context, _) = clean_text(query), clean_context(context)
+        found: Found = await self._index.search(tenant, Sought(query, context), wanted, limit * CANDIDATES)
+        entries = await self.store.get_all(tenant, [match.entry_id for match in found.matches])
+        links = await self.store.links_among(tenant, entries)
+        successors = await self.store.get_all(tenant, {e.superseded_by for e in entries.values() if e.superseded_by})
+        hits = [_judge(entries[match.entry_id], match, successors, links) for match in found.matches if match.entry_id in entries]
+        hits.sort(key=lambda hit: (-hit.score, hit.entry.id))
+        self._fill_later(tenant)
+        return Answer(tuple(hits[:limit]), found.total, found.semantic, self._index.loading)
+
+    async def show(self, tenant: Tenant, reference: str) -> Shown:
+        """The whole entry; counts as an access, which its own answer includes."""
+        entry = await self.find(tenant, reference)
+        moment = self._clock()
+        before = await self._usage(tenant, entry.id)
+        self._uses.record(tenant, entry.id, moment)
+        summary, context = await self._index.vectors_of(tenant, entry)
+        usage = Usage(before.access_count + 1, moment, summary, context)
+        consolidation = consolidation_score(usage.access_count, before.last_accessed or entry.created_at, moment)
+        successor = await self.store.get(tenant, entry.superseded_by) if entry.superseded_by else None
+        return Shown(entry, usage, consolidation, await self.store.links_of(tenant, entry.id), successor)
+
+    async def find(self, tenant: Tenant, reference: str, *, deleted: bool = False) -> Entry:
+        """The entry with this id, or the only one whose id begins with it."""
+        prefix = read_prefix(reference)
+        if prefix is None:
+            shown = reference.strip()[:LENGTH]
+            short = len(reference.strip()) < MINIMUM_PREFIX
+            hint = f"Give at least {MINIMUM_PREFIX} characters of the id." if short else "rekall_search shows ids."
+            raise failure(ENTRY_NOT_FOUND, f"Entry with ID '{shown}' not found", hint=hint, id=shown)
+        if len(prefix) == LENGTH:
+            entry = await self.store.get(tenant, prefix, deleted=deleted)
+            if entry is not None:
+                return entry
+        matches = await self.store.with_prefix(tenant, prefix, 6, deleted=deleted)
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            candidates = [{"id": entry.id, "title": entry.title} for entry in matches[:5]]
+            raise failure(
+                ENTRY_NOT_FOUND,
+                f"'{prefix}' begins the ids of several entries",
+                hint="Give more characters; `details.candidates` lists them.",
+                id=prefix,
+                candidates=candidates,
+            )
+        raise failure(ENTRY_NOT_FOUND, f"Entry with ID '{prefix}' not found", hint="rekall_search shows ids.", id=prefix)
+
+    async def link(self, tenant: Tenant, source: str, target: str, relation: Relation) -> tuple[Link, Entry, Entry]:
+        """Relate two entries. `supersedes` makes the target obsolete and point to the source."""
+        first, second = await self.find(tenant, source), await self.find(tenant, target)
+        if first.id == second.id:
+            raise failure(SELF_LINK_ERROR, "An entry cannot be linked to itself", hint="Give two different entries.", id=first.id)
+        moment = self._clock()
+        link = Link(self._ulids.next(moment), first.id, second.id, relation, moment)
+        await self.store.add_link(tenant, link)
+        return link, first, second
+
+    async def browse(self, tenant: Tenant, wanted: Filter, limit: int, offset: int = 0) -> Page:
+        return await self.store.page(tenant, wanted, limit, offset)
+
+    async def update(self, tenant: Tenant, reference: str, changes: dict[str, object]) -> Entry:
+        """Correct an entry: any field of a draft, or its status. What it was is kept in its history."""
+        entry = await self.find(tenant, reference)
+        draft = self.draft(
+            EntryType(str(changes.get("type", entry.type))),
+            str(changes.get("title", entry.title)),
+            str(changes.get("content", entry.content)),
+            _strings(changes.get("tags", entry.tags)),
+            entry.context,
+            entry.project if "project" not in changes else str(changes["project"] or "") or None,
+            int(str(changes.get("confidence", entry.confidence))),
+            MemoryType(str(changes.get("memory_type", entry.memory_type))),
+        )
+        status = Status(str(changes.get("status", entry.status)))
+        changed = replace(
+            draft.entry(entry.id, entry.created_at), updated_at=self._clock(), status=status, superseded_by=entry.superseded_by
+        )
+        if status is Status.ACTIVE and entry.status is Status.OBSOLETE:
+            changed = replace(changed, superseded_by=None)
+        await self.store.replace(tenant, changed, "update")
+        if (changed.text, changed.project, changed.type) != (entry.text, entry.project, entry.type):
+            await self._index.forget(tenant, [entry])
+            await self._index.embed(tenant, [changed])
+        return changed
+
+    async def delete(self, tenant: Tenant, reference: str) -> Entry:
+        """Out of sight: searches, lists and links pass it by until it is restored."""
+        entry = await self.find(tenant, reference)
+        moment = self._clock()
+        await self.store.replace(tenant, replace(entry, deleted_at=moment, updated_at=moment), "delete")
+        await self._index.forget(tenant, [entry])
+        return entry
+
+    async def restore(self, tenant: Tenant, reference: str) -> Entry:
+        entry = await self.find(tenant, reference, deleted=True)
+        if entry.deleted_at is None:
+            return entry
+        restored = replace(entry, deleted_at=None, updated_at=self._clock())
+        await self.store.replace(tenant, restored, "restore")
+        await self._index.embed(tenant, [restored])
+        return restored
+
+    async def generalize(self, tenant: Tenant, references: Sequence[str], title: str | None, *, dry_run: bool) -> Generalized:
+        """A semantic pattern drawn from two or more entries, linked to each as derived from it; a dry run keeps nothing."""
+        found = [await self.find(tenant, reference) for reference in references]
+        sources = tuple({entry.id: entry for entry in found}.values())
+        if len(sources) < 2:
+            raise failure(INVALID_GENERALIZATION, "A generalisation needs at least two different entries.", hint="Give two or more ids.")
+        drawn = draft_pattern(sources, title)
+        draft = self.draft(
+            EntryType.PATTERN, drawn.title, drawn.content, drawn.tags, project=drawn.project, memory_type=MemoryType.SEMANTIC
+        )
+        if dry_run:
+            return Generalized(draft, sources, None)
+        added = await self.add(tenant, draft)
+        for source in sources if added.created else ():
+            moment = self._clock()
+            await self.store.add_link(tenant, Link(self._ulids.next(moment), added.entry.id, source.id, Relation.DERIVED_FROM, moment))
+        return Generalized(draft, sources, added)
+
+    async def history(self, tenant: Tenant, entry_id: str) -> tuple[Revision, ...]:
+        return await self.store.history(tenant, entry_id)
+
+    async def related(self, tenant: Tenant, reference: str, depth: int) -> Graph:
+        """The links around an entry, breadth first, up to `depth` steps and a bounded number of entries."""
+        root = await self.find(tenant, reference)
+        distance = {root.id: 0}
+        links: dict[str, Link] = {}
+        frontier: set[str] = {root.id}
+        truncated = False
+        for step in range(1, depth + 1):
+            found = await self.store.links_among(tenant, frontier)
+            links.update({link.id: link for link in found})
+            frontier = {end for link in found for end in (link.source_id, link.target_id)} - distance.keys()
+            if len(distance) + len(frontier) > GRAPH_ENTRIES:
+                frontier, truncated = set(sorted(frontier)[: GRAPH_ENTRIES - len(distance)]), True
+            distance.update(dict.fromkeys(frontier, step))
+            if not frontier:
+                break
+        entries = await self.store.get_all(tenant, distance)
+        kept = tuple(link for link in links.values() if link.source_id in entries and link.target_id in entries)
+        return Graph(root, {id_: far for id_, far in distance.items() if id_ in entries}, entries, kept, truncated)
+
+    async def stale(self, tenant: Tenant, days: int | None, limit: int) -> tuple[tuple[Entry, ...], int, dict[str, Usage]]:
+        """Active entries that nobody read or wrote for that long, longest first."""
+        await self._uses.flush()
+        entries, total = await self.store.unread_since(tenant, self._clock() - timedelta(days=days or self.policy.stale_days), limit)
+        return entries, total, await self.store.usage(tenant, [entry.id for entry in entries])
+
+    async def fill_vectors(self, tenant: Tenant) -> int:
+        """Compute the vectors that are missing, and what they let us suggest; returns how many entries got theirs."""
+        missing = await self._index.missing(tenant, await self.store.everything(tenant))
+        done = 0
+        for start in range(0, len(missing), BACKFILL):
+            batch = missing[start : start + BACKFILL]
+            embedded = await self._index.embed(tenant, batch)
+            for entry in batch:
+                if entry.id in embedded:
+                    await self.suggestions.propose(tenant, entry, await self._near(tenant, entry))
+            done += len(embedded)
+            if len(embedded) < len(batch):  # the model went away; the next call begins again
+                return done
+        self._filled.add(tenant)
+        return done
+
+    def without_secrets(self, entry: Entry) -> Entry:
+        """An entry from elsewhere as the setting wants it: masked, or refused."""
+        masked: list[str] = []
+        title, content, context = (self._without_secrets(text, masked) for text in (entry.title, entry.content, entry.context))
+        return replace(entry, title=clean_title(title, content), content=content, context=context) if masked else entry
+
+    async def suggest_for(self, tenant: Tenant, entries: Sequence[Entry], progress: Callable[[str, int, int], None]) -> int:
+        """What can be suggested about entries that came in together."""
+        created = 0
+        for number, entry in enumerate(entries, start=1):
+            created += await self.suggestions.propose(tenant, entry, await self._near(tenant, entry))
+            progress("suggest", number, len(entries))
+        return created
+
+    async def move_tenant(self, old: Tenant, new: Tenant) -> int:
+        """All of a tenant's entries under another name."""
+        await self._uses.flush()
+        moved = await self.store.move_tenant(old, new)
+        await self._index.forget_all(old)
+        self._filled.discard(new)
+        return moved
+
+    def require_vectors(self) -> None:
+        self._index.require()
+
+    def now(self) -> datetime:
+        return self._clock()
+
+    def new_id(self) -> str:
+        return self._ulids.next(self._clock())
+
+    async def _usage(self, tenant: Tenant, entry_id: str) -> Usage:
+        usage = (await self.store.usage(tenant, [entry_id])).get(entry_id, Usage())
+        waiting = self._uses.waiting(tenant, entry_id)
+        if waiting is None:
+            return usage
+        return replace(usage, access_count=usage.access_count + waiting[0], last_accessed=waiting[1])
+
+    async def _near(self, tenant: Tenant, entry: Entry) -> list[Neighbour]:
+        """Neighbours, nearest first: by the cosine of vectors where the entry has one, else by the cosine of words."""
+        similar = await self._index.similar(tenant, entry, SIMILAR_READ)
+        entries = await self.store.get_all(tenant, [match.entry_id for match in similar.matches])
+        return nearest(entry, [(entries[m.entry_id], m.semantic) for m in similar.matches if m.entry_id in entries], similar.rarity)
+
+    def _fill_later(self, tenant: Tenant) -> None:
+        """Entries kept while the model was away get their vectors in the background, once per process and tenant."""
+        if tenant in self._filled or not self._index.ready():
+            return
+        running = self._filling.get(tenant)
+        if running is None or running.done():
+            self._filling[tenant] = asyncio.create_task(self.fill_vectors(tenant), name="memory-vectors")
+
+    def _without_secrets(self, text: str, masked: list[str]) -> str:
+        secrets = find_secrets(text)
+        if not secrets:
+            return text
+        kinds = list(dict.fromkeys(secret.kind for secret in secrets))
+        if self.policy.secrets == "refuse":
+            raise failure(
+                SECRET_REFUSED,
+                f"The text holds what looks like a credential ({', '.join(kinds)}); nothing was kept.",
+                hint="Remove it and add the entry again, or set memory.secrets to mask.",
+                kinds=kinds,
+            )
+        masked += kinds
+        return mask_secrets(text, secrets)
+
+
+def _judge(entry: Entry, match: Match, successors: dict[str, Entry], links: Iterable[Link]) -> Hit:
+    sunk = entry.superseded_by is not None or entry.status is Status.OBSOLETE
+    against = tuple(
+        link.target_id if link.source_id == entry.id else link.source_id
+        for link in links
+        if link.relation is Relation.CONTRADICTS and entry.id in (link.source_id, link.target_id)
+    )
+    score = round(max(0.0, min(1.0, match.score * (SUNK if sunk else 1.0))), 4)
+    return Hit(entry, score, match, successors.get(entry.superseded_by or ""), against)
+
+
+def _check_size(content: str, tags: Sequence[str], project: str | None) -> None:
+    sizes = (
+        ("content", len(content), CONTENT_CHARACTERS, "characters"),
+        ("tags", len(tags), TAGS, "tags"),
+        ("tags", max(map(len, tags), default=0), TAG_CHARACTERS, "characters a tag"),
+        ("project", len(project or ""), PROJECT_CHARACTERS, "characters"),
+    )
+    for name, size, most, unit in sizes:
+        if size > most:
+            message = f"{name} has {size} {unit}; at most {most} are kept."
+            raise failure(ENTRY_TOO_LARGE, message, hint="Shorten it, or keep the long text as a file.", field=name, size=size, limit=most)
+
+
+def _strings(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, (list, tuple)) else []

@@ -1,0 +1,1 @@
+"""The tools of memory: the contract's nine, and our extended ones."""

@@ -1,0 +1,35 @@
+"""`rekall_help`: how to use memory, once per session."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.memory.engine.guide import TOPICS, Language, guide
+
+
+class HelpIn(Arguments):
+    topic: Literal["search", "capture", "links", "citations", "all"] = Field("all", description="One section; 'all' by default.")
+
+
+class HelpOut(TypedDict):
+    guide: str
+    topics_available: list[str]
+
+
+def help_tool(language: Language) -> Tool:
+    def handler(_: Context, arguments: HelpIn) -> dict[str, object]:
+        return {"guide": guide(arguments.topic, language), "topics_available": list(TOPICS)}
+
+    return Tool(
+        name="rekall_help",
+        toolset="memory",
+        title="How to use memory",
+        description="Guide to the knowledge base: workflows, when to search and capture, how to cite. Call it once per session.",
+        input=HelpIn,
+        output=HelpOut,
+        handler=handler,
+    )

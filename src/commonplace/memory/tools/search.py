@@ -1,0 +1,151 @@
+"""`rekall_search`: compact results for any text, within a token budget."""
+
+from __future__ import annotations
+
+from typing import Any, NotRequired
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.memory.engine.tokens import count_tokens
+from commonplace.memory.errors import INVALID_ENTRY_TYPE
+from commonplace.memory.model import EntryType
+from commonplace.memory.service import Answer, Hit, MemoryService
+from commonplace.memory.store import Filter
+from commonplace.memory.tools.handled import handled
+from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
+from commonplace.search.fusion import ABSTAIN_BELOW
+from commonplace.search.text import query_terms, snippet
+
+SNIPPET_CHARACTERS = 100
+
+HINT = "Use rekall_show(id) for full content and links"
+
+
+class SearchIn(Arguments):
+    query: str = Field(description="Search terms (keywords or a natural question).")
+    context: str | None = Field(None, description="What the conversation is about, to enrich the semantic search.")
+    limit: int = Field(5, ge=1, le=20, description="Most results.")
+    type: TypeName | None = Field(None, description="Only entries of this type.")
+    project: str | None = Field(None, description="Only entries of this project.")
+    why: bool = Field(False, description="Explain each result: which retriever found it and which words matched.")
+    max_tokens: int | None = Field(
+        None, ge=100, le=100_000, description="Token budget of the results; the last ones are left out to keep it."
+    )
+
+
+class Why(TypedDict):
+    lexical: float | None
+    semantic: float | None
+    terms: list[str]
+
+
+class SearchResult(TypedDict):
+    id: str
+    type: str
+    title: str
+    score: float
+    snippet: str
+    tags: list[str]
+    superseded_by: NotRequired[EntryRef]
+    contradicts: NotRequired[list[str]]
+    status: NotRequired[str]
+    why: NotRequired[Why]
+
+
+class SearchOut(TypedDict):
+    query: str
+    total: int
+    results: list[SearchResult]
+    hint: str
+    tokens: int
+    mode: NotRequired[str]
+
+
+def search_tool(service: MemoryService) -> Tool:
+    async def handler(context: Context, arguments: SearchIn) -> dict[str, Any]:
+        wanted = Filter(type=EntryType(arguments.type) if arguments.type else None, project=arguments.project)
+        answer = await service.search(context.auth.tenant, arguments.query, arguments.context or "", wanted, arguments.limit)
+        terms = query_terms(arguments.query[:4000])
+        results = [_result(hit, terms, arguments.why) for hit in answer.hits]
+        results, tokens, left_out = within_budget(results, arguments.max_tokens)
+        return {
+            "query": arguments.query,
+            "total": answer.total,
+            "results": results,
+            "hint": _hint(answer, left_out),
+            "tokens": tokens,
+            "mode": "hybrid" if answer.semantic else "lexical",
+        }
+
+    return Tool(
+        name="rekall_search",
+        toolset="memory",
+        title="Search memory",
+        description="Search what was learned: bugs, patterns, decisions, pitfalls, configuration. Any words or question. Returns compact "
+        "results (id, title, score, snippet); open one with rekall_show(id).",
+        input=SearchIn,
+        output=SearchOut,
+        handler=handled(handler),
+        field_codes={"type": INVALID_ENTRY_TYPE},
+        errors=(INVALID_ENTRY_TYPE,),
+        redact=frozenset({"context"}),
+    )
+
+
+def within_budget(results: list[dict[str, Any]], max_tokens: int | None) -> tuple[list[dict[str, Any]], int, int]:
+    """As many results from the top as the budget holds, their tokens, and how many were left out."""
+    kept: list[dict[str, Any]] = []
+    tokens = 0
+    for result in results:
+        cost = count_tokens(orjson.dumps(result).decode())
+        if max_tokens is not None and tokens + cost > max_tokens:
+            if kept:
+                break
+            result = {**result, "snippet": "", "tags": []}  # the best one always comes, if need be without its extras
+            cost = count_tokens(orjson.dumps(result).decode())
+        kept.append(result)
+        tokens += cost
+    return kept, tokens, len(results) - len(kept)
+
+
+def _result(hit: Hit, terms: list[str], why: bool) -> dict[str, Any]:
+    entry = hit.entry
+    result: dict[str, Any] = {
+        "id": entry.id,
+        "type": entry.type.value,
+        "title": entry.title,
+        "score": hit.score,
+        "snippet": snippet(entry.content or entry.title, terms, SNIPPET_CHARACTERS),
+        "tags": list(entry.tags),
+    }
+    if entry.status.value != "active":
+        result["status"] = entry.status.value
+    if hit.successor is not None:
+        result["superseded_by"] = entry_ref(hit.successor)
+    if hit.contradicted_by:
+        result["contradicts"] = list(hit.contradicted_by)
+    if why:
+        match = hit.match
+        result["why"] = {
+            "lexical": None if match.lexical is None else round(match.lexical, 4),
+            "semantic": None if match.semantic is None else round(match.semantic, 4),
+            "terms": list(match.terms),
+        }
+    return result
+
+
+def _hint(answer: Answer, left_out: int) -> str:
+    if not answer.hits:
+        hint = "Nothing found. Try other words, drop the filters, or keep what you learn with rekall_add"
+    elif answer.hits[0].score < ABSTAIN_BELOW:
+        hint = f"Only weak matches: they may not answer this. {HINT}"
+    else:
+        hint = HINT
+    if left_out:
+        hint += f". {left_out} more did not fit max_tokens"
+    if answer.model_loading:
+        hint += ". The embedding model is loading: this answer is by words only"
+    return hint

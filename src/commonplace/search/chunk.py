@@ -1,0 +1,137 @@
+"""Text to chunks on structure: headings, paragraphs, code blocks, lines. Chunks cover the text; offsets are exact UTF-8 bytes.
+
+Boundaries depend on the text near them (a heading, or a block whose checksum says so), not on the distance from the start, so an
+edit moves only the boundaries beside it and unchanged regions give the same chunks again."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MAX_BYTES = 1600  # about what a small embedding model reads at once
+ANCHOR_FROM_BYTES = 800  # from here on a chunk may end before a block that is an anchor
+HEADING_FROM_BYTES = 300  # shorter sections stay with their neighbour
+ANCHOR_ONE_IN = 4
+MAX_HEADINGS_CHARACTERS = 200
+
+_HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t]*#*\s*$")
+_FENCE = re.compile(r"[ \t]{0,3}(```+|~~~+)")
+_TOP_LEVEL = re.compile(r"[A-Za-z_@\"'<\[{(/#*$-]")
+_GAP = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """`text` is exactly the bytes `[start, end)`; `headings` are the titles it stands under, outermost first."""
+
+    start: int
+    end: int
+    text: str
+    headings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Block:
+    text: str
+    size: int
+    level: int = 0  # of the heading that opens it; 0 = none
+    title: str = ""
+
+
+def split(text: str) -> list[Chunk]:
+    """The chunks of a text, in order. An empty text has none; a short one is a single chunk."""
+    chunks: list[Chunk] = []
+    parts: list[str] = []
+    start = size = 0
+    trail: list[tuple[int, str]] = []
+    under: tuple[str, ...] = ()
+    whole = len(text) <= MAX_BYTES and len(text.encode()) <= MAX_BYTES
+    for block in _blocks(text):
+        if parts and not whole and _ends_before(block, size):
+            chunks.append(Chunk(start, start + size, "".join(parts), under))
+            start, size, parts = start + size, 0, []
+        if block.level:
+            trail = [item for item in trail if item[0] < block.level] + [(block.level, block.title)]
+        if not parts:
+            under = _titles(trail)
+        parts.append(block.text)
+        size += block.size
+    if parts:
+        chunks.append(Chunk(start, start + size, "".join(parts), under))
+    return chunks
+
+
+def _ends_before(block: _Block, size: int) -> bool:
+    if size + block.size > MAX_BYTES:
+        return True
+    if block.level and size >= HEADING_FROM_BYTES:
+        return True
+    return size >= ANCHOR_FROM_BYTES and zlib.crc32(block.text[:80].encode()) % ANCHOR_ONE_IN == 0
+
+
+def _titles(trail: list[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(title[:MAX_HEADINGS_CHARACTERS] for _, title in trail)
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Headings, paragraphs and code blocks with the blank lines after them; oversized ones as lines, oversized lines as pieces."""
+    lines: list[str] = []
+    heading: tuple[int, str] = (0, "")
+    fence = ""
+    blank = indented = False
+    for line in _lines(text):
+        marker = _FENCE.match(line)
+        found = None if fence or line[0] != "#" else _HEADING.match(line)
+        opens_code = marker is not None and not fence
+        top_level = blank or (indented and _TOP_LEVEL.match(line) is not None)
+        is_blank = line.isspace()
+        if lines and not fence and not is_blank and (found or opens_code or top_level):
+            yield from _sized(lines, heading)
+            lines, heading = [], (0, "")
+        if found:
+            heading = (len(found.group(1)), found.group(2))
+        if marker is not None:
+            fence = "" if fence and marker.group(1).startswith(fence) else fence or marker.group(1)
+        lines.append(line)
+        blank, indented = is_blank, line[0] in " \t" and not is_blank
+    if lines:
+        yield from _sized(lines, heading)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Lines with their ends. Only `\\n` ends a line: other separators are text, and a lone carriage return too."""
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        yield text[at:end]
+        at = end
+
+
+def _sized(lines: list[str], heading: tuple[int, str]) -> Iterator[_Block]:
+    joined = "".join(lines)
+    size = len(joined) if joined.isascii() else len(joined.encode())
+    if size <= MAX_BYTES:
+        yield _Block(joined, size, *heading)
+        return
+    for line in lines:
+        size = len(line) if line.isascii() else len(line.encode())
+        for piece in [line] if size <= MAX_BYTES else _pieces(line):
+            yield _Block(piece, len(piece.encode()), *heading)
+            heading = (0, "")
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """A line too long for one chunk, cut at white space where there is some, never inside a character."""
+    room = MAX_BYTES // 4 if not line.isascii() else MAX_BYTES  # four bytes are the longest character
+    at = 0
+    while len(line) - at > room:
+        end = at + room
+        gaps = [gap.end() for gap in _GAP.finditer(line, at + room // 2, end)]
+        if gaps:  # the gap whose surroundings have the least checksum: the same place whatever stands before
+            end = min(gaps, key=lambda gap: (zlib.crc32(line[gap - 8 : gap + 16].encode()), gap))
+        yield line[at:end]
+        at = end
+    if at < len(line):
+        yield line[at:]

@@ -1,0 +1,233 @@
+"""Meaning as vectors: what an embedder is, and the local one (an ONNX file and a tokenizer; no torch, no network).
+
+The local model loads in the background when first wanted, is dropped again when nobody has used it for a while, works on a bounded
+number of threads, and says why when it cannot. It embeds one text per run: on a processor that is as fast as a padded batch, and the
+vector of a text then never depends on its neighbours (int8 activations share one scale per run).
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Vectors = npt.NDArray[np.float32]
+
+BULK_TEXTS = 32  # taken at a time by a bulk job: between two, another job may have its turn
+MAX_TEXT_CHARS = 8_192  # more can never reach the model's token limit
+_CACHED_QUERIES = 256
+_DESCRIPTION = "model.json"
+
+
+class EmbedderUnavailableError(Exception):
+    """There are no vectors now. The message says why and what to do; callers go on without."""
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. Blocking: call from a worker thread."""
+
+    @property
+    def identity(self) -> str:
+        """Changes whenever the vectors would: vectors of two identities are never compared."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors: ...
+
+    def embed_query(self, text: str) -> Vectors: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """`model.json` of an installed model."""
+
+    name: str
+    identity: str
+    dimensions: int
+    max_tokens: int
+    precision: str
+    source: str
+    licence: str
+    files: dict[str, str]  # name -> SHA-256
+
+    @classmethod
+    def read(cls, folder: Path) -> ModelDescription:
+        path = folder / _DESCRIPTION
+        try:
+            return cls(**json.loads(path.read_text("utf-8")))
+        except FileNotFoundError:
+            raise EmbedderUnavailableError(f"No model is installed as {folder.name!r}; run: commonplace models install") from None
+        except (ValueError, TypeError) as error:
+            raise EmbedderUnavailableError(f"{path} cannot be read ({error}); run: commonplace models install --force") from error
+
+
+class LocalEmbedder:
+    """A sentence encoder from a folder made by `models install`. Thread-safe."""
+
+    def __init__(
+        self,
+        folder: Path,
+        threads: int = 1,
+        idle_seconds: float = 600.0,
+        load_wait_seconds: float = 5.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.description = ModelDescription.read(folder)
+        self._folder = folder
+        self._threads = max(threads, 1)
+        self._idle_seconds = idle_seconds
+        self._load_wait_seconds = load_wait_seconds
+        self._clock = clock
+        self._state = threading.Condition()
+        self._model: _Model | None = None
+        self._failure: str | None = None
+        self._loading = False
+        self._closed = False
+        self._timer: threading.Timer | None = None
+        self._used_at = clock()
+        self._bulk = threading.Lock()  # one bulk job at a time; queries run beside it
+        self._workers = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
+        self._queries: OrderedDict[str, Vectors] = OrderedDict()
+
+    @property
+    def identity(self) -> str:
+        return self.description.identity
+
+    @property
+    def dimensions(self) -> int:
+        return self.description.dimensions
+
+    @property
+    def state(self) -> str:
+        """`ready`, `loading`, `idle` (loads when wanted) or `failed: why`."""
+        with self._state:
+            if self._failure is not None:
+                return f"failed: {self._failure}"
+            return "ready" if self._model is not None else "loading" if self._loading else "idle"
+
+    def warm(self) -> None:
+        """Begin to load in the background; returns at once."""
+        with self._state:
+            if self._model is not None or self._loading or self._closed:
+                return
+            self._loading, self._failure = True, None
+        threading.Thread(target=self._load, name="load-embedder", daemon=True).start()
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for start in range(0, len(texts), BULK_TEXTS):
+            model = self._wanted()
+            encoded = model.encode(texts[start : start + BULK_TEXTS])
+            with self._bulk:
+                vectors[start : start + len(encoded)] = list(self._workers.map(model.run, encoded))
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        with self._state:
+            known = self._queries.get(text)
+            if known is not None:
+                self._queries.move_to_end(text)
+                return known
+        model = self._wanted()
+        vector: Vectors = model.run(model.encode([text])[0])
+        vector.setflags(write=False)
+        with self._state:
+            self._queries[text] = vector
+            if len(self._queries) > _CACHED_QUERIES:
+                self._queries.popitem(last=False)
+        return vector
+
+    def unload_if_idle(self) -> bool:
+        """Drop the model when it has not been used for `idle_seconds`; the next use loads it again. A timer calls it."""
+        with self._state:
+            if self._model is None or self._clock() - self._used_at < self._idle_seconds:
+                return False
+            self._model = None
+            return True
+
+    def close(self) -> None:
+        with self._state:
+            self._closed, self._model = True, None
+            if self._timer is not None:
+                self._timer.cancel()
+            self._state.notify_all()
+        self._workers.shutdown()
+
+    def _watch(self) -> None:
+        """Look again after a while, until the model is gone."""
+        if self.unload_if_idle():
+            return
+        with self._state:
+            if not self._closed and self._model is not None:
+                self._timer = threading.Timer(self._idle_seconds / 2, self._watch)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def _wanted(self) -> _Model:
+        self.warm()
+        with self._state:
+            self._used_at = self._clock()
+            done = self._state.wait_for(lambda: self._model or self._failure or self._closed, self._load_wait_seconds)
+            if self._model is not None:
+                return self._model
+            if self._failure is not None:
+                raise EmbedderUnavailableError(self._failure)
+            raise EmbedderUnavailableError("The embedding model is closed." if done else "The embedding model is still loading.")
+
+    def _load(self) -> None:
+        model, failure = None, None
+        try:
+            model = _Model(self._folder, self.description)
+        except ImportError as error:
+            failure = f"{error.name or error} is not installed; install commonplace[embeddings]"
+        except Exception as error:  # a broken file, a foreign processor, no memory: the state says it and search goes on
+            failure = f"{type(error).__name__}: {error}; run: commonplace models check"
+        with self._state:
+            self._loading = False
+            self._model = None if self._closed else model
+            self._failure = failure
+            self._used_at = self._clock()
+            self._state.notify_all()
+        self._watch()
+
+
+class _Model:
+    """A loaded session and its tokenizer."""
+
+    def __init__(self, folder: Path, description: ModelDescription) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # texts run side by side instead
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self._tokenizer.enable_truncation(description.max_tokens)
+        self._tokenizer.no_padding()
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        # A lone surrogate is legal in our strings and fatal to the tokenizer.
+        clean = [text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode("utf-8") for text in texts]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch(clean)]
+
+    def run(self, tokens: list[int]) -> Any:
+        import numpy as np
+
+        ids = np.array([tokens], dtype=np.int64)
+        return self._session.run(None, {"ids": ids, "mask": np.ones_like(ids)})[0][0]

@@ -1,0 +1,151 @@
+"""The hybrid retriever: words and meaning side by side, each candidate of one side scored by the other too, then fused.
+
+Whatever is missing (the model, the vectors, one of the two stores) makes the answer poorer, never wrong, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from commonplace.search.embed import Embedder, EmbedderUnavailableError
+from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, Parameters, Weights, describe, fuse
+from commonplace.search.lexical import MAX_QUERY_CHARACTERS
+from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, Retrieval, SearchUnavailableError
+from commonplace.search.text import query_terms
+
+if TYPE_CHECKING:
+    from commonplace.search.vector import Neighbours, VectorIndex
+
+NO_MODEL = "no embedding model is installed; run: commonplace models install"
+
+
+@runtime_checkable
+class ScoresKeys(Protocol):
+    """A lexical store that can also score given documents, wherever they rank."""
+
+    async def score_keys(
+        self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
+    ) -> LexicalResult: ...
+
+
+class Semantics(Protocol):
+    """The semantic side: who embeds, and where the vectors are."""
+
+    @property
+    def embedder(self) -> Embedder: ...
+
+    @property
+    def vectors(self) -> VectorIndex: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How many candidates each side gives, and how they are combined."""
+
+    lexical_candidates: int = 30
+    semantic_candidates: int = 30
+    fixed: Weights | None = None  # None: judged per query
+    parameters: Parameters = DEFAULT
+
+
+class HybridRetriever:
+    """Implements `Retriever`. Without `semantics` it is lexical, and says why."""
+
+    def __init__(
+        self, lexical: LexicalStore, semantics: Semantics | None = None, policy: Policy | None = None, without: str = NO_MODEL
+    ) -> None:
+        self._lexical = lexical
+        self._semantics = semantics
+        self._policy = policy or Policy()
+        self._without = without
+
+    async def retrieve(
+        self, partition: Partition, query: str, *, limit: int, weights: Mapping[str, float], prefix: str = "", model_key: str | None = None
+    ) -> Retrieval:
+        notes: list[str] = []
+        if len(query) > MAX_QUERY_CHARACTERS:
+            notes.append(f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used")
+            query = query[:MAX_QUERY_CHARACTERS]
+        terms = query_terms(query)
+        words, vector = await asyncio.gather(
+            self._words(partition, terms, max(limit, self._policy.lexical_candidates), weights, prefix), self._vector(query, notes)
+        )
+        near = await self._near(partition, vector, words, limit, prefix, notes) if vector is not None else None
+        if isinstance(words, SearchUnavailableError):
+            if near is None:
+                raise words
+            notes.append(f"ranked by meaning alone: the words cannot be searched ({words})")
+            words = LexicalResult()
+        elif near is not None:
+            words = await self._completed(partition, terms, words, near, weights)
+        hits = fuse(words, near.cosines if near is not None else None, self._policy.parameters, self._policy.fixed)[:limit]
+        self._remark(hits, words, near, notes)
+        return Retrieval(tuple(hits), "hybrid" if near is not None else "lexical", tuple(notes))
+
+    def parameters(self) -> dict[str, Any]:
+        """What is in force, for `doctor`."""
+        return {**describe(self._policy.parameters), "fixed_weights": self._policy.fixed is not None}
+
+    async def _words(
+        self, partition: Partition, terms: Sequence[str], limit: int, weights: Mapping[str, float], prefix: str
+    ) -> LexicalResult | SearchUnavailableError:
+        try:
+            return await self._lexical.search(partition, terms, limit=limit, weights=weights, prefix=prefix)
+        except SearchUnavailableError as error:  # the other side may still answer
+            return error
+
+    async def _vector(self, query: str, notes: list[str]) -> Any | None:
+        if self._semantics is None:
+            notes.append(f"ranked by words alone: {self._without}")
+            return None
+        if not query.strip():
+            return None
+        try:
+            return await asyncio.to_thread(self._semantics.embedder.embed_query, query)
+        except EmbedderUnavailableError as error:
+            notes.append(f"ranked by words alone: {error}")
+            return None
+
+    async def _near(
+        self, partition: Partition, vector: Any, words: LexicalResult | SearchUnavailableError, limit: int, prefix: str, notes: list[str]
+    ) -> Neighbours | None:
+        from commonplace.search.vector import StaleVectorsError
+        from commonplace.search.vector_file import VectorFileError
+
+        assert self._semantics is not None
+        also = [match.key for match in words.matches] if isinstance(words, LexicalResult) else []
+        wanted = max(limit, self._policy.semantic_candidates)
+        try:
+            near = await asyncio.to_thread(self._semantics.vectors.search, partition, vector, wanted, prefix, also)
+        except StaleVectorsError:
+            notes.append("ranked by words alone: the vectors were made by another model; run: commonplace reindex")
+            return None
+        except (VectorFileError, OSError) as error:
+            notes.append(f"ranked by words alone: the vectors cannot be read ({error}); run: commonplace reindex")
+            return None
+        if near.rows == 0:
+            notes.append("ranked by words alone: nothing has been embedded here yet")
+            return None
+        return near
+
+    async def _completed(
+        self, partition: Partition, terms: Sequence[str], words: LexicalResult, near: Neighbours, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        """The lexical side of what only meaning found: without it such a hit would count as holding no word at all."""
+        known = {match.key for match in words.matches}
+        missing = [key for key in near.cosines if key not in known]
+        if not missing or not terms or not isinstance(self._lexical, ScoresKeys):
+            return words
+        found = await self._lexical.score_keys(partition, terms, missing, weights=weights)
+        if not words.terms:
+            return found
+        return replace(words, matches=(*words.matches, *found.matches))
+
+    def _remark(self, hits: Sequence[Hit], words: LexicalResult, near: Neighbours | None, notes: list[str]) -> None:
+        if near is not None and near.rows < words.documents:
+            notes.append(f"meaning covers {near.rows} of {words.documents} passages; the others were ranked by words alone")
+        if hits and self._policy.fixed is None and hits[0].score < ABSTAIN_BELOW:
+            notes.append(f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this")

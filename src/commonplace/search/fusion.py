@@ -1,0 +1,155 @@
+"""How far to trust each retriever, judged per query and per document, with four numbers and no switch.
+
+Both sides speak in evidence, so neither list is stretched to fill a scale: a query that the words hardly answer gets little lexical
+evidence whatever ranks first, and a query far from every text gets little semantic evidence.
+
+    semantic = exp(sharpness * (cosine - PIVOT)) / sharpness
+    lexical  = lexical_weight * share * I / (I + prior_terms * ln(1 + N)) * (1 + coverage_gain * coverage^2)
+
+share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the part of I that the document's terms
+hold; N = documents. The score is the sum, mapped to 0..1 so that it reads as the chance that the hit is right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from commonplace.search.store import Hit, LexicalMatch, LexicalResult
+
+PIVOT = 0.6  # fixes the unit of evidence only: another pivot is another lexical_weight
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Fitted by `benchmarks/quality.py --fit`; what was learned on what is in docs/explanation/search.md."""
+
+    lexical_weight: float = 0.5
+    prior_terms: float = 2.0  # a query that tells no more than this many of the rarest words is half trusted
+    sharpness: float = 6.5
+    coverage_gain: float = 2.0
+    slope: float = 1.0  # calibration: score = 1 / (1 + exp(-(intercept + slope * ln(evidence))))
+    intercept: float = 0.0
+
+
+DEFAULT = Parameters()
+ABSTAIN_BELOW = 0.1  # a best score below this means: probably nothing here answers
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights somebody set: each list is stretched to 0..1 and the weighted mean taken, whatever the query."""
+
+    semantic: float
+    lexical: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Lexical:
+    share: float
+    coverage: float
+    evidence: float
+
+
+def semantic_evidence(cosine: float, parameters: Parameters = DEFAULT) -> float:
+    return math.exp(parameters.sharpness * (cosine - PIVOT)) / parameters.sharpness
+
+
+def lexical_evidence(share: float, coverage: float, information: float, documents: int, parameters: Parameters = DEFAULT) -> float:
+    prior = parameters.prior_terms * math.log1p(documents)
+    told = information / (information + prior) if information > 0 else 0.0
+    return parameters.lexical_weight * share * told * (1 + parameters.coverage_gain * coverage * coverage)
+
+
+def calibrated(evidence: float, parameters: Parameters = DEFAULT) -> float:
+    """Evidence as a chance between 0 and 1; keeps the order."""
+    if evidence <= 0:
+        return 0.0
+    return 1 / (1 + math.exp(-(parameters.intercept + parameters.slope * math.log(evidence))))
+
+
+def fuse(
+    lexical: LexicalResult,
+    cosines: Mapping[str, float] | None,
+    parameters: Parameters = DEFAULT,
+    fixed: Weights | None = None,
+) -> list[Hit]:
+    """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side."""
+    information = sum(term.idf for term in lexical.terms)
+    idf = {term.term: term.idf for term in lexical.terms}
+    matches = {match.key: match for match in lexical.matches}
+    found = {key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()}
+    stretched = _stretch(found, cosines or {}) if fixed is not None else {}
+    hits = []
+    for key in sorted(found.keys() | (cosines or {}).keys()):
+        side = found.get(key)
+        cosine = cosines.get(key) if cosines is not None else None
+        semantic = semantic_evidence(cosine, parameters) if cosine is not None else 0.0
+        words = side.evidence if side is not None else 0.0
+        judged = calibrated(semantic + words, parameters)
+        score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
+        match = matches.get(key)
+        explain = _explain(match, side, cosine, semantic, idf, fixed)
+        shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
+        hits.append(
+            Hit(
+                key=key,
+                score=round(score, 6),
+                lexical=None if side is None else round(side.share, 6),
+                semantic=shown,
+                terms=match.terms if match is not None else (),
+                explain=explain,
+            )
+        )
+    hits.sort(key=lambda hit: (-hit.score, hit.key))
+    return hits
+
+
+def describe(parameters: Parameters = DEFAULT) -> dict[str, float]:
+    """The numbers in force, for `doctor` and `explain`."""
+    return {**asdict(parameters), "abstain_below": ABSTAIN_BELOW}
+
+
+def _judge(match: LexicalMatch, idf: Mapping[str, float], information: float, result: LexicalResult, parameters: Parameters) -> _Lexical:
+    share = min(1.0, max(0.0, match.score / result.ceiling)) if result.ceiling > 0 else 0.0
+    coverage = sum(idf.get(term, 0.0) for term in match.terms) / information if information > 0 else 0.0
+    evidence = lexical_evidence(share, coverage, information, result.documents, parameters)
+    return _Lexical(share, coverage, evidence)
+
+
+def _explain(
+    match: LexicalMatch | None,
+    side: _Lexical | None,
+    cosine: float | None,
+    semantic: float,
+    idf: Mapping[str, float],
+    fixed: Weights | None,
+) -> dict[str, Any]:
+    """Why a hit stands where it stands, in numbers a person can add up."""
+    explain: dict[str, Any] = {"fusion": "judged per query" if fixed is None else f"fixed {fixed.semantic:g}/{fixed.lexical:g}"}
+    held = match.terms if match is not None else ()
+    explain["matched"] = list(held)
+    explain["missing"] = [term for term in idf if term not in held]
+    if side is not None and match is not None:
+        explain |= {"bm25": round(match.score, 4), "coverage": round(side.coverage, 4), "lexical_evidence": round(side.evidence, 4)}
+    if cosine is not None:
+        explain |= {"cosine": round(cosine, 4), "semantic_evidence": round(semantic, 4)}
+    return explain
+
+
+def _stretch(found: Mapping[str, _Lexical], cosines: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+    """(semantic, lexical) of every key, each list stretched to 0..1 over its own candidates; absent = 0."""
+    sides: tuple[Mapping[str, float], Mapping[str, float]] = (cosines, {key: side.share for key, side in found.items()})
+    scaled = []
+    for values in sides:
+        low, high = (min(values.values()), max(values.values())) if values else (0.0, 0.0)
+        scaled.append({key: 1.0 if high == low else (value - low) / (high - low) for key, value in values.items()})
+    return {key: (scaled[0].get(key, 0.0), scaled[1].get(key, 0.0)) for key in found.keys() | cosines.keys()}
+
+
+def _weighted(parts: tuple[float, float], fixed: Weights, has_semantic: bool) -> float:
+    semantic = fixed.semantic if has_semantic else 0.0
+    total = semantic + fixed.lexical
+    return (semantic * parts[0] + fixed.lexical * parts[1]) / total if total > 0 else 0.0

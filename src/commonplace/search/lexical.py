@@ -1,0 +1,34 @@
+"""The retriever that needs no model: BM25 over the postings, scores between 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, Retrieval
+from commonplace.search.text import query_terms
+
+MAX_QUERY_CHARACTERS = 16_384  # of a query that is read; what follows does not change the answer
+
+
+class LexicalRetriever:
+    def __init__(self, store: LexicalStore) -> None:
+        self._store = store
+
+    async def retrieve(
+        self, partition: Partition, query: str, *, limit: int, weights: Mapping[str, float], prefix: str = "", model_key: str | None = None
+    ) -> Retrieval:
+        notes = () if len(query) <= MAX_QUERY_CHARACTERS else (f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used",)
+        terms = query_terms(query[:MAX_QUERY_CHARACTERS])
+        result = await self._store.search(partition, terms, limit=limit, weights=weights, prefix=prefix)
+        return Retrieval(lexical_hits(result), "lexical", notes)
+
+
+def lexical_hits(result: LexicalResult) -> tuple[Hit, ...]:
+    """Matches as hits: the score is the share of what a perfect match could reach, so it compares between queries."""
+    hits = []
+    for match in result.matches:
+        share = min(1.0, match.score / result.ceiling) if result.ceiling > 0 else 0.0
+        explain = {"bm25": round(match.score, 6), "ceiling": round(result.ceiling, 6), "matched": list(match.terms)}
+        explain["missing"] = [term.term for term in result.terms if term.term not in match.terms]
+        hits.append(Hit(match.key, share, lexical=share, terms=match.terms, explain=explain))
+    return tuple(hits)

@@ -1,0 +1,90 @@
+-- Named queries of search/sqlite.py. Every one starts from a partition, which names tenant, collection and scope.
+
+-- name: partition_id
+SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope;
+
+-- name: partition_add
+INSERT INTO search_partition (tenant, collection, scope) VALUES (:tenant, :collection, :scope) RETURNING id;
+
+-- name: fields
+SELECT field, documents, length FROM search_field WHERE partition_id = :partition;
+
+-- name: field_change
+INSERT INTO search_field (partition_id, field, documents, length) VALUES (:partition, :field, :documents, :length)
+ON CONFLICT (partition_id, field) DO UPDATE SET documents = documents + excluded.documents, length = length + excluded.length;
+
+-- name: document_terms
+SELECT id, terms FROM search_document WHERE partition_id = :partition AND document = :document;
+
+-- name: document_add
+INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms) RETURNING id;
+
+-- name: document_remove
+DELETE FROM search_document WHERE id = :id;
+
+-- name: documents_with_prefix
+-- `:upper` is the least string above every string with the prefix.
+SELECT document FROM search_document
+WHERE partition_id = :partition AND document >= :prefix AND document < :upper ORDER BY document;
+
+-- name: ids_with_prefix
+SELECT id FROM search_document
+WHERE partition_id = :partition AND document >= :prefix AND document < :upper LIMIT :limit;
+
+-- name: terms_change
+-- :terms is a JSON array of [term, field, change of its documents].
+INSERT INTO search_term (partition_id, term, field, documents)
+SELECT :partition, value ->> 0, value ->> 1, value ->> 2 FROM json_each(:terms) WHERE true
+ON CONFLICT (partition_id, term, field) DO UPDATE SET documents = documents + excluded.documents
+RETURNING id, term, field;
+
+-- name: term
+SELECT id, field, documents FROM search_term WHERE partition_id = :partition AND term = :term AND documents > 0;
+
+-- name: postings_add
+-- :postings is a JSON array of [term id, document id, frequency, length].
+INSERT INTO search_posting (term_id, document_id, frequency, length)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(:postings);
+
+-- name: postings_remove
+-- :postings is a JSON array of [term id, document id].
+DELETE FROM search_posting WHERE (term_id, document_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:postings));
+
+-- name: rank
+-- :terms is a JSON array of [term id, weight * idf * (k1 + 1), k1 * (1 - b), k1 * b / average length].
+WITH query AS MATERIALIZED (
+    SELECT value ->> 0 AS term_id, value ->> 1 AS gain, value ->> 2 AS base, value ->> 3 AS slope FROM json_each(:terms)
+)
+SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base + query.slope * p.length)) AS score
+FROM query CROSS JOIN search_posting p ON p.term_id = query.term_id
+GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit OFFSET :offset;
+
+-- name: rank_among
+-- The same for a given set of documents, a JSON array of ids.
+WITH query AS MATERIALIZED (
+    SELECT value ->> 0 AS term_id, value ->> 1 AS gain, value ->> 2 AS base, value ->> 3 AS slope FROM json_each(:terms)
+)
+SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base + query.slope * p.length)) AS score
+FROM json_each(:documents) AS wanted CROSS JOIN query
+JOIN search_posting p ON p.term_id = query.term_id AND p.document_id = wanted.value
+GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
+
+-- name: posting_terms
+-- Which of the terms a document holds.
+SELECT value FROM json_each(:terms) AS wanted
+WHERE EXISTS (SELECT 1 FROM search_posting p WHERE p.term_id = wanted.value AND p.document_id = :document);
+
+-- name: document_key
+SELECT document FROM search_document WHERE id = :id AND partition_id = :partition;
+
+-- name: document_id
+SELECT id FROM search_document WHERE partition_id = :partition AND document = :document;
+
+-- name: document_count
+SELECT count(*) FROM search_document WHERE partition_id = :partition;
+
+-- name: partition_postings_remove
+DELETE FROM search_posting WHERE term_id IN (SELECT id FROM search_term WHERE partition_id = :partition);
+
+-- name: partition_remove
+DELETE FROM search_partition WHERE id = :partition;

@@ -1,0 +1,119 @@
+"""What search needs from persistence and what it offers to domains: partitions, documents of several fields, and retrievers.
+
+A partition (tenant, collection, scope) is closed: its statistics and its answers come from its own documents alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class SearchUnavailableError(Exception):
+    """The index or a model behind a retriever cannot be used now. A caller may retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Whose documents, of which kind, in which part: `Partition(apikey_hash, "files", project)`."""
+
+    tenant: str
+    collection: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is put into the index: the caller's key, unique in its partition, and the analysed terms of each field."""
+
+    key: str
+    fields: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """A distinct term of the query: how many documents hold it, and how much it tells (inverse document frequency)."""
+
+    term: str
+    documents: int
+    idf: float
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalMatch:
+    """A document that holds query terms. `score` is raw BM25; `terms` are the query terms it holds."""
+
+    key: str
+    score: float
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalResult:
+    """Matches best first (equal scores by key), with the statistics that explain them.
+
+    `ceiling` is the score that no document can exceed for this query; score / ceiling lies in 0 to 1."""
+
+    matches: tuple[LexicalMatch, ...] = ()
+    terms: tuple[QueryTerm, ...] = ()
+    documents: int = 0
+    ceiling: float = 0.0
+
+
+class LexicalStore(Protocol):
+    """BM25 over the postings of a partition. How documents get in is the adapter's matter: it happens in the caller's transaction."""
+
+    async def search(
+        self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
+    ) -> LexicalResult:
+        """The best documents whose key starts with `prefix`. `weights`: field to weight; other fields are not searched."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer of a retriever. `score` is 0 to 1 and decides the order; the components stay visible beside it."""
+
+    key: str
+    score: float
+    lexical: float | None = None  # 0 to 1; None = the lexical side did not return it
+    semantic: float | None = None  # 0 to 1; None = the semantic side did not return it
+    terms: tuple[str, ...] = ()  # query terms it holds
+    explain: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """The hits, best first; which path was taken (`lexical`, `hybrid`, ...); and why less than everything was used, if so."""
+
+    hits: tuple[Hit, ...]
+    mode: str
+    notes: tuple[str, ...] = ()
+
+
+class Retriever(Protocol):
+    """Query text in, ranked document keys out. Lexical by default; a fused engine takes its place without the caller knowing."""
+
+    async def retrieve(
+        self, partition: Partition, query: str, *, limit: int, weights: Mapping[str, float], prefix: str = "", model_key: str | None = None
+    ) -> Retrieval:
+        """`model_key` is the caller's own key for external models; a local retriever ignores it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The text behind a document's key, for whoever embeds it. Equal digests mean equal text."""
+
+    key: str
+    text: str
+    digest: str
+
+
+class PassageListener(Protocol):
+    """Told by an index worker what the passages of one source now are, after the lexical side is committed.
+
+    Called again after any failure, so it must be idempotent: make the vectors of all documents whose key starts with `prefix`
+    exactly those of `passages`, embedding only digests that are new. An empty list removes them."""
+
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None: ...

@@ -1,0 +1,312 @@
+"""Vectors of one partition on disk: an append-only matrix, mapped by every process that reads it, and a journal that names its rows.
+
+    current          the generation in force, replaced in one rename
+    <g>.matrix       rows of int8, `dimensions` bytes each
+    <g>.journal      JSON lines: first what the matrix is, then `{k: key, d: digest, r: row, s: scale}` and `{k: key, gone: 1}`
+
+A row exists once its journal line is complete, and the matrix is written before the journal: a reader at any moment, and a machine
+that stopped at any moment, see a consistent prefix. Rows are never changed in place; compaction writes the next generation.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import shutil
+import threading
+from array import array
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+FORMAT = 1
+SCAN_ROWS = 512  # widened to float and multiplied at a time: stays in the processor's cache
+_COMPACT_ROWS = 1_000  # fewer dead rows are not worth a rewrite
+_MAX_JOURNAL_LINE = 65_536
+_FEW = 64  # records up to which keeping the order is cheaper than sorting again
+
+Matrix = npt.NDArray[np.int8]
+Vectors = npt.NDArray[np.float32]
+
+
+class VectorFileError(Exception):
+    """The files do not make sense; `reindex` makes new ones."""
+
+
+def quantise(vectors: Vectors) -> tuple[Matrix, Vectors]:
+    """Rows as int8 with one scale each: value = int8 * scale."""
+    peaks = np.abs(vectors).max(axis=1)
+    scales = np.where(peaks > 0, peaks / 127, 1.0).astype(np.float32)
+    return np.round(vectors / scales[:, None]).astype(np.int8), scales
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A moment of a snapshot that a scan may use while the snapshot grows."""
+
+    matrix: Matrix
+    weights: npt.NDArray[np.float32]  # scale of each row, 0 where the row is dead
+
+    def similarities(self, query: Vectors) -> Vectors:
+        """Cosine of every row with a unit query; 0 for dead rows."""
+        count = len(self.weights)
+        scores = np.empty(count, dtype=np.float32)
+        for start in range(0, count, SCAN_ROWS):
+            block = self.matrix[start : min(start + SCAN_ROWS, count)]
+            scores[start : start + len(block)] = block.astype(np.float32) @ query
+        scores *= self.weights
+        return scores
+
+    def similarities_of(self, rows: npt.NDArray[np.int64], query: Vectors) -> Vectors:
+        scores: Vectors = (self.matrix[rows].astype(np.float32) @ query) * self.weights[rows]
+        return scores
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What one process knows of one generation: names of rows, scales, and the mapped matrix. Grows as the journal grows."""
+
+    generation: int
+    identity: str
+    dimensions: int
+    matrix: Matrix
+    rows: dict[str, int] = field(default_factory=dict)  # key -> row
+    digests: dict[str, int] = field(default_factory=dict)  # digest -> a row that holds it
+    names: list[str | None] = field(default_factory=list)  # row -> key; None = dead
+    row_digests: list[str] = field(default_factory=list)
+    scales: array[float] = field(default_factory=lambda: array("f"))
+    alive: array[float] = field(default_factory=lambda: array("f"))  # the scale, or 0 for a dead row
+    ordered: list[str] = field(default_factory=list)  # keys in order, for prefixes
+    journal_bytes: int = 0
+    _view: View | None = None
+
+    @property
+    def dead(self) -> int:
+        return len(self.names) - len(self.rows)
+
+    def view(self) -> View:
+        if self._view is None:
+            self._view = View(self.matrix, np.array(self.alive, dtype=np.float32))
+        return self._view
+
+    def keys_with(self, prefix: str) -> list[str]:
+        start = end = bisect_left(self.ordered, prefix)
+        while end < len(self.ordered) and self.ordered[end].startswith(prefix):
+            end += 1
+        return self.ordered[start:end]
+
+    def apply(self, records: Sequence[dict[str, Any]]) -> None:
+        before = set(self.rows) if len(records) > _FEW else None
+        for record in records:
+            key = record["k"]
+            old = self.rows.pop(key, None)
+            if old is not None:
+                self.names[old] = None
+                self.alive[old] = 0.0
+            if "gone" not in record:
+                self._add(key, record["d"], record["r"], record["s"])
+            if before is None:
+                self._order(key, old is not None)
+        if before is not None and before != self.rows.keys():
+            self.ordered = sorted(self.rows)
+        self._view = None
+
+    def _add(self, key: str, digest: str, row: int, scale: float) -> None:
+        if row != len(self.names):
+            raise VectorFileError(f"journal names row {row} where {len(self.names)} comes next")
+        self.rows[key] = self.digests[digest] = row
+        self.names.append(key)
+        self.row_digests.append(digest)
+        self.scales.append(scale)
+        self.alive.append(scale)
+
+    def _order(self, key: str, was: bool) -> None:
+        if was and key not in self.rows:
+            del self.ordered[bisect_left(self.ordered, key)]
+        elif not was and key in self.rows:
+            insort(self.ordered, key)
+
+    def vector(self, row: int) -> Vectors:
+        vector: Vectors = self.matrix[row].astype(np.float32) * np.float32(self.scales[row])
+        return vector
+
+
+class VectorFile:
+    """One partition's folder. Readers call `snapshot`; the one writer at a time holds `writing`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lock = threading.RLock()  # of this process's snapshot; held briefly, never during a scan
+        self._known: Snapshot | None = None
+        self._stamp: tuple[int, int] | None = None
+
+    def snapshot(self) -> Snapshot | None:
+        """The present state, caught up with the journal; None when there is nothing. Two file statuses when nothing changed."""
+        with self.lock:
+            return self._snapshot()
+
+    def _snapshot(self) -> Snapshot | None:
+        try:
+            status = (self.folder / "current").stat()
+        except FileNotFoundError:
+            self._known = None
+            return None
+        stamp = (status.st_ino, status.st_mtime_ns)
+        if self._known is None or stamp != self._stamp:
+            self._known, self._stamp = self._open(), stamp
+        try:
+            self._catch_up(self._known)
+        except FileNotFoundError:  # compacted away between the two looks
+            self._known, self._stamp = self._open(), None
+            self._catch_up(self._known)
+        return self._known
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Exclusive among processes and threads."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def begin(self, identity: str, dimensions: int) -> Snapshot:
+        """An empty next generation (inside `writing`)."""
+        known = self._generation()
+        generation = (known or 0) + 1
+        header = {"format": FORMAT, "identity": identity, "dimensions": dimensions}
+        self._matrix_path(generation).write_bytes(b"")
+        self._journal_path(generation).write_bytes(orjson.dumps(header) + b"\n")
+        self._install(generation, known)
+        found = self.snapshot()
+        assert found is not None
+        return found
+
+    def append(self, snapshot: Snapshot, named: Sequence[tuple[str, str]], vectors: Vectors, gone: Sequence[str]) -> None:
+        """Add rows for (key, digest) and retire keys (inside `writing`). Visible once the journal line is written."""
+        matrix, scales = quantise(vectors) if len(named) else (np.zeros((0, snapshot.dimensions), np.int8), np.zeros(0, np.float32))
+        start = len(snapshot.names)
+        if len(named):
+            with self._matrix_path(snapshot.generation).open("r+b") as file:
+                file.seek(start * snapshot.dimensions)
+                file.truncate()  # what a writer that died left behind
+                file.write(matrix.tobytes())
+                file.flush()
+                os.fsync(file.fileno())
+        lines = [orjson.dumps({"k": key, "gone": 1}) for key in gone]
+        lines += [orjson.dumps({"k": key, "d": digest, "r": start + at, "s": float(scales[at])}) for at, (key, digest) in enumerate(named)]
+        with self._journal_path(snapshot.generation).open("r+b") as file:
+            file.seek(snapshot.journal_bytes)
+            file.truncate()
+            file.write(b"".join(line + b"\n" for line in lines))
+        with self.lock:
+            self._catch_up(snapshot)
+
+    def compact_if_worthwhile(self, snapshot: Snapshot) -> Snapshot:
+        """Once a third of the rows is dead, write the living ones as the next generation (inside `writing`)."""
+        if snapshot.dead < _COMPACT_ROWS or snapshot.dead * 3 < len(snapshot.names):
+            return snapshot
+        generation = snapshot.generation + 1
+        header = {"format": FORMAT, "identity": snapshot.identity, "dimensions": snapshot.dimensions}
+        lines = [orjson.dumps(header)]
+        with self._matrix_path(generation).open("wb") as file:
+            for at, key in enumerate(snapshot.ordered):
+                row = snapshot.rows[key]
+                file.write(snapshot.matrix[row].tobytes())
+                lines.append(orjson.dumps({"k": key, "d": snapshot.row_digests[row], "r": at, "s": snapshot.scales[row]}))
+            file.flush()
+            os.fsync(file.fileno())
+        self._journal_path(generation).write_bytes(b"".join(line + b"\n" for line in lines))
+        self._install(generation, snapshot.generation)
+        found = self.snapshot()
+        assert found is not None
+        return found
+
+    def clear(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._known = None
+
+    def ann_path(self, generation: int) -> Path:
+        return self.folder / f"{generation}.ann"
+
+    def _matrix_path(self, generation: int) -> Path:
+        return self.folder / f"{generation}.matrix"
+
+    def _journal_path(self, generation: int) -> Path:
+        return self.folder / f"{generation}.journal"
+
+    def _generation(self) -> int | None:
+        try:
+            return int((self.folder / "current").read_text("ascii"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise VectorFileError(f"{self.folder / 'current'} does not name a generation") from error
+
+    def _install(self, generation: int, old: int | None) -> None:
+        scratch = self.folder / f"current.{os.getpid()}"
+        scratch.write_text(str(generation), "ascii")
+        scratch.replace(self.folder / "current")
+        if old is not None:
+            ann = self.ann_path(old)
+            for path in (self._matrix_path(old), self._journal_path(old), ann, ann.with_suffix(".covered")):
+                path.unlink(missing_ok=True)  # readers that have it mapped keep it
+
+    def _open(self) -> Snapshot:
+        for _ in range(5):  # a compaction may take a generation away while we look
+            generation = self._generation()
+            if generation is None:
+                break
+            try:
+                with self._journal_path(generation).open("rb") as file:
+                    first = file.readline(_MAX_JOURNAL_LINE)
+            except FileNotFoundError:
+                continue
+            header = _decoded(first)
+            if header is None or header.get("format") != FORMAT:
+                raise VectorFileError(f"{self._journal_path(generation)} has no header of format {FORMAT}")
+            dimensions = int(header["dimensions"])
+            empty = np.zeros((0, dimensions), dtype=np.int8)
+            return Snapshot(generation, str(header["identity"]), dimensions, empty, journal_bytes=len(first))
+        raise VectorFileError(f"{self.folder} names a generation that is not there")
+
+    def _catch_up(self, snapshot: Snapshot) -> None:
+        path = self._journal_path(snapshot.generation)
+        if path.stat().st_size <= snapshot.journal_bytes:
+            return
+        with path.open("rb") as file:
+            file.seek(snapshot.journal_bytes)
+            data = file.read()
+        complete = data[: data.rfind(b"\n") + 1]
+        records = [record for line in complete.splitlines() if (record := _decoded(line)) is not None]
+        if len(records) != complete.count(b"\n"):
+            raise VectorFileError(f"{path} holds a line that is no JSON")
+        snapshot.apply(records)
+        snapshot.journal_bytes += len(complete)
+        self._map(snapshot)
+
+    def _map(self, snapshot: Snapshot) -> None:
+        needed = len(snapshot.names) * snapshot.dimensions
+        if len(snapshot.matrix) >= len(snapshot.names):
+            return
+        with self._matrix_path(snapshot.generation).open("rb") as file:
+            if os.fstat(file.fileno()).st_size < needed:
+                raise VectorFileError(f"{self._matrix_path(snapshot.generation)} is shorter than its journal says")
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        rows = np.frombuffer(mapped, dtype=np.int8, count=len(mapped) // snapshot.dimensions * snapshot.dimensions)
+        snapshot.matrix = rows.reshape(-1, snapshot.dimensions)
+
+
+def _decoded(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,25 @@
+"""What can go wrong between us and a database, as stable codes. Domains translate `BusyError` into their own contract's code."""
+
+from __future__ import annotations
+
+from commonplace.kernel.errors import Code, CommonplaceError, Kind
+
+STORAGE_BUSY = Code("STORAGE_BUSY", Kind.UNAVAILABLE, "Another writer holds the database for longer than the lock timeout; retry.")
+STORAGE_FULL = Code("STORAGE_FULL", Kind.UNAVAILABLE, "The disk or the database is full; nothing was written.")
+STORAGE_DAMAGED = Code("STORAGE_DAMAGED", Kind.INTERNAL, "The database file is damaged or is not a database; restore it from a backup.")
+SCHEMA_MISMATCH = Code("SCHEMA_MISMATCH", Kind.INVALID_DATA, "The database has another schema version than this program needs.")
+
+CODES: tuple[Code, ...] = (STORAGE_BUSY, STORAGE_FULL, STORAGE_DAMAGED, SCHEMA_MISMATCH)
+
+
+class BusyError(CommonplaceError):
+    """The write lock was not free within its time; nothing was written."""
+
+    def __init__(self, waited_seconds: float) -> None:
+        super().__init__(
+            STORAGE_BUSY,
+            f"The database was locked by another writer for {waited_seconds:.1f} s.",
+            hint="Retry; if it persists, look for a process that holds a long transaction.",
+            details={"waited_seconds": round(waited_seconds, 3)},
+            retryable=True,
+        )

@@ -1,0 +1,39 @@
+"""Named SQL: statements live in `.sql` files next to their adapter and are fetched by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib import resources
+
+_NAME = re.compile(r"^-- name: *([a-z0-9_]+) *$", re.MULTILINE)
+
+
+class Queries(Mapping[str, str]):
+    """The statements of one `.sql` file, by the name in their `-- name: ...` line. A name used twice is a defect."""
+
+    def __init__(self, text: str, source: str) -> None:
+        parts = _NAME.split(text)
+        self._source = source
+        self._statements: dict[str, str] = {}
+        for name, body in zip(parts[1::2], parts[2::2], strict=True):
+            if name in self._statements:
+                raise ValueError(f"{source}: the query {name!r} is defined twice")
+            self._statements[name] = body.strip()
+
+    def __getitem__(self, name: str) -> str:
+        try:
+            return self._statements[name]
+        except KeyError:
+            raise KeyError(f"{self._source} has no query named {name!r}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._statements)
+
+    def __len__(self) -> int:
+        return len(self._statements)
+
+
+def load_queries(package: str, file_name: str) -> Queries:
+    """`load_queries("commonplace.files", "sqlite.sql")`"""
+    return Queries(resources.files(package).joinpath(file_name).read_text("utf-8"), f"{package}/{file_name}")

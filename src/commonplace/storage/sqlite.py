@@ -1,0 +1,280 @@
+"""One SQLite file through apsw: WAL, a read connection per thread, and one writer thread with group commit.
+
+Reads that are bounded run inline on `reader()`; scans go through `read()`, to a small pool. Everything that writes goes through
+`write()` (await) or `write_now()` (block): a function of the connection, run in the writer thread inside its own savepoint. Many
+such functions share one transaction and one fsync; each is acknowledged only after that commit is on disk. Work on derived data may
+say `durable=False`: it is as atomic, but a power failure may undo its last commits (never the database's consistency)."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.errors import STORAGE_DAMAGED, STORAGE_FULL, BusyError
+
+Connection = apsw.Connection
+Result = TypeVar("Result")
+
+MAX_GROUP = 64  # units of work that share one commit
+CHECKPOINT_PAGES = 4000  # 16 MB of log between checkpoints: a checkpoint costs two more fsyncs
+MIN_WAIT_SECONDS = 0.02  # a timeout of 0 still means one honest try
+READER_THREADS = 2
+CACHE_KIB = 16_384
+MAPPED_BYTES = 1 << 30
+
+
+@dataclass(slots=True)
+class _Unit:
+    work: Callable[[Connection], Any]
+    future: Future[Any]
+    submitted: float
+    deadline: float
+    durable: bool
+
+
+class Database:
+    """A SQLite file shared by threads of this process and by other processes. Close it when done."""
+
+    def __init__(self, path: Path, *, lock_timeout_seconds: float = 3.0, durable: bool = True) -> None:
+        self.path = path
+        self._lock_timeout_seconds = lock_timeout_seconds
+        self._durable = durable
+        self._local = threading.local()
+        self._connections: list[Connection] = []
+        self._guard = threading.Lock()
+        self._closed = False
+        self._pool: ThreadPoolExecutor | None = None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._writer = _Writer(self._open(), lock_timeout_seconds, durable)
+
+    def reader(self) -> Connection:
+        """The calling thread's own read connection. It refuses to write."""
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._open()
+            connection.execute("PRAGMA query_only = 1")
+            self._local.connection = connection
+        return connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """The calling thread's reader inside one read transaction: every statement sees the same committed state."""
+        connection = self.reader()
+        if connection.in_transaction:  # nested: the outer snapshot already decides what is seen
+            yield connection
+            return
+        connection.execute("BEGIN")
+        try:
+            yield connection
+        finally:
+            connection.execute("ROLLBACK")
+
+    async def read(self, work: Callable[[Connection], Result]) -> Result:
+        """Run a scan in the reader pool, inside one snapshot."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(READER_THREADS, thread_name_prefix="storage-read")
+
+        def scan() -> Result:
+            with self.snapshot() as connection:
+                return work(connection)
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, scan)
+
+    async def write(
+        self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None, durable: bool = True
+    ) -> Result:
+        """Run `work` in the writer thread; returns when its commit is durable. Raises `BusyError` when the lock is not free in time."""
+        return await asyncio.wrap_future(self._writer.submit(work, lock_timeout_seconds, durable))
+
+    def write_now(self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None) -> Result:
+        """The same for threads without an event loop (workers, the command line)."""
+        return self._writer.submit(work, lock_timeout_seconds).result()
+
+    def close(self) -> None:
+        """Finish queued writes, then close every connection. Idempotent."""
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+        self._writer.stop()
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
+        for connection in self._connections:
+            connection.close()
+
+    def _open(self) -> Connection:
+        with self._guard:
+            if self._closed:
+                raise RuntimeError("the database is closed")
+            try:
+                connection = apsw.Connection(str(self.path))
+                connection.set_busy_handler(_Patience(self._lock_timeout_seconds))
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'OFF'}")
+                connection.execute("PRAGMA foreign_keys = ON")
+                connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+                connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+                connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+                connection.execute("PRAGMA journal_size_limit = 67108864")
+            except (apsw.NotADBError, apsw.CorruptError) as damaged:
+                raise CommonplaceError(
+                    STORAGE_DAMAGED, f"{self.path.name} is not a usable database: {damaged}", hint="Restore it from a backup."
+                ) from damaged
+            except apsw.BusyError as busy:
+                raise BusyError(self._lock_timeout_seconds) from busy
+            self._connections.append(connection)
+            return connection
+
+
+class _Patience:
+    """A busy handler with a deadline and short jittered waits: fairer between processes than SQLite's own stepped one."""
+
+    def __init__(self, timeout_seconds: float) -> None:
+        self.timeout_seconds = timeout_seconds
+        self.deadline: float | None = None  # set for one transaction by the writer
+        self._begun = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        now = time.monotonic()
+        if tries == 0:
+            self._begun = now
+        limit = self.deadline if self.deadline is not None else self._begun + self.timeout_seconds
+        if now >= limit:
+            return False
+        pause = random.uniform(0.0002, 0.001) if tries < 50 else random.uniform(0.001, 0.005)  # noqa: S311 - jitter, not secrecy
+        time.sleep(min(pause, max(0.0, limit - now)))
+        return True
+
+
+class _Writer:
+    """The one thread of this process that writes."""
+
+    def __init__(self, connection: Connection, lock_timeout_seconds: float, durable: bool) -> None:
+        self._connection = connection
+        self._timeout_seconds = lock_timeout_seconds
+        self._may_sync = durable
+        self._syncs = durable  # whether the connection waits for the disk at its next commit
+        self._patience = _Patience(lock_timeout_seconds)
+        connection.set_busy_handler(self._patience)
+        self._queue: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._loop, name="storage-write", daemon=True)
+        self._thread.start()
+
+    def submit(self, work: Callable[[Connection], Result], timeout_seconds: float | None, durable: bool = True) -> Future[Result]:
+        if self._stopping:
+            raise RuntimeError("the database is closed")
+        now = time.monotonic()
+        timeout = max(MIN_WAIT_SECONDS, self._timeout_seconds if timeout_seconds is None else timeout_seconds)
+        future: Future[Result] = Future()
+        self._queue.put(_Unit(work, future, now, now + timeout, durable))
+        return future
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._queue.put(None)
+        self._thread.join()
+
+    def _loop(self) -> None:
+        while True:
+            first = self._queue.get()
+            if first is None:
+                return
+            group, last = [first], False
+            while len(group) < MAX_GROUP:
+                try:
+                    unit = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if unit is None:
+                    last = True
+                    break
+                group.append(unit)
+            self._commit_group([unit for unit in group if unit.future.set_running_or_notify_cancel()])
+            if last:
+                return
+
+    def _commit_group(self, group: list[_Unit]) -> None:
+        group = self._begin(group)
+        if not group:
+            return
+        finished: list[tuple[_Unit, Any, BaseException | None]] = []
+        try:
+            for unit in group:
+                finished.append((unit, *self._run(unit)))
+            self._connection.execute("COMMIT")
+        except BaseException as failed:  # the commit itself: nobody is acknowledged
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            for unit in group:
+                unit.future.set_exception(_translate(failed))
+            return
+        for unit, value, error in finished:
+            if error is None:
+                unit.future.set_result(value)
+            else:
+                unit.future.set_exception(_translate(error))
+
+    def _begin(self, group: list[_Unit]) -> list[_Unit]:
+        """Take the write lock for as many of the group as still have time; the others fail as busy."""
+        while group:
+            now = time.monotonic()
+            for unit in group:
+                if unit.deadline <= now:
+                    unit.future.set_exception(BusyError(now - unit.submitted))
+            group = [unit for unit in group if unit.deadline > now]
+            if not group:
+                break
+            self._patience.deadline = min(unit.deadline for unit in group)
+            self._sync(any(unit.durable for unit in group))
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+                return group
+            except apsw.BusyError:
+                continue
+            except BaseException as failed:
+                for unit in group:
+                    unit.future.set_exception(_translate(failed))
+                return []
+            finally:
+                self._patience.deadline = None
+        return []
+
+    def _sync(self, wanted: bool) -> None:
+        """A commit that follows waits for the log, earlier commits in it included; one that need not, does not."""
+        if self._may_sync and wanted != self._syncs:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
+            self._syncs = wanted
+
+    def _run(self, unit: _Unit) -> tuple[Any, BaseException | None]:
+        self._connection.execute("SAVEPOINT unit")
+        try:
+            value = unit.work(self._connection)
+        except BaseException as error:  # belongs to this unit's caller; the rest of the group goes on
+            if not self._connection.in_transaction:  # SQLite gave the whole transaction up (disk full, I/O error)
+                raise
+            self._connection.execute("ROLLBACK TO unit")
+            self._connection.execute("RELEASE unit")
+            return None, error
+        self._connection.execute("RELEASE unit")
+        return value, None
+
+
+def _translate(error: BaseException) -> BaseException:
+    if isinstance(error, apsw.FullError):
+        return CommonplaceError(STORAGE_FULL, "The disk is full; nothing was written.", hint="Free space, then retry.", retryable=True)
+    if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
+        return CommonplaceError(STORAGE_DAMAGED, f"The database is damaged: {error}", hint="Restore it from a backup.")
+    return error

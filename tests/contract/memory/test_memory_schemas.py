@@ -1,0 +1,108 @@
+"""Contract 004, tool by tool: every property, enum, default and bound of its inputs; every property of its outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from commonplace.dispatch.registry import Selection
+from commonplace.dispatch.schema import input_schema, output_schema
+from commonplace.memory.model import EntryType, MemoryType, Relation
+from commonplace.memory.toolset import CONTRACT_NAMES, EXTENDED_NAMES
+from memory_calls import Calls
+
+TYPES = ["bug", "pattern", "decision", "pitfall", "config", "reference"]
+RELATIONS = ["related", "supersedes", "derived_from", "contradicts"]
+TEXT: dict[str, Any] = {"type": "string"}
+
+INPUTS: dict[str, tuple[dict[str, dict[str, Any]], list[str]]] = {
+    "rekall_help": ({"topic": {**TEXT, "enum": ["search", "capture", "links", "citations", "all"], "default": "all"}}, []),
+    "rekall_search": (
+        {
+            "query": TEXT,
+            "context": TEXT,
+            "limit": {"type": "integer", "default": 5, "minimum": 1, "maximum": 20},
+            "type": {**TEXT, "enum": TYPES},
+            "project": TEXT,
+        },
+        ["query"],
+    ),
+    "rekall_add": (
+        {
+            "type": {**TEXT, "enum": TYPES},
+            "title": {**TEXT, "maxLength": 100},
+            "content": TEXT,
+            "tags": {"type": "array", "items": TEXT},
+            "context": TEXT,
+            "project": TEXT,
+            "confidence": {"type": "integer", "minimum": 0, "maximum": 5, "default": 3},
+            "memory_type": {**TEXT, "enum": ["episodic", "semantic"], "default": "episodic"},
+        },
+        ["type", "title"],
+    ),
+    "rekall_show": ({"id": TEXT}, ["id"]),
+    "rekall_suggest_links": ({"limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}}, []),
+    "rekall_suggest_generalize": ({"limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}}, []),
+    "rekall_link": (
+        {"source_id": TEXT, "target_id": TEXT, "relation_type": {**TEXT, "enum": RELATIONS, "default": "related"}},
+        ["source_id", "target_id"],
+    ),
+    "rekall_accept_suggestion": ({"suggestion_id": TEXT}, ["suggestion_id"]),
+    "rekall_reject_suggestion": ({"suggestion_id": TEXT}, ["suggestion_id"]),
+}
+
+OUTPUTS: dict[str, set[str]] = {
+    "rekall_help": {"guide", "topics_available"},
+    "rekall_search": {"query", "total", "results", "hint"},
+    "rekall_add": {"id", "title", "type", "created", "embeddings_calculated", "similar_entries", "suggestions_created"},
+    "rekall_show": {
+        "id", "type", "title", "content", "tags", "project", "confidence", "status", "memory_type", "created_at", "updated_at",
+        "last_accessed", "access_count", "consolidation_score", "embeddings", "links",
+    },
+    "rekall_suggest_links": {"suggestions", "total_pending"},
+    "rekall_suggest_generalize": {"suggestions", "total_pending"},
+    "rekall_link": {"created", "link_id", "source", "target", "relation_type"},
+    "rekall_accept_suggestion": {"accepted", "suggestion_type", "action_taken", "link_created", "generalize_command"},
+    "rekall_reject_suggestion": {"rejected", "suggestion_id"},
+}  # fmt: skip
+
+
+def test_the_default_list_is_exactly_the_contracts_nine_in_its_order(memory: Calls) -> None:
+    assert [tool.name for tool in memory.registry.listed()] == list(CONTRACT_NAMES)
+
+
+def test_extended_tools_are_listed_only_when_all_tiers_are(memory: Calls) -> None:
+    listed = [tool.name for tool in memory.registry.listed(Selection(all_tiers=True))]
+    assert listed == [*CONTRACT_NAMES, *EXTENDED_NAMES]
+
+
+@pytest.mark.parametrize("name", CONTRACT_NAMES)
+def test_the_input_schema_has_the_contracts_properties_to_the_letter(memory: Calls, name: str) -> None:
+    schema = input_schema(memory.registry.tool(name).input)
+    properties, required = INPUTS[name]
+    assert schema["type"] == "object"
+    assert schema.get("required", []) == required
+    for field, expected in properties.items():
+        found = {key: value for key, value in schema["properties"][field].items() if key != "description"}
+        assert found == expected, field
+
+
+@pytest.mark.parametrize("name", [*CONTRACT_NAMES, *EXTENDED_NAMES])
+def test_every_argument_is_described_and_nothing_is_referenced(memory: Calls, name: str) -> None:
+    schema = input_schema(memory.registry.tool(name).input)
+    assert "$ref" not in str(schema)
+    assert all(field.get("description") for field in schema["properties"].values())
+
+
+@pytest.mark.parametrize("name", CONTRACT_NAMES)
+def test_the_output_schema_promises_the_contracts_properties(memory: Calls, name: str) -> None:
+    schema = output_schema(memory.registry.tool(name).output)
+    assert set(schema["properties"]) >= OUTPUTS[name]
+    assert set(schema["required"]) >= OUTPUTS[name]
+
+
+def test_input_names_and_model_values_agree() -> None:
+    assert [item.value for item in EntryType] == TYPES
+    assert [item.value for item in Relation] == RELATIONS
+    assert [item.value for item in MemoryType] == ["episodic", "semantic"]

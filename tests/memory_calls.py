@@ -1,0 +1,99 @@
+"""Memory behind its tools, as a client sees it: shared by the tests of memory."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.registry import Registry
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.settings import MemorySettings
+from commonplace.memory.assembly import open_memory
+from commonplace.memory.toolset import toolset
+from commonplace.search.text import analyze
+
+
+class Calendar:
+    """A clock that moves only when told."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+    def pass_days(self, days: float) -> None:
+        self.now += timedelta(days=days)
+
+
+class WordEmbedder:
+    """A stand-in for the model: texts with the same words have the same direction. Loads when told to."""
+
+    identity = "words/1"
+    dimensions = 256
+
+    def __init__(self, state: str = "ready") -> None:
+        self.state = state
+
+    def warm(self) -> None:
+        return None
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return np.array([self.embed_query(text) for text in texts], dtype=np.float32)
+
+    def embed_query(self, text: str) -> Any:
+        vector = np.zeros(self.dimensions, dtype=np.float32)
+        for term in analyze(text):
+            vector[int.from_bytes(hashlib.sha256(term.encode()).digest()[:4], "big") % self.dimensions] += 1.0
+        length = math.sqrt(float((vector * vector).sum()))
+        return vector / length if length else vector
+
+
+class Calls:
+    """Tools called one after another, each through the whole pipeline."""
+
+    def __init__(self, folder: Path, settings: MemorySettings | None = None, embedder: Any = None) -> None:
+        self.clock = Calendar()
+        self.service = open_memory(folder, settings=settings, embedder=embedder, clock=self.clock)
+        self.registry = Registry([toolset(lambda: self.service)])
+        self.pipeline = Pipeline(self.registry)
+        self._loop = asyncio.new_event_loop()
+
+    def run(self, work: Any) -> Any:
+        return self._loop.run_until_complete(work)
+
+    def outcome(self, name: str, tenant: str = "local", **arguments: Any) -> Any:
+        auth = AuthContext(Tenant(tenant), ALL_SCOPES, tenant)
+        return self.run(self.pipeline.run(Call(name, arguments, auth)))
+
+    def __call__(self, name: str, tenant: str = "local", **arguments: Any) -> Any:
+        outcome = self.outcome(name, tenant, **arguments)
+        if outcome.error is not None:
+            raise outcome.error
+        return plain(outcome.output)
+
+    def error(self, name: str, tenant: str = "local", **arguments: Any) -> CommonplaceError:
+        error = self.outcome(name, tenant, **arguments).error
+        assert error is not None, f"{name} succeeded"
+        return error
+
+    def add(self, title: str, content: str = "", **more: Any) -> str:
+        """The id of a new entry."""
+        return str(self("rekall_add", **{"type": "bug", "title": title, "content": content, **more})["id"])
+
+    def close(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.close()
+        self.service.close()

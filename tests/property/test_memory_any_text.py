@@ -1,0 +1,74 @@
+"""No text whatsoever makes search or add fail, and what was added is found and shown as it was."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from memory_calls import Calls
+
+HOSTILE = st.sampled_from(
+    [
+        '"',
+        "'",
+        "NEAR(a b)",
+        "a AND",
+        "* OR (",
+        "col:value",
+        "^",
+        "%_\\",
+        "NULL",
+        "\x1f\x00",
+        "{}[]",
+        "é\u0301",
+        "\U0001d56c",
+        "\u202e",
+        "-" * 300,
+        "a" * 5000,
+    ]
+)
+TEXT = st.one_of(st.text(max_size=200), HOSTILE, st.lists(HOSTILE, max_size=6).map(" ".join))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Calls]:
+    with tempfile.TemporaryDirectory() as folder:
+        calls = Calls(Path(folder))
+        yield calls
+        calls.close()
+
+
+LAX = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@LAX
+@given(query=TEXT, context=TEXT, project=st.none() | TEXT)
+def test_any_text_is_a_question(shared: Calls, query: str, context: str, project: str | None) -> None:
+    answer = shared("rekall_search", query=query, context=context, project=project, why=True, max_tokens=2000)
+    assert answer["query"] == query
+    assert all(0 <= result["score"] <= 1 for result in answer["results"])
+
+
+@LAX
+@given(title=TEXT.map(lambda text: text[:100]), content=TEXT, context=TEXT, tags=st.lists(TEXT.map(lambda text: text[:50]), max_size=5))
+def test_any_text_can_be_kept_and_shown(shared: Calls, title: str, content: str, context: str, tags: list[str]) -> None:
+    added = shared("rekall_add", type="bug", title=title, content=content, context=context, tags=tags)
+    shown = shared("rekall_show", id=added["id"])
+    assert shown["title"]
+    if added["created"] and "secrets_masked" not in added:
+        assert shown["content"] == content.replace("\x00", "")
+
+
+@LAX
+@given(word=st.text(alphabet="bcdfghjklmnpqrstvwxz", min_size=6, max_size=20))
+def test_a_word_that_was_added_is_found(shared: Calls, word: str) -> None:
+    added = shared("rekall_add", type="reference", title=f"about {word}", content="")
+    assert added["id"] in [result["id"] for result in shared("rekall_search", query=word, limit=20)["results"]]

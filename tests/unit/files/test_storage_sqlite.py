@@ -1,0 +1,202 @@
+"""The SQLite database: durability of acknowledged writes, isolation of units, bounded waits, schema versions, leadership."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.errors import SCHEMA_MISMATCH, STORAGE_DAMAGED, BusyError
+from commonplace.storage.leadership import Leadership
+from commonplace.storage.migrations import Migration, migrate, schema_version
+from commonplace.storage.queries import Queries
+from commonplace.storage.sqlite import Connection, Database
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "a.db", lock_timeout_seconds=0.2, durable=False)
+    opened.write_now(lambda c: c.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)") and None)
+    yield opened
+    opened.close()
+
+
+def insert(n: int) -> object:
+    def work(connection: Connection) -> int:
+        connection.execute("INSERT INTO t VALUES (?)", (n,))
+        return n
+
+    return work
+
+
+def numbers(database: Database) -> list[int]:
+    return [row[0] for row in database.reader().execute("SELECT n FROM t ORDER BY n")]
+
+
+def test_a_failing_unit_does_not_take_its_group_with_it(database: Database) -> None:
+    async def run() -> list[object]:
+        return await asyncio.gather(*(database.write(insert(n)) for n in (1, 2, 2, 3)), return_exceptions=True)  # type: ignore[arg-type]
+
+    results = asyncio.run(run())
+    assert [r for r in results if isinstance(r, int)] == [1, 2, 3]
+    assert [type(r) for r in results if not isinstance(r, int)] == [apsw.ConstraintError]
+    assert numbers(database) == [1, 2, 3]
+
+
+def test_concurrent_units_share_commits(database: Database) -> None:
+    commits = 0
+    release = threading.Event()
+
+    def count(_: Connection) -> bool:
+        nonlocal commits
+        commits += 1
+        return False
+
+    def hold(connection: Connection) -> None:
+        connection.set_commit_hook(lambda: count(connection))
+        release.wait(5)
+
+    async def run() -> None:
+        pending = [asyncio.ensure_future(database.write(hold))]
+        await asyncio.sleep(0)
+        pending += [asyncio.ensure_future(database.write(insert(n))) for n in range(50)]  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        release.set()
+        await asyncio.gather(*pending)
+
+    asyncio.run(run())
+    assert numbers(database) == list(range(50))
+    assert commits <= 4
+
+
+def test_the_reader_refuses_to_write(database: Database) -> None:
+    with pytest.raises(apsw.ReadOnlyError):
+        database.reader().execute("INSERT INTO t VALUES (1)")
+
+
+def test_a_snapshot_does_not_move_while_others_write(database: Database) -> None:
+    with database.snapshot():
+        assert numbers(database) == []
+        database.write_now(insert(1))  # type: ignore[arg-type]
+        assert numbers(database) == []
+    assert numbers(database) == [1]
+
+
+def test_a_lock_held_elsewhere_ends_in_busy_within_the_timeout(database: Database, tmp_path: Path) -> None:
+    other = apsw.Connection(str(tmp_path / "a.db"))
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(BusyError) as caught:
+        database.write_now(insert(1))  # type: ignore[arg-type]
+    assert caught.value.retryable
+    assert 0.15 <= caught.value.details["waited_seconds"] <= 2
+    other.execute("ROLLBACK")
+    assert database.write_now(insert(1)) == 1  # type: ignore[arg-type]
+
+
+def test_a_cancelled_write_that_has_not_begun_never_runs(database: Database) -> None:
+    release = threading.Event()
+
+    async def run() -> None:
+        first = asyncio.ensure_future(database.write(lambda _: release.wait(5)))
+        await asyncio.sleep(0.05)
+        second = asyncio.ensure_future(database.write(insert(9)))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.sleep(0)
+        release.set()
+        await first
+
+    asyncio.run(run())
+    database.write_now(lambda _: None)
+    assert numbers(database) == []
+
+
+def test_close_finishes_what_was_queued(tmp_path: Path) -> None:
+    database = Database(tmp_path / "b.db", durable=False)
+    database.write_now(lambda c: c.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)") and None)
+    futures = [database._writer.submit(insert(n), None) for n in range(200)]  # type: ignore[arg-type]
+    database.close()
+    assert [future.result(0) for future in futures] == list(range(200))
+    database.close()
+    with pytest.raises(RuntimeError):
+        database.write_now(insert(1))  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_no_database_is_named_as_damaged(tmp_path: Path) -> None:
+    (tmp_path / "bad.db").write_bytes(b"this is not a database at all" * 100)
+    with pytest.raises(CommonplaceError) as caught:
+        Database(tmp_path / "bad.db")
+    assert caught.value.code is STORAGE_DAMAGED
+
+
+ONE = Migration(1, "one", "CREATE TABLE a (x); INSERT INTO a VALUES (1);")
+TWO = Migration(2, "two", "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1;")
+
+
+def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
+    database = Database(tmp_path / "m.db", durable=False)
+    assert migrate(database, "part", (ONE,)) == (0, 1)
+    assert migrate(database, "part", (ONE,)) == (1, 1)
+    assert migrate(database, "part", (ONE, TWO)) == (1, 2)
+    assert database.reader().execute("SELECT x, y FROM a").fetchall() == [(1, 2)]
+    assert schema_version(database.reader(), "part") == 2
+    assert schema_version(database.reader(), "other") == 0
+    database.close()
+
+
+def test_a_failing_migration_leaves_the_old_schema(tmp_path: Path) -> None:
+    database = Database(tmp_path / "m.db", durable=False)
+    migrate(database, "part", (ONE,))
+    with pytest.raises(apsw.SQLError):
+        migrate(database, "part", (ONE, Migration(2, "bad", "CREATE TABLE b (x); SELECT nonsense;")))
+    assert schema_version(database.reader(), "part") == 1
+    assert not database.reader().execute("SELECT 1 FROM sqlite_schema WHERE name = 'b'").fetchall()
+    database.close()
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    database = Database(tmp_path / "m.db", durable=False)
+    migrate(database, "part", (ONE, TWO))
+    with pytest.raises(CommonplaceError) as caught:
+        migrate(database, "part", (ONE,))
+    assert caught.value.code is SCHEMA_MISMATCH
+    database.close()
+
+
+def test_only_one_holder_leads_and_a_dead_one_frees_the_lock(tmp_path: Path) -> None:
+    path = tmp_path / "index.lock"
+    first, second = Leadership(path), Leadership(path)
+    assert first.try_acquire()
+    assert first.try_acquire()
+    assert not second.try_acquire()
+    first.release()
+    assert second.try_acquire()
+    second.release()
+    code = "import sys, pathlib\nfrom commonplace.storage.leadership import Leadership\n"
+    code += f"print(Leadership(pathlib.Path({str(path)!r})).try_acquire(), flush=True)\nsys.stdin.read()"
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline().strip() == "True"
+    assert not first.try_acquire()
+    assert first.leader_pid() == child.pid
+    child.kill()
+    child.wait()
+    assert first.try_acquire()
+    first.release()
+
+
+def test_queries_are_found_by_name_and_names_are_unique() -> None:
+    queries = Queries("-- about this file\n-- name: one\nSELECT 1;\n-- name: two\n-- why\nSELECT 2;\n", "x.sql")
+    assert queries["one"] == "SELECT 1;"
+    assert queries["two"].endswith("SELECT 2;")
+    with pytest.raises(KeyError, match="three"):
+        queries["three"]
+    with pytest.raises(ValueError, match="twice"):
+        Queries("-- name: one\nSELECT 1;\n-- name: one\nSELECT 2;", "x.sql")

@@ -1,0 +1,138 @@
+"""With an embedder: vectors of entry and conversation, suggestions by cosine, and no failure while the model is away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.kernel.auth import LOCAL_TENANT
+from memory_calls import Calls, WordEmbedder
+
+TEXT = "The gateway closes idle connections after thirty seconds."
+
+
+def test_both_vectors_exist_when_there_is_a_conversation(embedding_memory: Calls) -> None:
+    added = embedding_memory("rekall_add", type="bug", title="Idle connections", content=TEXT, context="clients reconnect")
+    assert added["embeddings_calculated"] is True
+    assert embedding_memory("rekall_show", id=added["id"])["embeddings"] == {"summary": True, "context": True}
+    bare = embedding_memory.add("No conversation")
+    assert embedding_memory("rekall_show", id=bare)["embeddings"] == {"summary": True, "context": False}
+
+
+def test_links_are_suggested_from_the_threshold_on(embedding_memory: Calls) -> None:
+    first = embedding_memory.add("Idle connections", TEXT)
+    added = embedding_memory("rekall_add", type="bug", title="Idle connections", content=TEXT + " Again.", project="p")
+    assert added["similar_entries"][0]["id"] == first
+    assert added["similar_entries"][0]["score"] >= 0.75
+    [suggestion] = embedding_memory("rekall_suggest_links")["suggestions"]
+    assert suggestion["score"] >= 0.75
+    assert suggestion["reason"].startswith("Similar meaning")
+    far = embedding_memory("rekall_add", type="bug", title="Lunch menu", content="soup on friday")
+    assert far["suggestions_created"] == 0
+
+
+def test_search_finds_by_meaning_and_says_how(embedding_memory: Calls) -> None:
+    entry = embedding_memory.add("Idle connections", TEXT)
+    answer = embedding_memory("rekall_search", query="idle connections", why=True)
+    assert answer["mode"] == "hybrid"
+    [result] = answer["results"]
+    assert result["id"] == entry
+    assert result["why"]["semantic"] > 0
+    assert result["why"]["lexical"] > 0
+
+
+def test_a_conversation_vector_lifts_its_entry(embedding_memory: Calls) -> None:
+    plain = embedding_memory.add("Retry with backoff one", "Wait longer each time, first kind.")
+    told = embedding_memory.add("Retry with backoff two", "Wait longer each time, second kind.", context="zookeeper quorum lost")
+    results = embedding_memory("rekall_search", query="zookeeper quorum retry backoff")["results"]
+    assert [r["id"] for r in results] == [told, plain]
+
+
+def test_filters_hold_for_vectors_too(embedding_memory: Calls) -> None:
+    embedding_memory.add("Idle connections", TEXT, project="a")
+    wanted = embedding_memory.add("Idle connections", TEXT, project="b", type="config")
+    for filters in ({"project": "b"}, {"type": "config"}, {"project": "b", "type": "config"}):
+        assert [r["id"] for r in embedding_memory("rekall_search", query="idle connections", **filters)["results"]] == [wanted]
+    assert embedding_memory("rekall_search", query="idle connections", project="a", type="config")["results"] == []
+
+
+def test_while_the_model_loads_words_answer_and_the_hint_says_so(tmp_path: Path) -> None:
+    embedder = WordEmbedder(state="loading")
+    memory = Calls(tmp_path, embedder=embedder)
+    added = memory("rekall_add", type="bug", title="Idle connections", content=TEXT)
+    assert added["embeddings_calculated"] is False
+    answer = memory("rekall_search", query="idle connections")
+    assert (answer["mode"], len(answer["results"])) == ("lexical", 1)
+    assert "loading" in answer["hint"]
+    embedder.state = "ready"
+    assert memory.run(memory.service.fill_vectors(LOCAL_TENANT)) == 1
+    assert memory("rekall_show", id=added["id"])["embeddings"]["summary"] is True
+    assert memory("rekall_search", query="idle connections")["mode"] == "hybrid"
+    memory.close()
+
+
+def test_missing_vectors_are_filled_in_the_background(tmp_path: Path) -> None:
+    memory = Calls(tmp_path)
+    first = memory.add("Idle connections", TEXT)
+    second = memory.add("Connections that idle", "closes the gateway after thirty seconds")
+    memory.close()
+    again = Calls(tmp_path, embedder=WordEmbedder())
+    again("rekall_search", query="idle")
+    again.run(again.service._filling[LOCAL_TENANT])
+    for entry in (first, second):
+        assert again("rekall_show", id=entry)["embeddings"]["summary"] is True
+    again.close()
+
+
+def test_another_model_replaces_the_vectors(tmp_path: Path) -> None:
+    memory = Calls(tmp_path, embedder=WordEmbedder())
+    entry = memory.add("Idle connections", TEXT)
+    memory.close()
+    newer = WordEmbedder()
+    newer.identity = "words/2"
+    again = Calls(tmp_path, embedder=newer)
+    assert again("rekall_search", query="idle connections")["results"][0]["id"] == entry
+    again.run(again.service.fill_vectors(LOCAL_TENANT))
+    assert again("rekall_show", id=entry)["embeddings"]["summary"] is True
+    again.close()
+
+
+def test_a_failed_model_is_named_only_where_nothing_else_can_be_done(tmp_path: Path) -> None:
+    memory = Calls(tmp_path, embedder=WordEmbedder(state="failed: no such file"))
+    assert memory("rekall_add", type="bug", title="Idle connections", content=TEXT)["created"] is True
+    assert len(memory("rekall_search", query="idle")["results"]) == 1
+    error = required(memory)
+    assert (error.code.name, error.code.http_status) == ("MODEL_NOT_AVAILABLE", 503)
+    memory.close()
+
+
+def test_without_an_embedder_vectors_are_disabled(memory: Calls) -> None:
+    assert required(memory).code.name == "EMBEDDINGS_DISABLED"
+
+
+def required(memory: Calls) -> object:
+    from commonplace.kernel.errors import CommonplaceError
+
+    try:
+        memory.service.require_vectors()
+    except CommonplaceError as error:
+        return error
+    raise AssertionError("vectors were there")
+
+
+def test_changed_and_deleted_entries_change_their_vectors(embedding_memory: Calls) -> None:
+    entry = embedding_memory.add("Idle connections", TEXT)
+    embedding_memory("memory_update", id=entry, content="soup on friday", title="Lunch menu", project="kitchen")
+    [result] = embedding_memory("rekall_search", query="friday soup menu", project="kitchen", why=True)["results"]
+    assert result["why"]["semantic"] > 0.5
+    embedding_memory("memory_delete", id=entry)
+    assert embedding_memory("rekall_search", query="friday soup menu")["results"] == []
+    embedding_memory("memory_delete", id=entry, restore=True)
+    assert embedding_memory("rekall_search", query="friday soup menu", why=True)["results"][0]["why"]["semantic"] > 0.5
+
+
+def test_three_episodes_are_one_cluster_by_cosine(embedding_memory: Calls) -> None:
+    for n in range(3):
+        embedding_memory.add(f"Deploy failed, case {n}", "The deploy failed: disk full on the build runner, docker cache cleared.")
+    [cluster] = embedding_memory("rekall_suggest_generalize")["suggestions"]
+    assert len(cluster["entries"]) == 3
+    assert cluster["score"] >= 0.8
