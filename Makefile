@@ -1,5 +1,6 @@
 # Two commands do everything from nothing: `make serve` and `make test`. `make help` lists the rest.
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 ADDRESS ?= 127.0.0.1:8787
@@ -14,7 +15,7 @@ help: ## list the targets
 setup: $(VENV)/.serve ## make .venv with the product in it
 
 $(VENV)/bin/python:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (make PYTHON=/path/to/python3.11)"; exit 1; }
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.serve: $(VENV)/bin/python requirements/serve.txt pyproject.toml

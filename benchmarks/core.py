@@ -111,7 +111,11 @@ def http(home: str) -> bool:
                     rows.append([f"{name}, {era}", str(clients), f"{rate:,.0f}", f"{p50:.0f}", f"{p95:.0f}", f"{rss_mb(process.pid):.0f}"])
                     if name == "commonplace" and clients == 50:
                         passed &= rate >= 1000 and p95 < 120
-    show(f"HTTP, one server process, {HTTP_SECONDS} s each (autocannon)", ["server", "clients", "req/s", "p50 ms", "p97.5 ms", "RSS MB"], rows)
+    show(
+        f"HTTP, one server process, {HTTP_SECONDS} s each (autocannon)",
+        ["server", "clients", "req/s", "p50 ms", "p97.5 ms", "RSS MB"],
+        rows,
+    )
     show("HTTP marks", ["mark", "verdict"], [["1,000 requests/s with 50 clients, p95 under 120 ms", verdict(passed)]])
     return passed
 

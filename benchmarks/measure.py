@@ -30,7 +30,9 @@ class StdioServer:
 
     def __init__(self, command: Sequence[str], environment: dict[str, str] | None = None) -> None:
         begun = time.perf_counter()
-        self.process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, bufsize=0, cwd=ROOT, env={**os.environ, **(environment or {})})
+        self.process = Popen(
+            command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, bufsize=0, cwd=ROOT, env={**os.environ, **(environment or {})}
+        )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._in = self.process.stdin
@@ -79,7 +81,9 @@ class StdioServer:
 
 
 def call_line(name: str, arguments: dict[str, Any], request_id: int) -> bytes:
-    return orjson.dumps({"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": {"name": name, "arguments": arguments}}) + b"\n"
+    return (
+        orjson.dumps({"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": {"name": name, "arguments": arguments}}) + b"\n"
+    )
 
 
 def rss_mb(pid: int) -> float:

@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-COMMON = ["--generate-hashes", "--no-emit-index-url", "--no-emit-find-links", "--no-annotate", "--no-header", "--python-version", "3.11", "--universal"]
+COMMON = [
+    "--generate-hashes",
+    "--no-emit-index-url",
+    "--no-emit-find-links",
+    "--no-annotate",
+    "--no-header",
+    "--python-version",
+    "3.11",
+    "--universal",
+]
 FILES = {
     "serve.txt": ["--extra", "console", "--extra", "embeddings", "--group", "build"],
     "dev.txt": ["--all-extras", "--group", "build", "--group", "dev"],

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace import __version__
@@ -18,7 +19,8 @@ from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.recording import CallRecorder
 from commonplace.dispatch.registry import Registry, Selection, Toolset
 from commonplace.edge.authenticate import Authenticator
-from commonplace.edge.product import Product
+from commonplace.edge.product import Features, Product
+from commonplace.kernel.background import Background
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
@@ -26,6 +28,7 @@ from commonplace.storage.keys import KeyStore
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
+from commonplace.telemetry.observer import EdgeObserver
 from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ T = TypeVar("T")
 log = logging.getLogger("commonplace.bootstrap")
 
 EXTRA_VARIABLE = "COMMONPLACE_EXTRA_TOOLSETS"
+FEATURES_VARIABLE = "COMMONPLACE_EXTRA_FEATURES"
 DOMAINS = ("instructions", "files", "memory", "openapi")
 INSTRUCTIONS = """\
 Commonplace keeps what a team of agents shares: governed instructions, project files, lessons learned and tools for OpenAPI documents.
@@ -68,11 +72,13 @@ class App:
     authenticator: Authenticator
     mutation: Switch
     services: Mapping[str, Callable[[], Any]]
-    started: float = field(default_factory=time.monotonic)
+    background: Background
     _closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
-    def http_options(self, host: str) -> HttpOptions:
-        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind."""
+    def http_options(self, host: str, *, alone: bool = True) -> HttpOptions:
+        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind.
+
+        `alone` servers run the background work; one beside stdio leaves it to the pipe."""
         from commonplace.edge.authenticate import check_bind, is_loopback
         from commonplace.edge.http import LOOPBACK_HOSTS, HttpOptions
         from commonplace.edge.operations import host_check, operation_routes
@@ -83,7 +89,12 @@ class App:
         routes = operation_routes(
             self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
         )
-        return HttpOptions(allowed_hosts=hosts, allowed_origins=server.allowed_origins, routes=routes)
+        return HttpOptions(
+            allowed_hosts=hosts,
+            allowed_origins=server.allowed_origins,
+            routes=routes,
+            around=self.background.running if alone else contextlib.nullcontext,
+        )
 
     def in_use(self) -> contextlib.AbstractContextManager[None]:
         """Tell other processes that a server uses the data folder: `restore` then refuses."""
@@ -110,6 +121,8 @@ class Parts:
     mutation: Switch
     closing: contextlib.ExitStack
     services: dict[str, Callable[[], Any]]
+    background: Background
+    local: bool  # one local user on stdio or the command line, not callers over HTTP
 
     def service(self, name: str) -> Any:
         return self.services[name]()
@@ -122,8 +135,10 @@ def build(
     selection: Selection | None = None,
     environ: Mapping[str, str] | None = None,
     local_user_writes: bool = False,
+    local: bool = True,
 ) -> App:
-    """Assemble the product. `local_user_writes` opens the catalogue to commands of the local user (never to a server)."""
+    """Assemble the product. `local_user_writes` opens the catalogue to commands of the local user (never to a server);
+    `local` is false for a server over HTTP, whose callers may not reach this machine's files and loopback."""
     environ = os.environ if environ is None else environ
     closing = contextlib.ExitStack()
     configure_logs(settings.log)
@@ -136,8 +151,10 @@ def build(
     authenticator.on_refusal = lambda error: _refused(error, audit, metrics)
     mutation = Switch(settings.mcp.instructions.mutation_enabled or local_user_writes)
     services: dict[str, Callable[[], Any]] = {}
-    parts = Parts(settings, tracer, mutation, closing, services)
-    services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit))
+    background = Background()
+    parts = Parts(settings, tracer, mutation, closing, services, background, local)
+    started = time.monotonic()
+    services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     registry = Registry(toolsets)
     pipeline = Pipeline(
@@ -156,8 +173,10 @@ def build(
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
+        features=_named_features(environ),
+        observer=EdgeObserver(tracer, metrics),
     )
-    app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
+    app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services, background)
     app._closing = closing
     return app
 
@@ -193,9 +212,45 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
         if find_spec(f"commonplace.{name}.toolset") is None:
             continue
         module = import_module(f"commonplace.{name}.toolset")
-        parts.services[name] = once(_builder(module.build, parts))
+        build_service = getattr(module, "build", None) or WIRING.get(name)
+        if build_service is None:
+            continue
+        parts.services[name] = once(_builder(build_service, parts))
         toolsets.append(module.toolset(parts.services[name]))
     return toolsets
+
+
+def _files(parts: Parts) -> Any:
+    """Files on the embedded database; the index worker runs beside the calls."""
+    from commonplace.files.toolset import build_files
+    from commonplace.storage.sqlite import Database
+
+    settings = parts.settings
+    database = Database(sqlite_path(settings), lock_timeout_seconds=settings.mcp.files.lock_timeout_ms / 1000)
+    parts.closing.callback(database.close)
+    files = build_files(database, settings.data, settings.mcp.files)
+    parts.background.add("files-index", files.indexer.run, files.indexer.stop)
+    return files.service
+
+
+def _openapi(parts: Parts) -> Any:
+    from commonplace.openapi.toolset import build_openapi
+
+    settings = parts.settings.mcp.openapi
+    roots = [Path(root).expanduser() for root in settings.roots]
+    return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow)
+
+
+WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "openapi": _openapi}
+"""Domains whose toolset has no `build(parts)` of its own."""
+
+
+def sqlite_path(settings: Settings) -> Path:
+    """The embedded database's file."""
+    scheme, _, path = settings.database_url.partition(":///")
+    if scheme != "sqlite":
+        raise CommonplaceError(INVALID_CONFIG, f"settings.storage.url: {scheme.split(':')[0]} is not served here.")
+    return Path(path) if path.startswith("/") else settings.data / path
 
 
 def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[], Any]:
@@ -214,19 +269,31 @@ def _named_toolsets(environ: Mapping[str, str]) -> list[Toolset]:
     """Toolsets named by `module:function` in the environment: fixtures of the conformance suite, and of tests."""
     toolsets: list[Toolset] = []
     for name in filter(None, environ.get(EXTRA_VARIABLE, "").split(",")):
-        module, _, function = name.strip().partition(":")
-        try:
-            made = getattr(import_module(module), function)()
-        except (ImportError, AttributeError, ValueError) as missing:
-            raise CommonplaceError(INVALID_CONFIG, f"{EXTRA_VARIABLE}: cannot load {name!r}: {missing}.") from missing
+        made = _named(EXTRA_VARIABLE, name)
         toolsets.extend([made] if isinstance(made, Toolset) else made)
     return toolsets
 
 
-def _server_service(settings: Settings, metrics: Metrics, tracer: Tracer, audit: AuditLog | None) -> ServerService:
+def _named_features(environ: Mapping[str, str]) -> Features | None:
+    """Protocol features beyond tools, named the same way."""
+    name = environ.get(FEATURES_VARIABLE)
+    features: Features | None = _named(FEATURES_VARIABLE, name) if name else None
+    return features
+
+
+def _named(variable: str, name: str) -> Any:
+    module, _, function = name.strip().partition(":")
+    try:
+        return getattr(import_module(module), function)()
+    except (ImportError, AttributeError, ValueError) as missing:
+        raise CommonplaceError(INVALID_CONFIG, f"{variable}: cannot load {name!r}: {missing}.") from missing
+
+
+def _server_service(settings: Settings, metrics: Metrics, tracer: Tracer, audit: AuditLog | None, started: float) -> ServerService:
     from commonplace.server.service import ServerService
 
-    return ServerService(__version__, metrics, tracer, settings.audit_directory, audit, mixed_diagnostics=settings.trace.health_mixed)
+    mixed = settings.trace.health_mixed
+    return ServerService(__version__, metrics, tracer, settings.audit_directory, audit, mixed_diagnostics=mixed, started=started)
 
 
 def _audit(settings: Settings, closing: contextlib.ExitStack) -> AuditLog | None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from commonplace.search.chunk import MAX_BYTES, split
 
-WORDS = "alpha beta gamma delta wing drag flow é日本 naïve 😀 def class return import value key".split()
+WORDS = ("alpha", "beta", "gamma", "delta", "wing", "drag", "flow", "é日本", "naïve", "😀", "def", "class", "return", "import", "value")
 LINES = st.lists(
     st.one_of(
         st.text(max_size=40),

@@ -58,5 +58,5 @@ def query(
     if as_json:
         print_json({"records": records, "returned": len(records)})
         return
-    columns = ("ts", "tool", "tenant", "label", "outcome", "code", "duration_ms", "trace_id")
-    out.print(table(columns, [[record.get(column) for column in columns] for record in records]))
+    columns = ("ts", "tool", "tenant", "label", "outcome", "code", "trace_id")
+    out.print(table(columns, [[record.get(column) for column in columns] for record in records], one_line=True))

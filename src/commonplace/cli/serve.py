@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,8 @@ def _serve(options: argparse.Namespace) -> int:
     from commonplace.kernel.config import load
 
     config = load(file=options.config, data=options.data, flags=_flags(options))
-    with build(config.settings, selection=_profile(options, config)) as app, app.in_use():
+    local = options.http is None
+    with build(config.settings, selection=_profile(options, config), local=local) as app, app.in_use():
         if options.http is not None:
             return _serve_http(app, options)
         app.product.stdio_auth()  # a wrong COMMONPLACE_KEY is said now, not to the client
@@ -60,7 +61,7 @@ def _serve(options: argparse.Namespace) -> int:
             return _serve_with_dashboard(app)
         from commonplace.edge.stdio import serve as serve_stdio
 
-        return serve_stdio(app.product)
+        return serve_stdio(app.product, app.background.running)
 
 
 def _serve_http(app: App, options: argparse.Namespace) -> int:
@@ -72,14 +73,22 @@ def _serve_http(app: App, options: argparse.Namespace) -> int:
 
 def _serve_with_dashboard(app: App) -> int:
     """MCP_DASHBOARD=1 with stdio: the same product on a listener of its own, on the same event loop."""
+    from contextlib import asynccontextmanager
+
     from commonplace.edge.listen import address_of, bind, serve_beside
     from commonplace.edge.stdio import serve as serve_stdio
 
     dashboard = app.settings.dashboard
-    options = app.http_options(dashboard.host)
+    options = app.http_options(dashboard.host, alone=False)
     listener = bind(dashboard.host, dashboard.port, dashboard.tries)
     sys.stderr.write(f"dashboard: http://{address_of(listener)}/console\n")
-    return serve_stdio(app.product, lambda: serve_beside(app.product, options, listener))
+
+    @asynccontextmanager
+    async def beside() -> AsyncIterator[None]:
+        async with app.background.running(), serve_beside(app.product, options, listener):
+            yield
+
+    return serve_stdio(app.product, beside)
 
 
 def _announce(app: App, address: str) -> None:

@@ -131,7 +131,7 @@ class Pipeline:
             self._recorder.before(tool, call)
             context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
             output = tool.handler(context, arguments)
-            if isawaitable(output):
+            if type(output) is not dict and isawaitable(output):  # the common answer first: this is the hottest line
                 return self._finish(call, tool, output, begun)
             return self._done(call, tool, output, None, begun)
         except CommonplaceError as error:

@@ -44,6 +44,7 @@ SDK_METHODS = (
     "tasks/",
 )
 MAX_BATCH = 1000
+WATCHED_FRAMES = 8
 
 
 class Connection:
@@ -53,6 +54,8 @@ class Connection:
         self._core = core
         self._send = send
         self._on_exit = on_exit
+        self._observer = core.product.observer
+        self._frames_watched = WATCHED_FRAMES if self._observer.watches_frames else 0
         self._auth = core.product.stdio_auth()
         self._buffer = bytearray()
         self._scanned = 0
@@ -127,6 +130,9 @@ class Connection:
     def _line(self, line: bytes) -> None:
         if not line or line.isspace():
             return
+        if self._frames_watched:
+            self._frames_watched -= 1
+            self._observer.event("init:frame", {"bytes": len(line), "buffered": len(self._buffer), "begins": line[:1].decode("latin-1")})
         try:
             value = decode(line)
             if isinstance(value, list):
@@ -134,6 +140,7 @@ class Connection:
             else:
                 self._message(message(value), self._send)
         except InvalidMessage as invalid:
+            self._observer.count("malformed")
             self._send(encode_error(invalid.request_id, invalid.error))
 
     def _batch(self, values: list[Any]) -> None:
@@ -196,6 +203,7 @@ class Connection:
             self._version, payload = self._core.initialize(params)
             self._initialize = one.raw
             send(encode_result(request_id, payload))
+            self._observer.event("handshake:initialize", {"requested": params["protocolVersion"], "negotiated": self._version})
         elif self._core.registry.is_bare(method):
             self._settle(self._core.start_bare(method, params, self._auth), request_id, send, self._core.encode_bare)
         elif method == "shutdown":
@@ -238,7 +246,9 @@ class Connection:
         assert isinstance(meta, dict)
         if CAPABILITIES_KEY not in meta:
             raise RpcError(INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {CAPABILITIES_KEY}")
-        self._stateless = True
+        if not self._stateless:
+            self._stateless = True
+            self._observer.event("handshake:stateless", {"version": STATELESS_VERSION})
 
     def _settle(
         self,
@@ -279,8 +289,11 @@ class Connection:
                 task.cancel()
             elif self._sdk is not None:
                 self._forward(one)
-        elif self._sdk is not None:
-            self._forward(one)
+        else:
+            if one.method == "notifications/initialized":
+                self._observer.event("handshake:initialized", {"negotiated": self._version})
+            if self._sdk is not None:
+                self._forward(one)
 
     async def _shutdown(self, request_id: RequestId, send: Callable[[bytes], None]) -> None:
         self._stopping = True

@@ -104,8 +104,15 @@ class Core:
 
     def encode_call(self, outcome: Outcome, stateless: bool = False) -> bytes:
         """A tools/call result. Raises RpcError where the protocol wants an error object: an unknown tool."""
+        if stateless and isinstance(outcome.output, RawResult):
+            return orjson.dumps(self._stamped(_raw(outcome.output)))
         body = self._call_body(outcome)
         return body + self._stamp if stateless else body + b"}"
+
+    def _stamped(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """A finished result with what every stateless result carries; what it says itself wins."""
+        meta = {SERVER_INFO_KEY: self.product.server_info, **(result.get("_meta") or {})}
+        return {"resultType": "complete", **result, "_meta": meta}
 
     def _call_body(self, outcome: Outcome) -> bytes:
         error = outcome.error
@@ -169,7 +176,7 @@ def _success(outcome: Outcome) -> bytes:
     output = outcome.output
     assert output is not None
     if isinstance(output, RawResult):
-        return orjson.dumps(output.result)[:-1]
+        return orjson.dumps(_raw(output))[:-1]
     structured = orjson.dumps(plain(output))
     flag = b"true" if outcome.rejected else b"false"
     return (
@@ -180,6 +187,14 @@ def _success(outcome: Outcome) -> bytes:
         + b',"isError":'
         + flag
     )
+
+
+def _raw(output: RawResult) -> Mapping[str, Any]:
+    """A finished result. A tool that speaks protocol may also answer with a protocol error."""
+    error = output.result.get("error")
+    if error is not None:
+        raise RpcError(error["code"], error["message"], error.get("data"))
+    return output.result
 
 
 def _failure(error: CommonplaceError, tool: Tool | None) -> bytes:

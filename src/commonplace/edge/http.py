@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -57,7 +57,7 @@ class HttpOptions:
     allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
     allowed_origins: tuple[str, ...] = ()
     routes: Sequence[BaseRoute] = ()
-    on_start: Sequence[Callable[[], Any]] = field(default=())
+    around: Callable[[], contextlib.AbstractAsyncContextManager[object]] = contextlib.nullcontext  # background work, while it serves
 
 
 class TooLarge(Exception):
@@ -72,10 +72,11 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await endpoint.close()
+        async with options.around():
+            try:
+                yield
+            finally:
+                await endpoint.close()
 
     async def healthz(request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": product.version})
@@ -212,6 +213,7 @@ class McpEndpoint:
 
     async def _sdk(self, scope: Scope, receive: Receive, send: Send) -> None:
         manager = self._manager or await self._start_manager()
+        scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
         await manager.handle_request(scope, receive, send)
 
     async def _start_manager(self) -> StreamableHTTPSessionManager:
@@ -272,6 +274,7 @@ class RpcEndpoint:
         try:
             one = message(decode(body))
         except InvalidMessage as invalid:
+            self._core.product.observer.count("malformed")
             return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
         if not one.is_request:
             return 202, None
@@ -392,7 +395,7 @@ def _headers(scope: Scope) -> dict[str, str]:
         key = name.decode("latin-1")
         if key in headers and key in ("mcp-protocol-version", "mcp-method", "mcp-name"):
             headers["duplicated"] = "\n"
-        headers[key] = value.decode("latin-1")
+        headers[key] = value.decode("latin-1").strip(" \t")  # the fast parser leaves the optional whitespace on
     return headers
 
 

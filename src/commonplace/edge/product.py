@@ -29,6 +29,26 @@ class Features(Protocol):
         ...
 
 
+class Observer(Protocol):
+    """Told what no tool sees: handshakes, first frames, malformed lines. Diagnostics and counters, never content."""
+
+    watches_frames: bool
+
+    def event(self, label: str, data: Mapping[str, Any]) -> None: ...
+
+    def count(self, name: str) -> None: ...
+
+
+class NoObserver:
+    watches_frames = False
+
+    def event(self, label: str, data: Mapping[str, Any]) -> None:
+        return None
+
+    def count(self, name: str) -> None:
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """One server as its clients see it."""
@@ -43,6 +63,7 @@ class Product:
     authenticate: Authenticator = _everyone_is_local
     stdio_auth: Callable[[], AuthContext] = local_user
     max_message_bytes: int = MAX_MESSAGE_BYTES
+    observer: Observer = field(default_factory=NoObserver)
     ready: Callable[[], Awaitable[Mapping[str, Any]]] | None = None  # what /readyz reports; raises when not ready
 
     @property

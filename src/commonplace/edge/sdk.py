@@ -13,7 +13,7 @@ import orjson
 
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import ClientChannel
-from commonplace.edge.core import LIST_TTL_MS, Core
+from commonplace.edge.core import LIST_TTL_MS, STATELESS_VERSION, Core
 from commonplace.edge.error_map import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from commonplace.edge.jsonrpc import Message, RequestId, encode_error
 from commonplace.kernel.auth import AuthContext
@@ -48,7 +48,7 @@ def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
 
     async def list_tools(ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
         try:
-            return orjson.loads(core.list_tools(ctx.params, caller(ctx)[1]))
+            return orjson.loads(core.list_tools(ctx.params, caller(ctx)[1], ctx.protocol_version == STATELESS_VERSION))
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from None
 
@@ -57,7 +57,7 @@ def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
         try:
             started = core.start_call(ctx.params, auth, SdkChannel(ctx), read_only=read_only, meta={"mcp": ctx})
             outcome = started if not asyncio.iscoroutine(started) else await started
-            return orjson.loads(core.encode_call(outcome))
+            return orjson.loads(core.encode_call(outcome, ctx.protocol_version == STATELESS_VERSION))
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from None
 

@@ -1,7 +1,8 @@
 """Meaning as vectors: what an embedder is, and the local one (an ONNX file and a tokenizer; no torch, no network).
 
-The local model loads in the background when first wanted, is dropped again when nobody has used it for a while, embeds in small
-batches on a bounded number of threads, and says why when it cannot.
+The local model loads in the background when first wanted, is dropped again when nobody has used it for a while, works on a bounded
+number of threads, and says why when it cannot. It embeds one text per run: on a processor that is as fast as a padded batch, and the
+vector of a text then never depends on its neighbours (int8 activations share one scale per run).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
 
     Vectors = npt.NDArray[np.float32]
 
-BATCH_TEXTS = 8
-BATCH_TOKENS = 1024  # of one batch with its padding: bounds memory, and how long a batch holds the processor
+BULK_TEXTS = 32  # taken at a time by a bulk job: between two, another job may have its turn
 MAX_TEXT_CHARS = 8_192  # more can never reach the model's token limit
 _CACHED_QUERIES = 256
 _DESCRIPTION = "model.json"
@@ -94,8 +95,10 @@ class LocalEmbedder:
         self._failure: str | None = None
         self._loading = False
         self._closed = False
+        self._timer: threading.Timer | None = None
         self._used_at = clock()
-        self._bulk = threading.Lock()  # one batch of documents at a time; queries run beside it
+        self._bulk = threading.Lock()  # one bulk job at a time; queries run beside it
+        self._workers = ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
         self._queries: OrderedDict[str, Vectors] = OrderedDict()
 
     @property
@@ -126,11 +129,11 @@ class LocalEmbedder:
         import numpy as np
 
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        model = self._wanted()
-        for rows, encoded in model.batches(texts):
+        for start in range(0, len(texts), BULK_TEXTS):
+            model = self._wanted()
+            encoded = model.encode(texts[start : start + BULK_TEXTS])
             with self._bulk:
-                vectors[rows] = model.run(encoded)
-            self._used_at = self._clock()
+                vectors[start : start + len(encoded)] = list(self._workers.map(model.run, encoded))
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
@@ -140,7 +143,7 @@ class LocalEmbedder:
                 self._queries.move_to_end(text)
                 return known
         model = self._wanted()
-        vector: Vectors = model.run(model.encode([text]))[0]
+        vector: Vectors = model.run(model.encode([text])[0])
         vector.setflags(write=False)
         with self._state:
             self._queries[text] = vector
@@ -149,7 +152,7 @@ class LocalEmbedder:
         return vector
 
     def unload_if_idle(self) -> bool:
-        """Drop the model when it has not been used for `idle_seconds`; the next use loads it again. Called by the owner's timer."""
+        """Drop the model when it has not been used for `idle_seconds`; the next use loads it again. A timer calls it."""
         with self._state:
             if self._model is None or self._clock() - self._used_at < self._idle_seconds:
                 return False
@@ -159,7 +162,20 @@ class LocalEmbedder:
     def close(self) -> None:
         with self._state:
             self._closed, self._model = True, None
+            if self._timer is not None:
+                self._timer.cancel()
             self._state.notify_all()
+        self._workers.shutdown()
+
+    def _watch(self) -> None:
+        """Look again after a while, until the model is gone."""
+        if self.unload_if_idle():
+            return
+        with self._state:
+            if not self._closed and self._model is not None:
+                self._timer = threading.Timer(self._idle_seconds / 2, self._watch)
+                self._timer.daemon = True
+                self._timer.start()
 
     def _wanted(self) -> _Model:
         self.warm()
@@ -175,7 +191,7 @@ class LocalEmbedder:
     def _load(self) -> None:
         model, failure = None, None
         try:
-            model = _Model(self._folder, self.description, self._threads)
+            model = _Model(self._folder, self.description)
         except ImportError as error:
             failure = f"{error.name or error} is not installed; install commonplace[embeddings]"
         except Exception as error:  # a broken file, a foreign processor, no memory: the state says it and search goes on
@@ -186,21 +202,20 @@ class LocalEmbedder:
             self._failure = failure
             self._used_at = self._clock()
             self._state.notify_all()
+        self._watch()
 
 
 class _Model:
     """A loaded session and its tokenizer."""
 
-    def __init__(self, folder: Path, description: ModelDescription, threads: int) -> None:
+    def __init__(self, folder: Path, description: ModelDescription) -> None:
         import onnxruntime
         from tokenizers import Tokenizer
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = 1  # texts run side by side instead
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        # Idle worker threads must not spin: another process may need the core.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(description.max_tokens)
@@ -211,27 +226,8 @@ class _Model:
         clean = [text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode("utf-8") for text in texts]
         return [encoding.ids for encoding in self._tokenizer.encode_batch(clean)]
 
-    def batches(self, texts: Sequence[str]) -> list[tuple[list[int], list[list[int]]]]:
-        """Rows of similar length together, so that little is padding."""
-        encoded = self.encode(texts)
-        batches: list[tuple[list[int], list[list[int]]]] = []
-        rows: list[int] = []
-        for row in sorted(range(len(encoded)), key=lambda index: len(encoded[index])):
-            if rows and (len(rows) == BATCH_TEXTS or (len(rows) + 1) * len(encoded[row]) > BATCH_TOKENS):
-                batches.append((rows, [encoded[index] for index in rows]))
-                rows = []
-            rows.append(row)
-        if rows:
-            batches.append((rows, [encoded[index] for index in rows]))
-        return batches
-
-    def run(self, encoded: list[list[int]]) -> Any:
+    def run(self, tokens: list[int]) -> Any:
         import numpy as np
 
-        width = max(len(ids) for ids in encoded)
-        ids = np.zeros((len(encoded), width), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, tokens in enumerate(encoded):
-            ids[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
-        return self._session.run(None, {"ids": ids, "mask": mask})[0]
+        ids = np.array([tokens], dtype=np.int64)
+        return self._session.run(None, {"ids": ids, "mask": np.ones_like(ids)})[0][0]

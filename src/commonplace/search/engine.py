@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.embed import Embedder, EmbedderUnavailableError
 from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, Parameters, Weights, describe, fuse
 from commonplace.search.lexical import MAX_QUERY_CHARACTERS
-from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, Retrieval
+from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, Retrieval, SearchUnavailableError
 from commonplace.search.text import query_terms
 
 if TYPE_CHECKING:
@@ -32,12 +31,14 @@ class ScoresKeys(Protocol):
     ) -> LexicalResult: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Semantics:
+class Semantics(Protocol):
     """The semantic side: who embeds, and where the vectors are."""
 
-    embedder: Embedder
-    vectors: VectorIndex
+    @property
+    def embedder(self) -> Embedder: ...
+
+    @property
+    def vectors(self) -> VectorIndex: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,10 @@ class HybridRetriever:
             self._words(partition, terms, max(limit, self._policy.lexical_candidates), weights, prefix), self._vector(query, notes)
         )
         near = await self._near(partition, vector, words, limit, prefix, notes) if vector is not None else None
-        if isinstance(words, CommonplaceError):
+        if isinstance(words, SearchUnavailableError):
             if near is None:
                 raise words
-            notes.append(f"search by words failed ({words.code}); ranked by meaning alone")
+            notes.append(f"ranked by meaning alone: the words cannot be searched ({words})")
             words = LexicalResult()
         elif near is not None:
             words = await self._completed(partition, terms, words, near, weights)
@@ -90,10 +91,10 @@ class HybridRetriever:
 
     async def _words(
         self, partition: Partition, terms: Sequence[str], limit: int, weights: Mapping[str, float], prefix: str
-    ) -> LexicalResult | CommonplaceError:
+    ) -> LexicalResult | SearchUnavailableError:
         try:
             return await self._lexical.search(partition, terms, limit=limit, weights=weights, prefix=prefix)
-        except CommonplaceError as error:  # the other side may still answer
+        except SearchUnavailableError as error:  # the other side may still answer
             return error
 
     async def _vector(self, query: str, notes: list[str]) -> Any | None:
@@ -109,7 +110,7 @@ class HybridRetriever:
             return None
 
     async def _near(
-        self, partition: Partition, vector: Any, words: LexicalResult | CommonplaceError, limit: int, prefix: str, notes: list[str]
+        self, partition: Partition, vector: Any, words: LexicalResult | SearchUnavailableError, limit: int, prefix: str, notes: list[str]
     ) -> Neighbours | None:
         from commonplace.search.vector import StaleVectorsError
         from commonplace.search.vector_file import VectorFileError

@@ -16,9 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import apsw
 import orjson
 
-from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm
+from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm, SearchUnavailableError
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite import Connection, Database
@@ -68,13 +69,16 @@ class SqlitePostings:
     async def search(
         self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
     ) -> LexicalResult:
-        plan = self._plan(self._database.reader(), partition, terms, weights)
-        if plan is None:
-            return LexicalResult()
-        if plan.postings <= INLINE_POSTINGS:
-            with self._database.snapshot() as connection:
-                return self._run(connection, plan, limit, prefix)
-        return await self._database.read(lambda connection: self._run(connection, plan, limit, prefix))
+        try:
+            plan = self._plan(self._database.reader(), partition, terms, weights)
+            if plan is None:
+                return LexicalResult()
+            if plan.postings <= INLINE_POSTINGS:
+                with self._database.snapshot() as connection:
+                    return self._run(connection, plan, limit, prefix)
+            return await self._database.read(lambda connection: self._run(connection, plan, limit, prefix))
+        except apsw.Error as failed:
+            raise SearchUnavailableError(str(failed)) from failed
 
     async def score_keys(
         self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]

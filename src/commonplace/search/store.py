@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 
+class SearchUnavailableError(Exception):
+    """The index or a model behind a retriever cannot be used now. A caller may retry."""
+
+
 @dataclass(frozen=True, slots=True)
 class Partition:
     """Whose documents, of which kind, in which part: `Partition(apikey_hash, "files", project)`."""

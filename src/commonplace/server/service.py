@@ -27,6 +27,7 @@ class ServerService:
         audit: AuditLog | None,
         *,
         mixed_diagnostics: bool = False,
+        started: float | None = None,
         clock: Clock = utc_now,
     ) -> None:
         self._version = version
@@ -36,7 +37,7 @@ class ServerService:
         self._audit = audit
         self._mixed_diagnostics = mixed_diagnostics
         self._clock = clock
-        self._started = time.monotonic()
+        self._started = time.monotonic() if started is None else started
 
     def health(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"status": "ok", "timestamp": iso(self._clock()), "version": self._version}

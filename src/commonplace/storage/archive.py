@@ -139,7 +139,7 @@ def _add(archive: tarfile.TarFile, member: Member) -> dict[str, Any]:
     info.mode = 0o600
     with member.data.open("rb") if isinstance(member.data, Path) else io.BytesIO(member.data) as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
-        info.size = content.tell()
+        info.size = content.seek(0, os.SEEK_END)
         content.seek(0)
         archive.addfile(info, content)
     return {"name": member.name, "bytes": info.size, "sha256": digest}

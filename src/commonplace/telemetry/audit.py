@@ -98,7 +98,7 @@ class AuditLog:
 class _OpenChain:
     def __init__(self, directory: Path, now: str) -> None:
         chains, heads = chains_folder(directory), heads_folder(directory)
-        for folder in (chains, heads):
+        for folder in (directory, chains, heads):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         stamp = now.replace("-", "").replace(":", "").split(".")[0]
         self.name = f"{stamp}-{os.getpid()}-{secrets.token_hex(4)}"

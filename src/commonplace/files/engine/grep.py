@@ -1,0 +1,80 @@
+"""Lines of a file that match a literal or an RE2 pattern. RE2 runs in linear time, so no pattern can hang the server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.files.errors import INVALID_QUERY
+from commonplace.kernel.errors import CommonplaceError
+
+MAX_PATTERN_BYTES = 1_000
+MAX_PATTERN_MEMORY = 8 << 20
+MAX_LINE_CHARACTERS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """The first match on a line: its line number from 1, its bytes, and the line itself, shortened when long."""
+
+    line: int
+    start: int
+    end: int
+    text: str
+
+
+def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Any:
+    """A compiled RE2 pattern over bytes, or INVALID_QUERY that says what is wrong with it."""
+    import re2
+
+    if not pattern or len(pattern.encode("utf-8", "replace")) > MAX_PATTERN_BYTES:
+        raise CommonplaceError(INVALID_QUERY, f"pattern: 1 to {MAX_PATTERN_BYTES} bytes.", details={"field": "pattern"})
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = MAX_PATTERN_MEMORY
+    options.literal = literal
+    options.case_sensitive = not ignore_case
+    source = pattern if literal else f"(?m){pattern}"
+    try:
+        return re2.compile(source.encode(), options)
+    except (re2.error, UnicodeEncodeError) as invalid:
+        raise CommonplaceError(
+            INVALID_QUERY,
+            f"pattern: {_reason(invalid)}.",
+            hint="The syntax is RE2 (no look-around, no back-references); pass literal=true to search for the text as it is.",
+            details={"field": "pattern"},
+        ) from invalid
+
+
+def _reason(invalid: Exception) -> str:
+    reason = invalid.args[0] if invalid.args else invalid
+    return (reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason))[:200]
+
+
+def matching_lines(pattern: Any, content: bytes) -> Iterator[LineMatch]:
+    """Each line that matches, once."""
+    line, counted, at = 1, 0, 0
+    while at <= len(content):
+        found = pattern.search(content, at)
+        if found is None:
+            return
+        start, end = found.span()
+        if start == end == len(content) and (not content or content.endswith(b"\n")):
+            return  # an empty match after the last line is no line
+        line += content.count(b"\n", counted, start)
+        counted = start
+        first = content.rfind(b"\n", 0, start) + 1
+        last = content.find(b"\n", start)
+        last = len(content) if last < 0 else last
+        yield LineMatch(line, start, end, _shown(content, first, last, start))
+        at = last + 1
+
+
+def _shown(content: bytes, first: int, last: int, start: int) -> str:
+    if last - first <= MAX_LINE_CHARACTERS:
+        return content[first:last].decode("utf-8", "ignore").rstrip("\r")
+    begin = max(first, min(start - MAX_LINE_CHARACTERS // 4, last - MAX_LINE_CHARACTERS))
+    end = min(last, begin + MAX_LINE_CHARACTERS)
+    text = content[begin:end].decode("utf-8", "ignore").rstrip("\r")
+    return ("…" if begin > first else "") + text + ("…" if end < last else "")

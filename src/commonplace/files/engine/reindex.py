@@ -1,0 +1,42 @@
+"""What must change in the index when a file has changed: only chunks whose text or context is new are analysed again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+
+from commonplace.files.model import AddedChunk, FilePath, IndexChange, IndexedChunk
+from commonplace.search.chunk import Chunk, split
+from commonplace.search.text import analyze
+
+TEXT = "text"
+CONTEXT = "context"
+WEIGHTS = {TEXT: 1.0, CONTEXT: 0.4}
+"""The search fields of a chunk: its own text, and the words of its path and headings."""
+
+
+def difference(path: FilePath, content: bytes, indexed: tuple[IndexedChunk, ...]) -> IndexChange:
+    """Compare the chunks a file should have with those it has. Equal ones keep their identity and only move."""
+    kept: dict[tuple[str, str], list[IndexedChunk]] = defaultdict(list)
+    for old in reversed(indexed):
+        kept[old.content_hash, old.context].append(old)  # popped from the end: first come, first matched
+    moved: list[IndexedChunk] = []
+    added: list[AddedChunk] = []
+    for index, chunk in enumerate(split(content.decode())):
+        digest = hashlib.sha256(chunk.text.encode()).hexdigest()
+        context = context_of(path, chunk)
+        same = kept.get((digest, context))
+        if same:
+            old = same.pop()
+            if (old.index, old.start, old.end) != (index, chunk.start, chunk.end):
+                moved.append(IndexedChunk(old.id, index, chunk.start, chunk.end, digest, context))
+        else:
+            terms = {TEXT: analyze(chunk.text), CONTEXT: analyze(context)}
+            added.append(AddedChunk(index, chunk.start, chunk.end, chunk.text, digest, context, terms))
+    removed = tuple(sorted(old.id for left in kept.values() for old in left))
+    return IndexChange(removed, tuple(moved), tuple(added))
+
+
+def context_of(path: FilePath, chunk: Chunk) -> str:
+    """Where a chunk stands, in words: the path, and the headings above it."""
+    return "\n".join((path.replace("/", " ").strip(), *chunk.headings))

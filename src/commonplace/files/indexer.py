@@ -1,0 +1,149 @@
+"""The index worker: takes queued jobs while it leads, brings the index up to date, and does the housekeeping of its data folder."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from commonplace.files.engine.reindex import difference
+from commonplace.files.model import IndexChange, Job
+from commonplace.files.store import FileStore, JobStore
+from commonplace.search.store import Partition, PassageListener
+
+log = logging.getLogger("commonplace.files.indexer")
+
+POLL_SECONDS = 0.25  # how soon work queued by another process, or a free leadership, is noticed
+PURGE_EVERY_SECONDS = 60.0
+PURGE_ROWS = 500
+NOTHING = IndexChange((), (), ())
+
+
+class Leader(Protocol):
+    """Whether this process is the one that indexes this data folder."""
+
+    def try_acquire(self) -> bool: ...
+
+    def release(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexerSettings:
+    workers: int = 2
+    batch_size: int = 20
+    retention_days: int = 30
+
+
+class Indexer:
+    """Start `run` as a task; `wake` after queueing; `stop` ends it. Without leadership it only waits for it."""
+
+    def __init__(
+        self,
+        jobs: JobStore,
+        files: FileStore,
+        leader: Leader,
+        partition_of: Callable[[str, str], Partition],
+        settings: IndexerSettings | None = None,
+        listener: PassageListener | None = None,
+    ) -> None:
+        self._jobs = jobs
+        self._files = files
+        self._leader = leader
+        self._partition_of = partition_of
+        self._settings = settings or IndexerSettings()
+        self._listener = listener
+        self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._wake: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = False
+        self._purged_at = 0.0
+        self.completed = 0  # jobs of this process, for metrics
+        self.leads = False
+
+    def wake(self) -> None:
+        """Work was queued. From any thread."""
+        loop, event = self._loop, self._wake
+        if loop is not None and event is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(event.set)
+
+    def stop(self) -> None:
+        self._stopping = True
+        self.wake()
+
+    async def run(self) -> None:
+        """Work until stopped. A failure of the loop itself is logged and the loop goes on."""
+        self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            while not self._stopping:
+                try:
+                    self.leads = self._settings.workers > 0 and self._leader.try_acquire()
+                    if self.leads:
+                        await self._drain_once()
+                        await self._housekeep()
+                    await self._jobs.flush_served()
+                except Exception:  # the worker's catch-all: an index that stops silently is worse than one that complains
+                    log.exception("the index worker failed; it goes on")
+                    await asyncio.sleep(POLL_SECONDS)
+                try:
+                    async with asyncio.timeout(POLL_SECONDS):
+                        await self._wake.wait()
+                except TimeoutError:
+                    pass
+                self._wake.clear()
+        finally:
+            await self._jobs.flush_served()
+            self._leader.release()
+            self.leads = False
+
+    async def drain(self, progress: Callable[[int], None] = lambda done: None) -> bool:
+        """Work off what is due now, if this process may lead; False when another one does (it will do the work)."""
+        if not self._leader.try_acquire():
+            return False
+        try:
+            done = 0
+            while batch := await self._drain_once(rounds=1):
+                done += batch
+                progress(done)
+            return True
+        finally:
+            self._leader.release()
+
+    async def _drain_once(self, rounds: int | None = None) -> int:
+        done = 0
+        while not self._stopping and rounds != 0 and await self._jobs.due():
+            batch = await self._jobs.claim(self._owner, self._settings.batch_size)
+            room = asyncio.Semaphore(max(1, self._settings.workers))
+            await asyncio.gather(*(self._guarded(job, room) for job in batch))
+            done += len(batch)
+            rounds = None if rounds is None else rounds - 1
+        return done
+
+    async def _guarded(self, job: Job, room: asyncio.Semaphore) -> None:
+        async with room:
+            try:
+                await self._work(job)
+                self.completed += 1
+            except Exception as error:  # one bad file must not stop the others
+                buried = await self._jobs.fail(job, f"{type(error).__name__}: {error}")
+                log.warning("index job %d failed (try %d%s)", job.id, job.retry_count + 1, ", given up" if buried else "", exc_info=error)
+
+    async def _work(self, job: Job) -> None:
+        source = await self._jobs.source(job)
+        change = NOTHING if source is None else await asyncio.to_thread(difference, job.path, source.content, source.indexed)
+        await self._jobs.apply(job, source, change, complete=self._listener is None)
+        if self._listener is not None:
+            await self._listener.synchronise(self._partition_of(job.tenant, job.project), f"{job.path}#", await self._jobs.passages(job))
+            await self._jobs.complete(job)
+
+    async def _housekeep(self) -> None:
+        now = time.monotonic()
+        if now - self._purged_at >= PURGE_EVERY_SECONDS or not self._purged_at:
+            self._purged_at = now
+            before = int((time.time() - self._settings.retention_days * 86_400) * 1e6)
+            while await self._files.purge(before, PURGE_ROWS) == PURGE_ROWS:
+                pass

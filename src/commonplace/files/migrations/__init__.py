@@ -1,0 +1,1 @@
+"""Numbered schema files of the files tables; a released file is never edited."""

@@ -1,0 +1,224 @@
+"""The values of files: checked names, what is at a path, and what operations return. Times are microseconds since the epoch."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType
+
+from commonplace.files.errors import INVALID_PATH
+from commonplace.kernel.errors import CommonplaceError
+
+Project = NewType("Project", str)
+FilePath = NewType("FilePath", str)
+
+ROOT = FilePath("")
+MAX_PATH_CHARACTERS = 512
+MAX_PROJECT_CHARACTERS = 128
+
+_PATH = re.compile(r"(?:/[A-Za-z0-9_.-]+)+")
+_LEGAL = re.compile(r"[A-Za-z0-9_./-]*")
+
+
+class FileType(StrEnum):
+    FILE = "FILE"
+    DIRECTORY = "DIRECTORY"
+
+
+class WriteMode(StrEnum):
+    APPEND = "APPEND"
+    OVERWRITE = "OVERWRITE"
+    TRUNCATE = "TRUNCATE"
+
+
+def project_name(value: str) -> Project:
+    """A legal project name, or INVALID_PATH with `details.field = project`."""
+    problem = None
+    if not 1 <= len(value) <= MAX_PROJECT_CHARACTERS:
+        problem = f"a project name has 1 to {MAX_PROJECT_CHARACTERS} characters, not {len(value)}"
+    elif any(unicodedata.category(character) in ("Cc", "Cs") for character in value):
+        problem = "a project name holds no control characters"
+    if problem:
+        raise CommonplaceError(INVALID_PATH, f"project: {problem}.", details={"field": "project"})
+    return Project(value)
+
+
+def file_path(value: str, *, field: str = "path") -> FilePath:
+    """A legal path (`""` is the root), or INVALID_PATH that says which rule it breaks and, where there is one, the path meant."""
+    if value == "" or (len(value) <= MAX_PATH_CHARACTERS and _PATH.fullmatch(value) and not _dotted(value)):
+        return FilePath(value)
+    meant = _meant(value)
+    raise CommonplaceError(
+        INVALID_PATH,
+        f"{field}: {_broken_rule(value)}.",
+        hint=f"Use {meant}" if meant is not None else 'Paths look like /notes/a.md; "" is the project root.',
+        details={"field": field},
+    )
+
+
+def is_prefix_of_paths(prefix: str) -> bool:
+    """Whether any legal path could start with this raw prefix."""
+    return _LEGAL.fullmatch(prefix) is not None
+
+
+def _dotted(value: str) -> bool:
+    return "/./" in value or "/../" in value or value.endswith(("/.", "/.."))
+
+
+def _broken_rule(value: str) -> str:
+    if len(value) > MAX_PATH_CHARACTERS:
+        return f"at most {MAX_PATH_CHARACTERS} characters, not {len(value)}"
+    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+        return "control characters are not allowed"
+    if not _LEGAL.fullmatch(value):
+        return "only a-z, A-Z, 0-9 and / _ - . are allowed, and no white space"
+    if not value.startswith("/"):
+        return "a path starts with /"
+    if value.endswith("/"):
+        return "a path does not end with /"
+    if "//" in value:
+        return "empty segments (//) are not allowed"
+    return "the segments . and .. are not allowed"
+
+
+def _meant(value: str) -> str | None:
+    """The legal path that was probably meant: separators tidied, nothing else guessed."""
+    if len(value) > MAX_PATH_CHARACTERS or not _LEGAL.fullmatch(value):
+        return None
+    tidy = "".join(f"/{segment}" for segment in value.split("/") if segment)
+    return tidy if _PATH.fullmatch(tidy) and not _dotted(tidy) and len(tidy) <= MAX_PATH_CHARACTERS else None
+
+
+def ancestors(path: FilePath) -> Iterator[FilePath]:
+    """The directories above a file, the root first: `/a/b/c` -> ``, `/a`, `/a/b`."""
+    at = 0
+    while at >= 0:
+        yield FilePath(path[:at])
+        at = path.find("/", at + 1)
+
+
+def name_of(path: FilePath) -> str:
+    return path.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is at a path. A directory has no size and no creation time; its update is that of its newest descendant."""
+
+    path: FilePath
+    type: FileType
+    size: int
+    created_at: int | None
+    updated_at: int | None
+    content_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Bytes of a file and where they stand in it."""
+
+    entry: Entry
+    start: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a mutation must know before it decides, read under the project's lock."""
+
+    entry: Entry | None  # the live file at the path
+    content: bytes  # its content; empty where there is none
+    file_above: FilePath | None  # a parent of the path that is a file
+    has_descendants: bool
+    project_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    project: Project
+    files: int
+    size_bytes: int
+    deleted_files: int
+    deleted_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """An indexed chunk of a file, with what the file now holds at its place (None when file or place are gone)."""
+
+    id: int
+    path: FilePath
+    start: int
+    end: int
+    text: str
+    live: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """How far the index is behind the files."""
+
+    chunks: int
+    indexed_files: int
+    pending: int
+    processing: int
+    dead: int
+    oldest_at: int | None
+    dead_paths: tuple[tuple[str, str], ...] = ()  # path and last error of the newest dead letters
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """An index job that this process holds a lease on."""
+
+    id: int
+    generation: int
+    tenant: str
+    project: Project
+    path: FilePath
+    retry_count: int
+    queued_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """What the index already holds of a file."""
+
+    id: int
+    index: int
+    start: int
+    end: int
+    content_hash: str
+    context: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A live file as the indexer found it. It applies its result only if the file is still this one."""
+
+    content_hash: str
+    content: bytes
+    indexed: tuple[IndexedChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AddedChunk:
+    index: int
+    start: int
+    end: int
+    text: str
+    content_hash: str
+    context: str
+    terms: Mapping[str, Sequence[str]]  # search field to analysed terms
+
+
+@dataclass(frozen=True, slots=True)
+class IndexChange:
+    """From what is indexed to what should be: chunks to drop, chunks to keep at a new place, chunks to add."""
+
+    removed: tuple[int, ...]
+    moved: tuple[IndexedChunk, ...]
+    added: tuple[AddedChunk, ...]

@@ -1,0 +1,461 @@
+"""The use cases of files: names checked, limits kept, rules of contract 003 applied, search hits checked against live files."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from commonplace.files.engine import content as text
+from commonplace.files.engine.grep import LineMatch, compile_pattern, matching_lines
+from commonplace.files.engine.reindex import WEIGHTS
+from commonplace.files.errors import (
+    CONTENT_CHANGED,
+    INVALID_OFFSET,
+    INVALID_QUERY,
+    IS_DIRECTORY,
+    NOT_FOUND,
+    PAYLOAD_TOO_LARGE,
+    PERMISSION_DENIED,
+    QUOTA_EXCEEDED,
+    RATE_LIMITED,
+    SEARCH_BACKEND_ERROR,
+    nothing_at,
+    under_a_file,
+)
+from commonplace.files.model import (
+    ROOT,
+    Entry,
+    FilePath,
+    FileType,
+    IndexState,
+    Project,
+    Situation,
+    Slice,
+    Usage,
+    WriteMode,
+    file_path,
+    is_prefix_of_paths,
+    project_name,
+)
+from commonplace.files.store import ChunkStore, FileStore
+from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.settings import FilesSettings
+from commonplace.search.store import Partition, Retriever, SearchUnavailableError
+from commonplace.search.text import query_terms, snippet
+
+MAX_PREFIX_CHARACTERS = 512
+GREP_PAGE_FILES = 64
+GREP_PAGE_BYTES = 4_000_000
+GREP_LIMIT_MAX = 500
+MAX_OFFSET = 1 << 62
+SETTLE_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """What was read: whole characters, the bytes they really are, and the file they come from."""
+
+    content: str
+    start: int
+    end: int
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    entries: list[Entry]
+    has_more: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    path: FilePath
+    start: int
+    end: int
+    content: str
+    score: float
+    explain: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    chunks: list[FoundChunk]
+    mode: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GrepResult:
+    matches: list[tuple[FilePath, LineMatch]]
+    files_searched: int
+    has_more: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class RateLimit:
+    """A bucket of calls per tenant, refilled steadily. `per_second` 0 = no limit."""
+
+    per_second: float = 0.0
+    burst: int = 400
+    clock: Callable[[], float] = time.monotonic
+    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def admit(self, tenant: str) -> None:
+        if self.per_second <= 0:
+            return
+        now = self.clock()
+        level, seen = self._buckets.get(tenant, (float(self.burst), now))
+        level = min(float(self.burst), level + (now - seen) * self.per_second)
+        if level < 1:
+            wait = (1 - level) / self.per_second
+            raise CommonplaceError(
+                RATE_LIMITED,
+                f"More than {self.per_second:g} file operations per second.",
+                hint=f"Wait {wait:.2f} s and retry.",
+                details={"retry_after_seconds": round(wait, 3)},
+                retryable=True,
+            )
+        if len(self._buckets) > 10_000:  # tenants that came once do not stay for ever
+            self._buckets = {name: bucket for name, bucket in self._buckets.items() if now - bucket[1] < 60}
+        self._buckets[tenant] = (level - 1, now)
+
+
+class FilesService:
+    """Every method takes the caller first and works in its tenant only."""
+
+    def __init__(
+        self,
+        files: FileStore,
+        chunks: ChunkStore,
+        retriever: Retriever,
+        settings: FilesSettings | None = None,
+        rate: RateLimit | None = None,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._files = files
+        self._chunks = chunks
+        self._retriever = retriever
+        self.settings = settings or FilesSettings()
+        self._rate = rate or RateLimit()
+        self.on_close = on_close
+
+    def close(self) -> None:
+        """Stop what works behind this service and close what it opened."""
+        self.on_close()
+
+    async def move_tenant(self, old: Tenant, new: Tenant) -> int:
+        """Give a tenant's files another owner; how many. Refused where the new one has files."""
+        return await self._files.move_tenant(tenant_hash(old), tenant_hash(new))
+
+    async def stat(self, auth: AuthContext, project: str, path: str) -> Entry | None:
+        tenant, name, place = self._admit(auth, project, path)
+        return await self._files.entry(tenant, name, place)
+
+    async def read(self, auth: AuthContext, project: str, path: str, offset: int = 0, length: int = -1) -> ReadText:
+        tenant, name, place = self._admit(auth, project, path)
+        if offset < 0:
+            raise CommonplaceError(INVALID_OFFSET, "offset must not be negative.", details={"field": "offset", "offset": offset})
+        if length < -1:
+            raise _invalid("length", "length is -1 (to the end) or a number of bytes from 0")
+        found = await self._files.slice(tenant, name, place, min(offset, MAX_OFFSET), None if length < 0 else min(length, MAX_OFFSET))
+        if found is None:
+            raise await self._no_file(tenant, name, place)
+        dropped, content = text.whole_characters(found.content)
+        start = found.start + dropped
+        return ReadText(content, start, start + len(content.encode()), found.entry)
+
+    async def write(
+        self,
+        auth: AuthContext,
+        project: str,
+        path: str,
+        content: str,
+        offset: int = 0,
+        mode: WriteMode = WriteMode.APPEND,
+        if_match: str | None = None,
+    ) -> tuple[int, Entry]:
+        tenant, name, place = self._admit(auth, project, path)
+        new = text.encode(content)
+        self._check_payload(len(new))
+        entry = await self._change(tenant, name, place, if_match, lambda old: text.written(old, new, offset, mode))
+        return len(new), entry
+
+    async def edit(
+        self,
+        auth: AuthContext,
+        project: str,
+        path: str,
+        old_text: str,
+        new_text: str,
+        replace_all: bool = False,
+        if_match: str | None = None,
+    ) -> tuple[int, Entry]:
+        """Replace an exact piece of text; how many were replaced."""
+        tenant, name, place = self._admit(auth, project, path)
+        if not old_text:
+            raise _invalid("old_text", "old_text must not be empty")
+        old, new = text.encode(old_text, "old_text"), text.encode(new_text, "new_text")
+        self._check_payload(len(old) + len(new))
+        count = 0
+
+        def replace(content: bytes) -> bytes:
+            nonlocal count
+            changed, count = text.replaced(content, old, new, replace_all)
+            return changed
+
+        entry = await self._change(tenant, name, place, if_match, replace, must_exist=True)
+        return count, entry
+
+    async def delete(self, auth: AuthContext, project: str, path: str, recursive: bool = False) -> int:
+        tenant, name, place = self._admit(auth, project, path)
+        if place == ROOT:
+            raise CommonplaceError(
+                PERMISSION_DENIED, "The project root cannot be deleted.", hint="Delete its children one by one.", details={"path": ""}
+            )
+        return await self._files.delete(tenant, name, place, recursive)
+
+    async def rename(self, auth: AuthContext, project: str, path: str, new_path: str) -> int:
+        tenant, name, place = self._admit(auth, project, path)
+        target = file_path(new_path, field="new_path")
+        if ROOT in (place, target):
+            raise CommonplaceError(PERMISSION_DENIED, "The project root cannot be moved or replaced.", details={"path": ""})
+        return await self._files.rename(tenant, name, place, target)
+
+    async def restore(self, auth: AuthContext, project: str, path: str) -> list[FilePath]:
+        tenant, name, place = self._admit(auth, project, path)
+        deleted_after = int((time.time() - self.settings.delete_retention_days * 86_400) * 1e6)
+        return await self._files.restore(tenant, name, place, deleted_after, self.settings.max_project_bytes)
+
+    async def listing(self, auth: AuthContext, project: str, path: str = "", depth: int = 1, limit: int | None = None) -> Listing:
+        tenant, name, place = self._admit(auth, project, "" if path == "/" else path)
+        if depth < 0:
+            raise _invalid("depth", "depth is 0 (the path itself), 1 (its children) or more")
+        most, notes = _clamped("limit", limit, self.settings.list_limit_default, self.settings.list_limit_max)
+        entry = await self._files.entry(tenant, name, place)
+        if entry is None:
+            raise nothing_at(place)
+        if depth == 0 or entry.type is FileType.FILE:
+            return Listing([entry], False, notes)
+        entries = await self._files.children(tenant, name, place, min(depth, MAX_PREFIX_CHARACTERS), most + 1)
+        return Listing(entries[:most], len(entries) > most, notes)
+
+    async def search(self, auth: AuthContext, project: str, query: str, path_prefix: str = "", limit: int | None = None) -> Found:
+        tenant, name, _ = self._admit(auth, project, "")
+        options = self.settings.search
+        if not options.enabled:
+            raise CommonplaceError(SEARCH_BACKEND_ERROR, "Search is switched off.", hint="Set settings.mcp.files.search.enabled to true.")
+        if not query.strip():
+            raise CommonplaceError(INVALID_QUERY, "The query is empty.", hint="Say what you look for in words.", details={"field": "query"})
+        _check_prefix(path_prefix)
+        most, notes = _clamped("limit", limit, options.limit_default, options.limit_max)
+        if not is_prefix_of_paths(path_prefix):
+            return Found([], "lexical", notes)  # no path can start with it
+        wanted = max(most, options.bm25_candidates)
+        try:
+            retrieval = await self._retriever.retrieve(
+                Partition(tenant, "files", name), query, limit=wanted, weights=WEIGHTS, prefix=path_prefix, model_key=auth.model_key
+            )
+        except SearchUnavailableError as unavailable:
+            raise CommonplaceError(
+                SEARCH_BACKEND_ERROR,
+                f"The search index cannot be read: {unavailable}",
+                hint="Retry; then run commonplace doctor.",
+                retryable=True,
+            ) from unavailable
+        live = {f"{chunk.path}#{chunk.id}": chunk for chunk in await self._chunks.chunks(tenant, name, [hit.key for hit in retrieval.hits])}
+        chunks: list[FoundChunk] = []
+        served: list[int] = []
+        for hit in retrieval.hits:
+            chunk = live.get(hit.key)
+            if chunk is None or chunk.live != chunk.text.encode():
+                continue  # deleted, or changed since it was indexed: its successor is on its way
+            explain = {"semantic": hit.semantic, "lexical": hit.lexical, "terms": list(hit.terms), **hit.explain}
+            chunks.append(FoundChunk(chunk.path, chunk.start, chunk.end, chunk.text, hit.score, explain))
+            served.append(chunk.id)
+            if len(chunks) == most:
+                break
+        self._chunks.served(tenant, served)
+        return Found(chunks, retrieval.mode, notes + retrieval.notes)
+
+    def snippet(self, query: str, content: str) -> str:
+        """The part of a chunk where most of the query's words stand."""
+        return snippet(content, query_terms(query[:2000]))
+
+    async def grep(
+        self,
+        auth: AuthContext,
+        project: str,
+        pattern: str,
+        path_prefix: str = "",
+        literal: bool = False,
+        ignore_case: bool = False,
+        limit: int = 100,
+        check: Callable[[], None] = lambda: None,
+    ) -> GrepResult:
+        """Lines that match, file by file in path order. `check` may raise between pages (deadline)."""
+        tenant, name, _ = self._admit(auth, project, "")
+        _check_prefix(path_prefix)
+        most, notes = _clamped("limit", limit, limit, GREP_LIMIT_MAX)
+        compiled = compile_pattern(pattern, literal=literal, ignore_case=ignore_case)
+        matches: list[tuple[FilePath, LineMatch]] = []
+        searched, after = 0, ""
+        while is_prefix_of_paths(path_prefix):
+            check()
+            page = await self._files.after(tenant, name, path_prefix, after, GREP_PAGE_FILES, GREP_PAGE_BYTES)
+            if not page:
+                break
+            room = most + 1 - len(matches)
+
+            def scan(page: Any = page, room: int = room) -> tuple[list[tuple[FilePath, LineMatch]], int]:
+                found: list[tuple[FilePath, LineMatch]] = []
+                for number, file in enumerate(page, 1):
+                    for match in matching_lines(compiled, file.content):
+                        found.append((file.entry.path, match))
+                        if len(found) == room:
+                            return found, number
+                return found, len(page)
+
+            found, number = await asyncio.to_thread(scan)
+            matches += found
+            searched += number
+            if len(matches) > most:
+                break
+            after = page[-1].entry.path
+        return GrepResult(matches[:most], searched, len(matches) > most, notes)
+
+    async def page(self, auth: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int) -> list[Slice]:
+        """Whole files in path order, a page at a time: for export."""
+        tenant, name, _ = self._admit(auth, project, "")
+        return await self._files.after(tenant, name, prefix, after, limit, max_bytes) if is_prefix_of_paths(prefix) else []
+
+    async def projects(self, auth: AuthContext) -> list[Usage]:
+        self._rate.admit(auth.tenant)
+        return await self._files.projects(auth.apikey_hash)
+
+    async def usage(self, auth: AuthContext, project: str) -> Usage:
+        tenant, name, _ = self._admit(auth, project, "")
+        return await self._files.usage(tenant, name)
+
+    async def index_state(self, auth: AuthContext, project: str | None) -> IndexState:
+        self._rate.admit(auth.tenant)
+        return await self._chunks.state(auth.apikey_hash, project_name(project) if project is not None else None)
+
+    async def reindex(self, auth: AuthContext, project: str | None, *, rebuild: bool = False) -> int:
+        return await self._chunks.enqueue_all(auth.apikey_hash, project_name(project) if project is not None else None, rebuild=rebuild)
+
+    async def settled(self, auth: AuthContext, timeout_seconds: float, progress: Callable[[int], None] = lambda waiting: None) -> bool:
+        """Wait until the index has caught up with the files; False when it has not in time."""
+        until = time.monotonic() + timeout_seconds
+        while True:
+            state = await self._chunks.state(auth.apikey_hash, None)
+            waiting = state.pending + state.processing
+            progress(waiting)
+            if not waiting or time.monotonic() > until:
+                return not waiting
+            await asyncio.sleep(SETTLE_POLL_SECONDS)
+
+    def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
+        self._rate.admit(auth.tenant)
+        return auth.apikey_hash, project_name(project), file_path(path)
+
+    def _check_payload(self, size: int) -> None:
+        most = self.settings.max_payload_bytes
+        if size > most:
+            raise CommonplaceError(
+                PAYLOAD_TOO_LARGE,
+                f"The content has {size} bytes; one request may carry {most}.",
+                hint="Write it in parts with mode APPEND.",
+                details={"size_bytes": size, "limit_bytes": most},
+            )
+
+    async def _change(
+        self,
+        tenant: str,
+        project: Project,
+        path: FilePath,
+        if_match: str | None,
+        make: Callable[[bytes], bytes],
+        *,
+        must_exist: bool = False,
+    ) -> Entry:
+        settings = self.settings
+        if path == ROOT:
+            raise _is_directory(path)
+
+        def decide(now: Situation) -> bytes:
+            if now.has_descendants:
+                raise _is_directory(path)
+            if now.entry is None and must_exist:
+                raise CommonplaceError(NOT_FOUND, f"There is no file {path}.", details={"path": path})
+            if now.file_above is not None:
+                raise under_a_file(path, now.file_above)
+            _check_match(now.entry, if_match)
+            new = make(now.content)
+            if len(new) > settings.max_file_bytes:
+                raise CommonplaceError(
+                    PAYLOAD_TOO_LARGE,
+                    f"The file would have {len(new)} bytes; a file may have {settings.max_file_bytes}.",
+                    hint="Split it into several files.",
+                    details={"size_bytes": len(new), "limit_bytes": settings.max_file_bytes},
+                )
+            total = now.project_bytes - len(now.content) + len(new)
+            if total > settings.max_project_bytes and len(new) > len(now.content):
+                raise CommonplaceError(
+                    QUOTA_EXCEEDED,
+                    f"The project would hold {total} bytes; it may hold {settings.max_project_bytes}.",
+                    hint="Delete files that are no longer needed, or use another project.",
+                    details={"needed_bytes": total, "limit_bytes": settings.max_project_bytes},
+                )
+            return new
+
+        return await self._files.change(tenant, project, path, decide)
+
+    async def _no_file(self, tenant: str, project: Project, path: FilePath) -> CommonplaceError:
+        entry = await self._files.entry(tenant, project, path)
+        if entry is not None and entry.type is FileType.DIRECTORY:
+            return _is_directory(path)
+        return CommonplaceError(NOT_FOUND, f"There is no file {path}.", hint="file_list shows what there is.", details={"path": path})
+
+
+def _check_match(entry: Entry | None, if_match: str | None) -> None:
+    """`if_match` is a content hash, or `""` for "must not exist yet"."""
+    if if_match is None:
+        return
+    actual = entry.content_hash if entry else ""
+    if actual != if_match:
+        raise CommonplaceError(
+            CONTENT_CHANGED,
+            "The file is not the one you read." if entry else "There is no file yet.",
+            hint="Read it again, then decide; the hash is in file_stat and file_read.",
+            details={"if_match": if_match[:64], "content_hash": actual or None},
+        )
+
+
+def _check_prefix(prefix: str) -> None:
+    if len(prefix) > MAX_PREFIX_CHARACTERS:
+        raise _invalid("path_prefix", f"path_prefix has at most {MAX_PREFIX_CHARACTERS} characters")
+
+
+def _clamped(name: str, value: int | None, default: int, most: int) -> tuple[int, tuple[str, ...]]:
+    """A limit within its bounds, and what to say when it was lowered."""
+    if value is None:
+        return min(default, most), ()
+    if value < 1:
+        raise _invalid(name, f"{name} is at least 1")
+    return (value, ()) if value <= most else (most, (f"{name} {value} was lowered to {most}, the most one call returns",))
+
+
+def _invalid(name: str, message: str) -> CommonplaceError:
+    return CommonplaceError(INVALID_ARGUMENT, f"{message}.", details={"field": name})
+
+
+def _is_directory(path: FilePath) -> CommonplaceError:
+    return CommonplaceError(
+        IS_DIRECTORY, f"{path or 'The project root'} is a directory.", hint="file_list shows what is in it.", details={"path": path}
+    )

@@ -1,0 +1,245 @@
+-- Named queries of files/sqlite.py and files/sqlite_index.py. Every one is bound to a tenant, except the operator's (purge, outbox).
+
+-- name: file
+SELECT id, size, created_at, updated_at, content_hash FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
+
+-- name: file_slice
+SELECT size, created_at, updated_at, content_hash, coalesce(substr(content, :start, :length), x'') FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
+
+-- name: file_content
+SELECT content FROM mcp_files WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: file_whole
+SELECT content_hash, content FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
+
+-- name: directory
+-- No row: the directory does not exist.
+SELECT updated_at FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory = :path ORDER BY updated_at DESC LIMIT 1;
+
+-- name: files_from
+-- A walk over live files in path order; the caller stops or jumps.
+SELECT path, size, created_at, updated_at, content_hash FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = 0 ORDER BY path;
+
+-- name: directory_from
+-- The next directory at or after a name.
+SELECT directory FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper ORDER BY directory LIMIT 1;
+
+-- name: file_insert
+INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
+VALUES (:tenant, :project, :path, :size, :hash, :now, :now, :content) RETURNING id;
+
+-- name: file_update
+UPDATE mcp_files SET content = :content, size = :size, content_hash = :hash, updated_at = :now WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: ancestor_add
+INSERT INTO mcp_file_ancestors (apikey_hash, project, directory, updated_at, file_id)
+VALUES (:tenant, :project, :directory, :updated_at, :id);
+
+-- name: ancestor_remove
+DELETE FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory = :directory AND updated_at = :updated_at AND file_id = :id;
+
+-- name: project_change
+INSERT INTO mcp_file_projects (apikey_hash, project, files, bytes) VALUES (:tenant, :project, :files, :bytes)
+ON CONFLICT (apikey_hash, project) DO UPDATE SET files = files + excluded.files, bytes = bytes + excluded.bytes;
+
+-- name: project_bytes
+SELECT bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
+
+-- name: below
+-- The live files below a directory: paths from directory || '/' up to, not including, directory || '0'.
+SELECT id, path, size, updated_at FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = 0 ORDER BY path;
+
+-- name: below_count
+SELECT count(*), coalesce(sum(size), 0) FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = 0;
+
+-- name: below_unmark
+-- Takes the files below a directory out of one of the directories above them.
+DELETE FROM mcp_file_ancestors WHERE (apikey_hash, project, directory, updated_at, file_id) IN (
+    SELECT apikey_hash, project, :directory, updated_at, id FROM mcp_files
+    WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = 0);
+
+-- name: below_unmark_inside
+DELETE FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory > :start AND directory < :upper;
+
+-- name: below_enqueue
+INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT apikey_hash, project, path, 'DELETE', :now, :now, :now, :now FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = 0
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    status = 'pending', operation = 'DELETE', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    generation = generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: below_delete
+UPDATE mcp_files SET deleted = 1, deleted_at = :now
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = 0;
+
+-- name: file_delete
+UPDATE mcp_files SET deleted = 1, deleted_at = :now WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: file_move
+UPDATE mcp_files SET path = :path WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: restorable
+-- The newest deleted row of each path that is the given one or below it.
+SELECT id, path, size, updated_at, max(deleted_at) FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND deleted = 1 AND deleted_at > :after
+  AND (path = :path OR (path > :start AND path < :upper)) GROUP BY path ORDER BY path;
+
+-- name: file_restore
+UPDATE mcp_files SET deleted = 0, deleted_at = NULL WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: page
+SELECT path, size, created_at, updated_at, content_hash, content FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = 0
+ORDER BY path LIMIT :limit;
+
+-- name: projects
+SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
+
+-- name: project_usage
+SELECT files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
+
+-- name: deleted_usage
+SELECT count(*), coalesce(sum(size), 0) FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = 1;
+
+-- name: purge
+DELETE FROM mcp_files WHERE id IN
+    (SELECT id FROM mcp_files WHERE deleted = 1 AND deleted_at < :before ORDER BY deleted_at LIMIT :limit);
+
+-- name: job_enqueue
+-- One job per file: queueing again makes it due now, resets its retries and raises its generation.
+INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+VALUES (:tenant, :project, :path, :operation, :file_updated_at, :now, :now, :now)
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    operation = excluded.operation, file_updated_at = excluded.file_updated_at,
+    created_at = CASE WHEN status = 'pending' THEN created_at ELSE excluded.created_at END,
+    status = 'pending', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    generation = generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: job_due
+SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= :now)
+            OR EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= :now);
+
+-- name: outbox_claim
+UPDATE mcp_file_index_jobs SET status = 'processing', lease_owner = :owner, lease_until = :lease_until, updated_at = :now
+WHERE id IN (
+    SELECT id FROM (
+        SELECT id, available_at FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= :now
+        UNION ALL
+        SELECT id, available_at FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= :now
+    ) ORDER BY available_at, id LIMIT :limit
+)
+RETURNING id, generation, apikey_hash, project, file_path, operation, retry_count, created_at;
+
+-- name: outbox_complete
+DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
+
+-- name: outbox_retry
+UPDATE mcp_file_index_jobs
+SET status = 'pending', retry_count = retry_count + 1, available_at = :available_at, updated_at = :now,
+    lease_owner = NULL, lease_until = NULL, last_error = :error
+WHERE id = :id AND generation = :generation;
+
+-- name: outbox_bury
+UPDATE mcp_file_index_jobs
+SET status = 'dead', updated_at = :now, lease_owner = NULL, lease_until = NULL, last_error = :error
+WHERE id = :id AND generation = :generation;
+
+-- name: outbox_counts
+SELECT sum(status = 'pending'), sum(status = 'processing'), sum(status = 'dead'), min(CASE WHEN status <> 'dead' THEN created_at END)
+FROM mcp_file_index_jobs
+WHERE (:tenant IS NULL OR apikey_hash = :tenant) AND (:scope IS NULL OR project = :scope);
+
+-- name: dead_letters
+SELECT file_path, coalesce(last_error, '') FROM mcp_file_index_jobs
+WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
+
+-- name: chunk_counts
+SELECT count(*), count(DISTINCT project || char(10) || file_path) FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
+
+-- name: chunks_of_file
+SELECT id, chunk_index, start_byte, end_byte, content_hash, context FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
+
+-- name: passages_of_file
+SELECT id, chunk_content, content_hash FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
+
+-- name: chunk_live
+-- A chunk with what the live file now holds at its place.
+SELECT c.id, c.start_byte, c.end_byte, c.chunk_content, substr(f.content, c.start_byte + 1, c.end_byte - c.start_byte)
+FROM mcp_file_chunks c
+JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = 0
+WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
+
+-- name: chunk_insert
+INSERT INTO mcp_file_chunks
+    (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash, context, created_at, updated_at)
+VALUES (:tenant, :project, :path, :index, :start, :end, :content, :hash, :context, :now, :now) RETURNING id;
+
+-- name: chunk_move
+UPDATE mcp_file_chunks SET chunk_index = :index, start_byte = :start, end_byte = :end, updated_at = :now
+WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: chunk_delete
+DELETE FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: chunk_served
+UPDATE mcp_file_chunks SET last_served_at = :now WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: enqueue_live
+INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT apikey_hash, project, path, 'UPSERT', updated_at, :now, :now, :now FROM mcp_files
+WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope) AND deleted = 0
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    status = 'pending', operation = 'UPSERT', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    generation = generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: enqueue_stale
+-- Chunks whose file is gone, as when a job was lost by hand.
+INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT DISTINCT c.apikey_hash, c.project, c.file_path, 'DELETE', NULL, :now, :now, :now FROM mcp_file_chunks c
+WHERE c.apikey_hash = :tenant AND (:scope IS NULL OR c.project = :scope)
+  AND NOT EXISTS (SELECT 1 FROM mcp_files f
+                  WHERE f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = 0)
+ON CONFLICT (apikey_hash, project, file_path) DO NOTHING;
+
+-- name: indexed_projects
+SELECT DISTINCT project FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
+
+-- name: forget_chunks
+DELETE FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
+
+-- name: tenant_any
+SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
+
+-- name: tenant_files
+SELECT count(*) FROM mcp_files WHERE apikey_hash = :tenant AND deleted = 0;
+
+-- name: tenant_move_files
+UPDATE mcp_files SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_ancestors
+UPDATE mcp_file_ancestors SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_projects
+UPDATE OR REPLACE mcp_file_projects SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_chunks
+UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_jobs
+UPDATE OR REPLACE mcp_file_index_jobs SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_partitions
+UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

@@ -1,0 +1,108 @@
+"""What persistence must do for files. The tenant comes first in every call; nothing is ever found across tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from commonplace.files.model import Entry, FilePath, IndexChange, IndexState, Job, Project, Situation, Slice, Source, StoredChunk, Usage
+from commonplace.search.store import Passage
+
+Decide = Callable[[Situation], bytes]
+"""The rules of a mutation: the new content, or an exception that leaves everything as it was. Pure; may run in any thread."""
+
+
+class FileStore(Protocol):
+    """Live files of a project, serialised per (tenant, project). Mutations queue an index job in the same transaction."""
+
+    async def entry(self, tenant: str, project: Project, path: FilePath) -> Entry | None:
+        """The file or directory at a path. The root always is one."""
+        ...
+
+    async def slice(self, tenant: str, project: Project, path: FilePath, offset: int, length: int | None) -> Slice | None:
+        """Bytes of a live file; None where there is no file."""
+        ...
+
+    async def children(self, tenant: str, project: Project, path: FilePath, depth: int, limit: int) -> list[Entry]:
+        """Up to `limit` entries at most `depth` levels below a directory, by path."""
+        ...
+
+    async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide) -> Entry:
+        """Under the project's lock: look, decide, store. Returns the file as it now is."""
+        ...
+
+    async def delete(self, tenant: str, project: Project, path: FilePath, recursive: bool) -> int:
+        """Soft-delete a file, or everything below a directory; the number of files. NOT_FOUND, NOT_EMPTY."""
+        ...
+
+    async def rename(self, tenant: str, project: Project, path: FilePath, target: FilePath) -> int:
+        """Move a file or a directory; the number of files moved. NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, INVALID_PATH."""
+        ...
+
+    async def restore(self, tenant: str, project: Project, path: FilePath, deleted_after: int, max_project_bytes: int) -> list[FilePath]:
+        """Bring back the newest deleted version of a file, or of every file below a directory that is not live. QUOTA_EXCEEDED."""
+        ...
+
+    async def after(self, tenant: str, project: Project, prefix: str, path: str, limit: int, max_bytes: int) -> list[Slice]:
+        """Whole files whose path has the prefix and is greater than `path`, in order: a page of a walk, bounded in files and bytes."""
+        ...
+
+    async def projects(self, tenant: str) -> list[Usage]: ...
+
+    async def usage(self, tenant: str, project: Project) -> Usage: ...
+
+    async def move_tenant(self, old: str, new: str) -> int:
+        """Give all files of a tenant to another that has none, index included; how many. ALREADY_EXISTS."""
+        ...
+
+    async def purge(self, deleted_before: int, limit: int) -> int:
+        """Remove rows that were soft-deleted before this time, of all tenants; how many."""
+        ...
+
+
+class ChunkStore(Protocol):
+    """Indexed chunks as search results see them."""
+
+    async def chunks(self, tenant: str, project: Project, keys: Sequence[str]) -> list[StoredChunk]:
+        """The chunks behind retriever keys, in the same order, without those that are gone or whose file is not live."""
+        ...
+
+    def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
+        """Note that these chunks were returned to a user; written soon, not at once."""
+        ...
+
+    async def state(self, tenant: str, project: Project | None) -> IndexState: ...
+
+    async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
+        """Queue an index job for every live file (and, to rebuild, forget what was indexed); how many."""
+        ...
+
+
+class JobStore(Protocol):
+    """The outbox of index jobs, and what a worker does to the index. Each step is idempotent."""
+
+    async def due(self) -> bool:
+        """Whether a job waits now. Cheap: asked several times a second."""
+        ...
+
+    async def claim(self, owner: str, limit: int) -> list[Job]: ...
+
+    async def source(self, job: Job) -> Source | None:
+        """The live file of a job with what is indexed of it; None when there is no such file (any more)."""
+        ...
+
+    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> None:
+        """Bring chunks and postings up to date in short transactions; does nothing if the file has changed since."""
+        ...
+
+    async def passages(self, job: Job) -> list[Passage]: ...
+
+    async def complete(self, job: Job) -> None: ...
+
+    async def fail(self, job: Job, error: str) -> bool:
+        """Retry later with backoff, or bury; True when buried."""
+        ...
+
+    async def flush_served(self) -> None:
+        """Write the last_served_at times noted so far."""
+        ...

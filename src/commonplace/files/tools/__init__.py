@@ -1,0 +1,1 @@
+"""The tools of files: input, output, and one service call each."""

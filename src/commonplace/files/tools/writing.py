@@ -1,0 +1,213 @@
+"""file_write, file_edit, file_delete, file_rename, file_restore: changing files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
+from commonplace.files.errors import (
+    ALREADY_EXISTS,
+    CONTENT_CHANGED,
+    EDIT_NOT_UNIQUE,
+    INVALID_OFFSET,
+    IS_DIRECTORY,
+    NOT_DIRECTORY,
+    NOT_EMPTY,
+    NOT_FOUND,
+    PAYLOAD_TOO_LARGE,
+    PERMISSION_DENIED,
+    QUOTA_EXCEEDED,
+    RESOURCE_BUSY,
+)
+from commonplace.files.model import Entry, WriteMode
+from commonplace.files.service import FilesService
+from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, IfMatch, PathName, ProjectName, moment
+from commonplace.kernel.auth import Scope
+from commonplace.kernel.errors import INVALID_ARGUMENT
+
+MUTATION_ERRORS = (*COMMON_ERRORS, RESOURCE_BUSY)
+STORING_ERRORS = (*MUTATION_ERRORS, IS_DIRECTORY, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, CONTENT_CHANGED, INVALID_ARGUMENT)
+MAX_RESTORED_SHOWN = 100
+
+
+class WriteIn(Arguments):
+    project: ProjectName
+    path: PathName
+    content: str = Field(description="Text to write. Encode binary data to text (for example Base64) first.")
+    content_encoding: Literal["utf-8"] = Field(default="utf-8", description="Always utf-8.")
+    offset: int = Field(default=0, description="Byte to write at; for OVERWRITE only (APPEND ignores it, TRUNCATE wants 0).")
+    mode: WriteMode = Field(
+        default=WriteMode.APPEND,
+        description="APPEND writes at the end, TRUNCATE replaces the content, OVERWRITE replaces bytes from offset on.",
+    )
+    if_match: IfMatch = None
+
+
+class WriteOut(TypedDict):
+    bytes_written: int
+    size: int
+    updated_at: str
+    content_hash: str
+
+
+class EditIn(Arguments):
+    project: ProjectName
+    path: PathName
+    old_text: str = Field(description="Exact text to replace, white space included. It must occur once.", min_length=1)
+    new_text: str = Field(description="Text to put in its place.")
+    replace_all: bool = Field(default=False, description="Replace every occurrence instead of requiring exactly one.")
+    if_match: IfMatch = None
+
+
+class EditOut(TypedDict):
+    replacements: int
+    size: int
+    updated_at: str
+    content_hash: str
+
+
+class DeleteIn(Arguments):
+    project: ProjectName
+    path: PathName
+    recursive: bool = Field(default=False, description="Delete a directory with everything below it.")
+
+
+class DeleteOut(TypedDict):
+    deleted: int
+
+
+class RenameIn(Arguments):
+    project: ProjectName
+    path: PathName
+    new_path: PathName
+
+
+class RenameOut(TypedDict):
+    renamed: int
+
+
+class RestoreIn(Arguments):
+    project: ProjectName
+    path: PathName
+
+
+class RestoreOut(TypedDict):
+    restored: int
+    paths: list[str]
+
+
+def _stored(entry: Entry) -> tuple[int, str, str]:
+    return entry.size, moment(entry.updated_at), entry.content_hash or ""
+
+
+def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
+    async def write(ctx: Context, args: WriteIn) -> WriteOut:
+        count, entry = await service().write(ctx.auth, args.project, args.path, args.content, args.offset, args.mode, args.if_match)
+        size, updated_at, digest = _stored(entry)
+        return {"bytes_written": count, "size": size, "updated_at": updated_at, "content_hash": digest}
+
+    async def edit(ctx: Context, args: EditIn) -> EditOut:
+        count, entry = await service().edit(
+            ctx.auth, args.project, args.path, args.old_text, args.new_text, args.replace_all, args.if_match
+        )
+        size, updated_at, digest = _stored(entry)
+        return {"replacements": count, "size": size, "updated_at": updated_at, "content_hash": digest}
+
+    async def delete(ctx: Context, args: DeleteIn) -> DeleteOut:
+        return {"deleted": await service().delete(ctx.auth, args.project, args.path, args.recursive)}
+
+    async def rename(ctx: Context, args: RenameIn) -> RenameOut:
+        return {"renamed": await service().rename(ctx.auth, args.project, args.path, args.new_path)}
+
+    async def restore(ctx: Context, args: RestoreIn) -> RestoreOut:
+        paths = await service().restore(ctx.auth, args.project, args.path)
+        return {"restored": len(paths), "paths": list(paths[:MAX_RESTORED_SHOWN])}
+
+    return (
+        Tool(
+            name="file_write",
+            toolset="files",
+            title="Write a file",
+            description="Write text to a file; file and parent directories are created as needed. The default mode is APPEND: pass "
+            "mode=TRUNCATE to replace the content. Durable when it returns.",
+            input=WriteIn,
+            output=WriteOut,
+            handler=write,
+            read_only=False,
+            destructive=True,
+            idempotent=False,
+            scope=Scope.WRITE,
+            field_codes=FIELD_CODES,
+            errors=(*STORING_ERRORS, NOT_DIRECTORY, INVALID_OFFSET),
+            redact=frozenset({"content"}),
+        ),
+        Tool(
+            name="file_edit",
+            toolset="files",
+            title="Edit a file",
+            description="Replace an exact piece of text in a file. It must occur exactly once, or pass replace_all; otherwise nothing "
+            "changes and the error tells how often it occurs.",
+            input=EditIn,
+            output=EditOut,
+            handler=edit,
+            tier=Tier.EXTENDED,
+            read_only=False,
+            destructive=True,
+            idempotent=False,
+            scope=Scope.WRITE,
+            field_codes=FIELD_CODES,
+            errors=(*STORING_ERRORS, NOT_FOUND, EDIT_NOT_UNIQUE),
+            redact=frozenset({"old_text", "new_text"}),
+        ),
+        Tool(
+            name="file_delete",
+            toolset="files",
+            title="Delete a file",
+            description="Delete a file, or with recursive=true a directory with everything below it. file_restore brings it back within "
+            "the retention. The project root cannot be deleted.",
+            input=DeleteIn,
+            output=DeleteOut,
+            handler=delete,
+            read_only=False,
+            destructive=True,
+            idempotent=False,
+            scope=Scope.WRITE,
+            field_codes=FIELD_CODES,
+            errors=(*MUTATION_ERRORS, NOT_FOUND, NOT_EMPTY, PERMISSION_DENIED),
+        ),
+        Tool(
+            name="file_rename",
+            toolset="files",
+            title="Rename a file",
+            description="Move a file or a whole directory to a new path in the same project. Never replaces what is there.",
+            input=RenameIn,
+            output=RenameOut,
+            handler=rename,
+            tier=Tier.EXTENDED,
+            read_only=False,
+            idempotent=False,
+            scope=Scope.WRITE,
+            field_codes=FIELD_CODES,
+            errors=(*MUTATION_ERRORS, NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, PERMISSION_DENIED),
+        ),
+        Tool(
+            name="file_restore",
+            toolset="files",
+            title="Restore a deleted file",
+            description="Bring back the newest deleted version of a file, or of every file below a deleted directory, within "
+            "the retention.",
+            input=RestoreIn,
+            output=RestoreOut,
+            handler=restore,
+            tier=Tier.EXTENDED,
+            read_only=False,
+            idempotent=False,
+            scope=Scope.WRITE,
+            field_codes=FIELD_CODES,
+            errors=(*MUTATION_ERRORS, NOT_FOUND, ALREADY_EXISTS, QUOTA_EXCEEDED),
+        ),
+    )

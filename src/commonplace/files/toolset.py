@@ -1,0 +1,70 @@
+"""The files toolset: its names without its imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from commonplace.dispatch.registry import Toolset
+from commonplace.dispatch.tool import Tool
+from commonplace.kernel.errors import Code
+
+if TYPE_CHECKING:
+    from commonplace.files.service import FilesService
+    from commonplace.kernel.settings import Settings
+
+NAMES = frozenset(
+    {
+        "file_stat",
+        "file_read",
+        "file_write",
+        "file_delete",
+        "file_list",
+        "file_search",
+        "file_edit",
+        "file_rename",
+        "file_grep",
+        "file_restore",
+        "file_projects",
+        "file_usage",
+        "file_index_status",
+    }
+)
+
+
+class Parts(Protocol):
+    """What bootstrap hands to a domain's builder."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+
+def build(parts: Parts) -> FilesService:
+    """Files as the configuration says, with an index worker in a thread of its own."""
+    from commonplace.files.assembly import from_settings
+
+    return from_settings(parts.settings)
+
+
+def toolset(service: Callable[[], FilesService]) -> Toolset:
+    def load() -> Sequence[Tool]:
+        from commonplace.files.tools.finding import finding_tools
+        from commonplace.files.tools.reading import reading_tools
+        from commonplace.files.tools.status import status_tools
+        from commonplace.files.tools.writing import writing_tools
+
+        return (*reading_tools(service), *writing_tools(service), *finding_tools(service), *status_tools(service))
+
+    def codes() -> Sequence[Code]:
+        from commonplace.files.errors import CODES
+
+        return CODES
+
+    return Toolset(
+        name="files",
+        summary="Durable project files with search: read, write, list, edit, search and grep.",
+        names=NAMES,
+        bare=frozenset(),
+        load=load,
+        codes=codes,
+    )

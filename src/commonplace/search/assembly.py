@@ -1,0 +1,115 @@
+"""Puts the search engine together from settings: the installed model if there is one, vectors below the data folder, the retriever.
+
+meaning = open_meaning(settings.data, settings.mcp.files.search.embedding)
+retriever = hybrid(postings, meaning, settings.mcp.files.search)        # build_files(retriever=..., listener=meaning.listener)
+meaning.close()
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.kernel.settings import Embedding, FilesSearch
+from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
+from commonplace.search.engine import NO_MODEL, HybridRetriever, Policy
+from commonplace.search.fusion import Weights
+from commonplace.search.store import LexicalStore, Partition, Passage, PassageListener
+
+if TYPE_CHECKING:
+    from commonplace.search.vector import VectorIndex
+
+MODELS_VARIABLE = "COMMONPLACE_MODELS"
+_PACKAGES = ("numpy", "onnxruntime", "tokenizers")
+
+
+def models_folder(data: Path, environ: Mapping[str, str] | None = None) -> Path:
+    """Where models are installed: the data folder, or one folder shared by several of them."""
+    chosen = (os.environ if environ is None else environ).get(MODELS_VARIABLE)
+    return Path(chosen) if chosen else data / "models"
+
+
+class LocalSemantics:
+    """A local model and its vectors; both cost nothing until first used. A `PassageListener`."""
+
+    def __init__(self, embedder: LocalEmbedder, folder: Path) -> None:
+        self.embedder = embedder
+        self._folder = folder
+
+    @cached_property
+    def vectors(self) -> VectorIndex:
+        from commonplace.search.vector import VectorIndex
+
+        return VectorIndex(self._folder, self.embedder)
+
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None:
+        await self.vectors.synchronise(partition, prefix, passages)
+
+    def close(self) -> None:
+        self.embedder.close()
+        if "vectors" in self.__dict__:
+            self.vectors.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """Search by meaning as configured: there, or absent for a reason."""
+
+    semantics: LocalSemantics | None
+    absent: str = ""
+    findings: tuple[dict[str, str], ...] = field(default=())
+
+    @property
+    def listener(self) -> PassageListener | None:
+        return self.semantics
+
+    def doctor(self) -> Iterator[dict[str, str]]:
+        """Name, status, finding and fix of each check."""
+        if self.semantics is None:
+            fix = "commonplace models install" if self.absent == NO_MODEL else ""
+            yield {"name": "search by meaning", "status": "note", "finding": f"off: {self.absent}", "fix": fix}
+            return
+        description = self.semantics.embedder.description
+        finding = f"{description.identity}, {description.dimensions} dimensions, {self.semantics.embedder.state}"
+        yield {"name": "search by meaning", "status": "ok", "finding": finding, "fix": ""}
+
+    def close(self) -> None:
+        if self.semantics is not None:
+            self.semantics.close()
+
+
+def open_meaning(data: Path, settings: Embedding | None = None, threads: int = 0, environ: Mapping[str, str] | None = None) -> Meaning:
+    """The local model of the settings, if it is installed. `threads` 0: half of the processors."""
+    settings = settings or Embedding()
+    if settings.provider != "local":
+        return Meaning(None, f"settings.mcp.files.search.embedding.provider is {settings.provider!r}")
+    missing = [package for package in _PACKAGES if find_spec(package) is None]
+    if missing:
+        return Meaning(None, f"{', '.join(missing)} not installed; install commonplace[embeddings]")
+    try:
+        embedder = LocalEmbedder(models_folder(data, environ) / settings.model, threads or max(1, (os.cpu_count() or 1) // 2))
+    except EmbedderUnavailableError as error:
+        absent = NO_MODEL if not (models_folder(data, environ) / settings.model).exists() else str(error)
+        return Meaning(None, absent)
+    return Meaning(LocalSemantics(embedder, data / "vectors"))
+
+
+def policy(settings: FilesSearch) -> Policy:
+    """Candidates and weights of the settings; a weight that is not given is what the other leaves of 1."""
+    semantic, lexical = settings.fallback.semantic_weight, settings.fallback.lexical_weight
+    fixed = None
+    if semantic is not None or lexical is not None:
+        fixed = Weights(
+            semantic=semantic if semantic is not None else 1 - (lexical or 0.0),
+            lexical=lexical if lexical is not None else 1 - (semantic or 0.0),
+        )
+    return Policy(settings.bm25_candidates, settings.vector_candidates, fixed)
+
+
+def hybrid(postings: LexicalStore, meaning: Meaning, settings: FilesSearch | None = None) -> HybridRetriever:
+    return HybridRetriever(postings, meaning.semantics, policy(settings or FilesSearch()), meaning.absent or NO_MODEL)

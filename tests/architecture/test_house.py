@@ -1,0 +1,93 @@
+"""The house itself: sizes, names, documents and the absence of parked work."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCE = ROOT / "src" / "commonplace"
+MODULES = sorted(SOURCE.rglob("*.py"))
+LONGEST_MODULE = 500
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_is_small_named_and_says_what_it_owns(module: Path) -> None:
+    text = module.read_text()
+    assert module.stem not in FORBIDDEN_NAMES
+    assert len(text.splitlines()) <= LONGEST_MODULE, "split it, or say why in an ADR and raise the limit"
+    assert text.startswith('"""'), "a module docstring says what it owns"
+
+
+def test_nothing_is_parked() -> None:
+    pattern = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError|pytest\.mark\.(skip|xfail)|pytest\.skip\(")
+    parked = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))
+        if path != Path(__file__)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert parked == []
+
+
+def test_the_repository_names_no_registry_and_no_machine() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    pattern = re.compile(r"pypi\.org|files\.pythonhosted|registry\.npmjs|deb\.debian\.org|/work/(main|shared)|/opt/pypi")
+    named = [
+        name
+        for name in filter(None, listed.split("\0"))
+        if name != str(Path(__file__).relative_to(ROOT))
+        and (ROOT / name).is_file()
+        and pattern.search((ROOT / name).read_text(errors="replace"))
+    ]
+    assert named == []
+
+
+def test_every_adr_is_one_page_with_a_decision() -> None:
+    records = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    assert records
+    for record in records:
+        text = record.read_text()
+        assert re.match(r"\d{4}-[a-z0-9-]+\.md", record.name), record.name
+        assert text.startswith("# "), record.name
+        assert len(text.splitlines()) <= 80, f"{record.name} is longer than a page"
+
+
+def test_links_in_the_documents_lead_somewhere() -> None:
+    broken = []
+    for document in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
+            if "://" not in target and not (document.parent / target).exists():
+                broken.append(f"{document.relative_to(ROOT)} -> {target}")
+    assert broken == []
+
+
+def test_initialize_imports_nothing_heavy() -> None:
+    """What a stdio process loads before its first answer: no SDK, no web server, no domain, no numpy."""
+    before = "commonplace.cli, commonplace.cli.serve, commonplace.bootstrap, commonplace.edge.stdio"
+    code = f"import sys, {before}; print(*sys.modules)"
+    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split())
+    heavy = {
+        "mcp",
+        "starlette",
+        "uvicorn",
+        "nicegui",
+        "numpy",
+        "onnxruntime",
+        "apsw",
+        "typer",
+        "rich",
+        "psycopg",
+        "redis",
+        "jsonschema_rs",
+        "re2",
+    }
+    assert not heavy & loaded
+    domains = {name for name in loaded if re.match(r"commonplace\.(instructions|files|memory|openapi)\.(service|tools|engine)", name)}
+    assert not domains

@@ -1,0 +1,71 @@
+"""A files toolset on a fresh database, called through the pipeline as every edge calls it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.dispatch.pipeline import Call, Pipeline, plain
+from commonplace.dispatch.registry import Registry
+from commonplace.files.assembly import Files, build_files
+from commonplace.files.toolset import toolset
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.settings import FilesSettings
+from commonplace.storage.sqlite import Database
+
+
+class Box:
+    """One data folder with its files, and a short way to call a tool: the answer, or the code of its error."""
+
+    def __init__(self, data: Path, settings: FilesSettings | None = None, **options: Any) -> None:
+        self.data = data
+        self.database = Database(data / "files.db", durable=False)
+        self.files: Files = build_files(self.database, data, settings, **options)
+        self.pipeline = Pipeline(Registry([toolset(lambda: self.files.service)]))
+        self._loop = asyncio.new_event_loop()
+
+    def call(self, tool: str, tenant: str = "t1", **arguments: Any) -> Any:
+        """The tool's answer as JSON would hold it."""
+        auth = AuthContext(Tenant(tenant), ALL_SCOPES, tenant)
+        arguments.setdefault("project", "p") if tool != "file_projects" else None
+        outcome = self._loop.run_until_complete(self.pipeline.run(Call(tool, arguments, auth)))
+        if outcome.error is not None:
+            raise outcome.error
+        assert outcome.output is not None
+        return plain(outcome.output)
+
+    def error(self, tool: str, tenant: str = "t1", **arguments: Any) -> CommonplaceError:
+        with pytest.raises(CommonplaceError) as caught:
+            self.call(tool, tenant, **arguments)
+        return caught.value
+
+    def code(self, tool: str, tenant: str = "t1", **arguments: Any) -> str:
+        return self.error(tool, tenant, **arguments).code.name
+
+    def write(self, path: str, content: str = "x", mode: str = "TRUNCATE", **more: Any) -> Any:
+        return self.call("file_write", path=path, content=content, mode=mode, **more)
+
+    def read(self, path: str, **more: Any) -> str:
+        return str(self.call("file_read", path=path, **more)["content"])
+
+    def paths(self, **more: Any) -> list[str]:
+        return [entry["path"] for entry in self.call("file_list", **more)["entries"]]
+
+    def index(self) -> None:
+        assert self._loop.run_until_complete(self.files.indexer.drain())
+        self._loop.run_until_complete(self.files.service._chunks.flush_served())  # type: ignore[attr-defined]
+
+    def found(self, query: str, **more: Any) -> list[str]:
+        return [chunk["file_path"] for chunk in self.call("file_search", query=query, **more)["chunks"]]
+
+    def close(self) -> None:
+        self._loop.close()
+        self.database.close()
+
+
+MakeBox = Callable[..., Box]

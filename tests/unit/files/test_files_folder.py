@@ -1,0 +1,105 @@
+"""Folders in and out: what is ignored, what is binary, what a file is called; and the command line over them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.cli import main
+from commonplace.files.engine.folder import candidates, legal_path, text_of
+
+
+def make(folder: Path, files: dict[str, str | bytes]) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def names(folder: Path, **options: Any) -> list[str]:
+    return [candidate.path for candidate in candidates(folder, **options)]
+
+
+def test_gitignore_is_honoured_at_every_level(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        {
+            ".gitignore": "*.log\nbuild/\n!keep.log\n/top.txt\n",
+            "a.txt": "", "b.log": "", "keep.log": "", "build/x": "", "top.txt": "", "sub/top.txt": "", ".git/config": "",
+            "sub/.gitignore": "!b.log\nsecret*\n", "sub/b.log": "", "sub/secret.txt": "",
+        },
+    )  # fmt: skip
+    assert names(tmp_path) == ["/.gitignore", "/a.txt", "/keep.log", "/sub/.gitignore", "/sub/b.log", "/sub/top.txt"]
+    assert names(tmp_path / "sub") == ["/.gitignore", "/b.log", "/top.txt"]
+    assert "/build/x" in names(tmp_path, use_gitignore=False)
+    assert not any(name.startswith("/.git/") for name in names(tmp_path, use_gitignore=False))
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    make(tmp_path, {"in/a.txt": "x", "out/secret": "s"})
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "out" / "secret")
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in")
+    assert names(tmp_path / "in") == ["/a.txt"]
+
+
+def test_illegal_characters_become_underscores_and_long_paths_are_refused() -> None:
+    assert legal_path("/a b/é.txt") == "/a_b/_.txt"
+    assert legal_path("/" + "x" * 512) is None
+
+
+@pytest.mark.parametrize(("data", "text"), [(b"plain", "plain"), (b"", ""), ("é".encode(), "é"), (b"a\0b", None), (b"\xff\xfe", None)])
+def test_binary_is_told_from_text(data: bytes, text: str | None) -> None:
+    assert text_of(data) == text
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+
+    def command(*arguments: str, expect: int = 0, parse: bool = True) -> Any:
+        code = main(["files", *arguments, *(["--json"] if parse else [])])
+        captured = capsys.readouterr()
+        assert code == expect, captured.err
+        return json.loads(captured.out) if parse and expect == 0 else captured.out + captured.err
+
+    return command
+
+
+def test_a_folder_goes_in_and_comes_out_the_same(run: Any, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    make(
+        source,
+        {"a.md": "# Walrus\n\ntext\n", "d/e.py": "def seal(): ...\n", "logo.png": b"\x89PNG\0\0", ".gitignore": "skip\n", "skip": "x"},
+    )
+    summary = run("import", str(source), "--project", "zoo")
+    assert (summary["stored"], summary["unchanged"], summary["indexed"]) == (3, 0, True)
+    assert summary["skipped"] == [{"path": "/logo.png", "reason": "binary"}]
+    assert run("import", str(source), "--project", "zoo")["unchanged"] == 3
+    assert run("search", "walrus", "--project", "zoo")["chunks"][0]["file_path"] == "/a.md"
+    assert run("export", str(tmp_path / "back"), "--project", "zoo")["exported"] == 3
+    assert (tmp_path / "back" / "d" / "e.py").read_text() == "def seal(): ...\n"
+    assert run("projects")["projects"] == [{"project": "zoo", "files": 3, "size_bytes": 36}]
+
+
+def test_single_files_from_the_command_line(run: Any, tmp_path: Path) -> None:
+    make(tmp_path, {"note.txt": "one two\n", "raw.bin": b"\0"})
+    run("put", "/n.txt", "note.txt")
+    run("put", "/n.txt", "note.txt", "--append")
+    assert run("get", "/n.txt", parse=False) == "one two\none two\n"
+    assert run("edit", "/n.txt", "one two\none", "three")["replacements"] == 1
+    assert [entry["path"] for entry in run("ls")["entries"]] == ["/n.txt"]
+    assert run("grep", "thr..")["matches"][0]["line"] == 1
+    run("grep", "absent", expect=1)
+    run("mv", "/n.txt", "/d/m.txt")
+    run("rm", "/d", expect=5)
+    assert run("rm", "/d", "--recursive")["deleted"] == 1
+    run("get", "/d/m.txt", expect=3)
+    assert run("restore", "/d")["restored"] == 1
+    assert run("reindex", "--rebuild") == {"queued": 1, "up_to_date": True}
+    assert run("status")["up_to_date"] is True
+    assert "binary" in run("put", "/b", "raw.bin", expect=2)
+    assert "Use /x" in run("put", "x", "note.txt", expect=2)

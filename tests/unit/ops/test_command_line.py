@@ -1,0 +1,372 @@
+"""The commands, in process: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace import __version__
+from commonplace.cli import main
+from commonplace.cli.reference import configuration_page, sample_file
+from commonplace.cli.shim import Command, translate
+from commonplace.kernel.config import leaves, load, parse_yaml
+from commonplace.storage.keys import KeyStore
+from commonplace.storage.occupancy import occupied
+from commonplace.telemetry.audit import AuditLog
+from commonplace.telemetry.verify import verify
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home, a working directory and a data folder of the test's own."""
+    for name in list(os.environ):
+        if name.startswith(("MCP_", "COMMONPLACE_", "XDG_")) or name in (
+            "INSTRUCTIONS_DIR",
+            "INDEX_FEATURES",
+            "WORKSPACE_ID",
+            "CODEX_HOME",
+        ):
+            monkeypatch.delenv(name)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "work").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> str:
+    capsys.readouterr()
+    code = main(arguments)
+    captured = capsys.readouterr()
+    assert code == expect, captured.err
+    return captured.out
+
+
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 0) -> Any:
+    return json.loads(run(capsys, *arguments, "--json", expect=expect))
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version") == f"commonplace {__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["serve", "call", "tools", "connect", "backup", "restore", "completion", "doctor"])
+def test_help_shows_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = run(capsys, command, "--help").lower()
+    assert "example" in shown
+    assert f"commonplace {command}" in shown or command in ("restore",)
+
+
+def test_a_wrong_command_and_a_wrong_option_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "nonsense", expect=2)
+    run(capsys, "keys", "list", "--nonsense", expect=2)
+    run(capsys, "serve", "--nonsense", expect=2)
+    run(capsys, "serve", "--http", "host:port", expect=2)
+
+
+def test_a_tool_is_called_with_pairs_with_json_and_from_a_file(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    assert run_json(capsys, "call", "health/check")["status"] == "ok"
+    assert run_json(capsys, "call", "audit_query", "limit=3", "outcome=refused") == {"records": [], "returned": 0, "limit": 3}
+    assert run_json(capsys, "call", "audit_query", "--args", '{"limit": 4}')["limit"] == 4
+    (own_world / "work" / "tool.txt").write_text("file_write")
+    assert run_json(capsys, "call", "audit_query", "tool=@tool.txt")["returned"] == 0
+
+
+def test_a_failed_call_prints_its_error_and_ends_with_its_kinds_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_json(capsys, "call", "audit_query", "limit=0", expect=2)["error"]["code"] == "INVALID_ARGUMENT"
+    assert run_json(capsys, "call", "no_such_tool", expect=2)["error"]["code"] == "UNKNOWN_TOOL"
+    run(capsys, "call", "audit_query", "limit", expect=2)
+    run(capsys, "call", "audit_query", "--args", "[1]", expect=2)
+    run(capsys, "call", "audit_query", "tool=@absent.txt", expect=2)
+
+
+def test_tools_are_listed_with_their_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = run_json(capsys, "tools", "--toolsets", "server")
+    assert [tool["name"] for tool in listed["tools"]] == ["health_check"]
+    everything = run_json(capsys, "tools", "--toolsets", "server", "--all-tools")
+    assert {tool["name"] for tool in everything["tools"]} == {"health_check", "metrics_snapshot", "audit_query", "audit_verify"}
+    assert everything["tokens"] == sum(tool["tokens"] for tool in everything["tools"]) > listed["tokens"] > 0
+    run(capsys, "tools", "--profile", "nonsense", expect=2)
+
+
+def test_keys_are_made_listed_rotated_and_revoked(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    made = run_json(capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read")
+    store = KeyStore(own_world / "data" / "keys.json")
+    assert store.find(made["key"]) is not None
+    (listed,) = run_json(capsys, "keys", "list")["keys"]
+    assert (listed["id"], listed["tenant"], listed["scope"], listed["state"]) == (made["id"], "team-a", "read", "active")
+    assert made["key"] not in json.dumps(listed)
+    rotated = run_json(capsys, "keys", "rotate", made["id"])
+    assert store.find(made["key"]) is None
+    assert store.find(rotated["key"]) is not None
+    assert run_json(capsys, "keys", "revoke", made["id"])["state"] == "revoked"
+    assert store.find(rotated["key"]) is None
+    assert run_json(capsys, "keys", "list")["keys"] == []
+    assert len(run_json(capsys, "keys", "list", "--all")["keys"]) == 1
+    run(capsys, "keys", "revoke", "nothere1", expect=3)
+    run(capsys, "keys", "add", "--tenant", "a b", "--label", "x", expect=2)
+
+
+def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    run_json(capsys, "keys", "add", "--tenant", "old", "--label", "alice")
+    assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == ["local", "old"]
+    assert run_json(capsys, "tenants", "move", "old", "new")["moved"]["keys"] == 1
+    assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == ["local", "new"]
+    run(capsys, "tenants", "move", "new", "new", expect=2)
+    with occupied(own_world / "data"):
+        run(capsys, "tenants", "move", "new", "newer", expect=5)
+
+
+def test_the_audit_is_verified_and_queried(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    audit = AuditLog(own_world / "data" / "audit")
+    audit.append({"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok"})
+    audit.close()
+    assert run_json(capsys, "audit", "verify")["ok"] is True
+    assert run_json(capsys, "audit", "query", "--tool", "file_write")["returned"] == 1
+    assert run_json(capsys, "audit", "query", "--tenant", "b")["returned"] == 0
+    (chain,) = (own_world / "data" / "audit" / "chains").iterdir()
+    chain.write_bytes(chain.read_bytes().replace(b"file_write", b"file_erase"))
+    assert run_json(capsys, "audit", "verify", expect=1)["problems"][0]["record"] == 1
+    assert "changed" in json.dumps(run_json(capsys, "audit", "verify", expect=1))
+
+
+def test_config_show_gives_every_value_its_source_and_hides_secrets(
+    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCP_ENABLE_MUTATION", "1")
+    monkeypatch.setenv("DIST_WAIT_MS", "5")
+    (own_world / "work" / "commonplace.yaml").write_text(
+        "settings:\n  server: {port: 9000}\n  storage: {url: 'postgresql://u:hunter2@h/d'}\n"
+        "  mcp: {files: {security: {encryption_keks: {1: correct-horse-battery}}}}\n"
+    )
+    text = run(capsys, "config", "show", "--json")
+    shown = json.loads(text)
+    rows = {row["key"]: row for row in shown["settings"]}
+    assert set(rows) == {"data", *(f"settings.{name}" for name, _ in leaves())}
+    assert rows["settings.server.port"] == {
+        "key": "settings.server.port",
+        "value": 9000,
+        "source": f"file {Path.cwd() / 'commonplace.yaml'}",
+    }
+    assert rows["settings.mcp.instructions.mutation_enabled"]["source"] == "variable MCP_ENABLE_MUTATION"
+    assert rows["settings.server.host"]["source"] == "default"
+    assert rows["settings.mcp.files.security.encryption_keks"]["value"] == {"1": "***"}
+    assert "hunter2" not in text
+    assert "correct-horse" not in text
+    assert list(shown["variables_without_effect"]) == ["DIST_WAIT_MS"]
+    changed = run_json(capsys, "config", "show", "--changed")
+    assert len(changed["settings"]) == 5
+    human = run(capsys, "config", "show")
+    assert "hunter2" not in human
+    assert "settings.server.port" in human
+
+
+def test_config_init_writes_a_file_that_is_right_commented_and_uncommented(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    run(capsys, "config", "init")
+    written = own_world / "work" / "commonplace.yaml"
+    assert parse_yaml(written) is None
+    run(capsys, "config", "check")
+    run(capsys, "config", "init", expect=2)
+    bare = "\n".join(line[1:] for line in written.read_text().splitlines()[1:])
+    written.write_text(bare)
+    config = load(file=written, environ={}, cwd=own_world)
+    assert {name for name, source in config.sources.items() if source.startswith("file")} == {name for name, _ in leaves()}
+    assert config.settings == load(environ={}, cwd=own_world).settings
+    run(capsys, "config", "init", "--user")
+    assert (own_world / "home" / ".config" / "commonplace" / "commonplace.yaml").read_text() == sample_file()
+
+
+def test_a_wrong_configuration_ends_every_command_with_2(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    (own_world / "work" / "commonplace.yaml").write_text("settings: {servr: {}}")
+    for command in (["config", "check"], ["keys", "list"], ["serve"], ["tools"]):
+        assert main(command) == 2
+        assert "Did you mean settings.server?" in capsys.readouterr().err
+    checks = run_json(capsys, "doctor", expect=1)["checks"]
+    assert [check["status"] for check in checks if check["name"] == "configuration"] == ["fail"]
+
+
+def test_tables_fit_a_narrow_terminal_and_keep_their_names(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(capsys, "tools", "--toolsets", "server", "--all-tools")
+    assert "metrics_snapshot" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+
+
+def test_the_configuration_reference_is_up_to_date() -> None:
+    assert (ROOT / "docs" / "reference" / "configuration.md").read_text() == configuration_page()
+
+
+def test_doctor_is_content_with_a_fresh_folder_and_says_how_to_mend_others(
+    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = run_json(capsys, "doctor")
+    assert fresh["ok"]
+    assert {"data folder", "audit", "keys", "exposure", "toolset server"} <= {check["name"] for check in fresh["checks"]}
+    (own_world / "work" / "commonplace.yaml").write_text(
+        "settings:\n  auth: {mode: keys}\n  server: {host: 0.0.0.0}\n  mcp: {files: {allow_root_wipe: true}}\n"
+    )
+    (own_world / "data").chmod(0o755)
+    found = {check["name"]: check for check in run_json(capsys, "doctor", expect=1)["checks"]}
+    assert found["keys"]["status"] == "fail"
+    assert "keys add" in found["keys"]["fix"]
+    assert found["data folder"]["status"] == "warn"
+    assert found["files"]["status"] == "warn"
+    (own_world / "work" / "commonplace.yaml").write_text("settings:\n  server: {host: 0.0.0.0}\n")
+    found = {check["name"]: check for check in run_json(capsys, "doctor", expect=1)["checks"]}
+    assert found["exposure"]["status"] == "fail"
+
+
+JSON_CLIENTS = {
+    "claude-code": ("work/.mcp.json", "mcpServers"),
+    "claude-desktop": ("home/.config/Claude/claude_desktop_config.json", "mcpServers"),
+    "cursor": ("home/.cursor/mcp.json", "mcpServers"),
+    "vscode": ("work/.vscode/mcp.json", "servers"),
+}
+
+
+@pytest.mark.parametrize("client", sorted(JSON_CLIENTS))
+def test_connect_prints_by_default_and_merges_with_write(client: str, capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    place, key = JSON_CLIENTS[client]
+    path = own_world / place
+    printed = json.loads(run(capsys, "connect", client))
+    assert not path.exists()
+    entry = printed[key]["commonplace"]
+    assert entry["args"] == ["serve"]
+    assert Path(entry["command"]).is_absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = {key: {"other": {"command": "x"}}, "théme": "dark"}
+    path.write_text(json.dumps(before))
+    told = run_json(capsys, "connect", client, "--write", "--mutation")
+    merged = json.loads(path.read_text())
+    assert merged[key]["other"] == {"command": "x"}
+    assert merged["théme"] == "dark"
+    assert merged[key]["commonplace"]["env"] == {"MCP_ENABLE_MUTATION": "1"}
+    assert json.loads(Path(told["backup"]).read_text()) == before
+
+
+def test_connect_to_a_running_server_carries_the_key(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    told = run_json(capsys, "connect", "vscode", "--http", "http://127.0.0.1:1/mcp", "--key", "cp_x")
+    assert told["entry"] == {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"Authorization": "Bearer cp_x"}}
+
+
+@pytest.mark.parametrize("text", ["{ // comment\n}", "[]", '{"mcpServers": []}', "{"])
+def test_connect_never_touches_a_file_it_cannot_merge(text: str, capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    path = own_world / "work" / ".mcp.json"
+    path.write_text(text)
+    run(capsys, "connect", "claude-code", "--write", expect=2)
+    assert path.read_text() == text
+    assert [other.name for other in path.parent.iterdir()] == [".mcp.json"]
+
+
+def test_connect_merges_into_codex_toml_and_keeps_every_other_byte(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    path = own_world / "home" / ".codex" / "config.toml"
+    path.parent.mkdir()
+    kept = '# mine\nmodel = "x"  # why\n\n[mcp_servers.other]\ncommand = "o"\n'
+    path.write_text(kept)
+    for _ in range(2):
+        run(capsys, "connect", "codex", "--write", "--mutation")
+        text = path.read_text()
+        assert text.startswith(kept)
+        servers = tomllib.loads(text)["mcp_servers"]
+        assert servers["other"] == {"command": "o"}
+        assert servers["commonplace"]["env"] == {"MCP_ENABLE_MUTATION": "1"}
+        assert text.count("[mcp_servers.commonplace]") == 1
+    run(capsys, "connect", "codex", "--write")
+    assert "env" not in tomllib.loads(path.read_text())["mcp_servers"]["commonplace"]
+    path.write_text("not toml")
+    run(capsys, "connect", "codex", "--write", expect=2)
+    assert path.read_text() == "not toml"
+
+
+def test_a_backup_restores_everything_and_its_audit_verifies(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    data = own_world / "data"
+    key = run_json(capsys, "keys", "add", "--tenant", "a", "--label", "b")["key"]
+    (data / "instructions").mkdir()
+    (data / "instructions" / "one.json").write_text('{"id": "one"}')
+    (data / "models").mkdir()
+    (data / "models" / "weights.bin").write_text("derived")
+    audit = AuditLog(data / "audit")
+    audit.append({"type": "call", "tool": "x", "tenant": "a", "outcome": "ok"})
+    archive = own_world / "backup.tar.gz"
+    run(capsys, "backup", str(archive))
+    audit.append({"type": "call", "tool": "y", "tenant": "a", "outcome": "ok"})
+    audit.close()
+    other = own_world / "other"
+    told = json.loads(run(capsys, "--data", str(other), "restore", str(archive), "--json"))
+    assert told["kept"] == []
+    assert KeyStore(other / "keys.json").find(key) is not None
+    assert (other / "instructions" / "one.json").read_text() == '{"id": "one"}'
+    assert not (other / "models").exists()
+    assert verify(other / "audit").ok
+    assert verify(other / "audit").records == 2
+
+
+def test_restore_keeps_what_was_there_and_refuses_without_force(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    run_json(capsys, "keys", "add", "--tenant", "first", "--label", "b")
+    archive = own_world / "backup.tar.gz"
+    run(capsys, "backup", str(archive))
+    run_json(capsys, "keys", "add", "--tenant", "second", "--label", "b")
+    run(capsys, "restore", str(archive), expect=5)
+    with occupied(own_world / "data"):
+        run(capsys, "restore", str(archive), "--force", expect=5)
+    (kept,) = json.loads(run(capsys, "restore", str(archive), "--force", "--json"))["kept"]
+    assert KeyStore(own_world / "data" / "keys.json").tenants() == {"first"}
+    assert KeyStore(Path(kept) / "keys.json").tenants() == {"first", "second"}
+
+
+def test_a_damaged_archive_restores_nothing(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    run_json(capsys, "keys", "add", "--tenant", "first", "--label", "b")
+    archive = own_world / "backup.tar.gz"
+    run(capsys, "backup", str(archive))
+    whole = archive.read_bytes()
+    other = own_world / "other"
+    for damaged in (whole[: len(whole) // 2], b"not an archive", whole[:40] + bytes([whole[40] ^ 255]) + whole[41:]):
+        archive.write_bytes(damaged)
+        run(capsys, "--data", str(other), "restore", str(archive), expect=2)
+        assert not (other / "keys.json").exists()
+
+
+def test_a_shim_is_written_and_never_shadows_another_command(
+    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = own_world / "bin"
+    monkeypatch.setenv("PATH", str(folder))
+    path = Path(run_json(capsys, "shim", "install", "rekall", "--into", str(folder))["path"])
+    assert os.access(path, os.X_OK)
+    run(capsys, "shim", "install", "rekall", "--into", str(folder))
+    (folder / "oastools").write_text("#!/bin/sh\n")
+    (folder / "oastools").chmod(0o755)
+    run(capsys, "shim", "install", "oastools", "--into", str(folder), expect=5)
+    run(capsys, "shim", "install", "oastools", "--into", str(own_world / "elsewhere"), expect=5)
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "ours"),
+    [
+        ("rekall", "mcp-server", "serve --profile rekall"),
+        ("rekall", "mcp-server --port 8765", "serve --profile rekall --http 127.0.0.1:8765"),
+        ("rekall", "mcp-server --port=8765", "serve --profile rekall --http 127.0.0.1:8765"),
+        ("rekall", "search flaky --limit 3", "memory search flaky --limit 3"),
+        ("rekall", "generalize a b --dry-run", "memory generalize a b --dry-run"),
+        ("oastools", "mcp", "serve --profile oastools"),
+        ("oastools", "validate x.yaml", "oas validate x.yaml"),
+        ("oastools", "diff a b", "oas diff a b"),
+        ("oastools", "--version", "--version"),
+    ],
+)
+def test_a_shim_translates_the_other_programs_command_line(command: str, line: str, ours: str) -> None:
+    assert translate(Command(command), line.split()) == ours.split()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
+def test_completion_prints_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "_COMMONPLACE_COMPLETE" in run(capsys, "completion", shell)

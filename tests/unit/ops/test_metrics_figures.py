@@ -1,0 +1,63 @@
+"""Counts and quantiles in constant memory."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+from commonplace.telemetry.metrics import MAX_TENANTS, OTHER_TENANTS, Metrics, prometheus
+
+
+def test_quantiles_are_within_five_percent_of_the_exact_ones() -> None:
+    metrics, rng = Metrics(), random.Random(7)
+    seconds = [rng.lognormvariate(-6, 1.5) for _ in range(20_000)]
+    for value in seconds:
+        metrics.record("t", "a", value)
+    (figures,) = metrics.figures()
+    exact = statistics.quantiles(seconds, n=100, method="inclusive")
+    for told, right in ((figures.p50_ms, exact[49]), (figures.p95_ms, exact[94]), (figures.p99_ms, exact[98])):
+        assert abs(told - right * 1e3) <= right * 1e3 * 0.05
+    assert figures.count == 20_000
+    assert abs(figures.average_ms - statistics.fmean(seconds) * 1e3) < 0.001
+    assert figures.maximum_ms == round(max(seconds) * 1e3, 3)
+
+
+def test_no_quantile_is_above_the_maximum() -> None:
+    metrics = Metrics()
+    metrics.record("t", "a", 0.010)
+    (figures,) = metrics.figures()
+    assert figures.p99_ms <= figures.maximum_ms == 10.0
+
+
+def test_tenants_are_kept_apart_and_added_up() -> None:
+    metrics = Metrics()
+    for tenant, count in (("a", 3), ("b", 2)):
+        for _ in range(count):
+            metrics.record("tool", tenant, 0.001, "NOT_FOUND" if tenant == "b" else None)
+    assert [(f.count, f.errors) for f in metrics.figures("a")] == [(3, 0)]
+    assert [(f.count, f.errors, f.codes) for f in metrics.figures("b")] == [(2, 2, {"NOT_FOUND": 2})]
+    assert metrics.totals().count == 5
+    assert metrics.figures("c") == []
+
+
+def test_any_number_of_tenants_costs_bounded_memory() -> None:
+    metrics = Metrics()
+    for number in range(MAX_TENANTS + 500):
+        metrics.record("tool", f"tenant-{number}", 0.001)
+    tenants = {tenant for tenant, _ in metrics.by_tenant()}
+    assert len(tenants) == MAX_TENANTS + 1
+    assert dict(metrics.by_tenant())[OTHER_TENANTS].count == 500
+    assert metrics.totals().count == MAX_TENANTS + 500
+
+
+def test_prometheus_text_escapes_labels_and_counts_everything() -> None:
+    metrics = Metrics()
+    metrics.record("tool", 'a"b\\c\nd', 0.002, "BUSY")
+    metrics.count("malformed", 3)
+    text = prometheus(metrics, "1.2.3", 4.5)
+    assert 'commonplace_calls_total{tool="tool",tenant="a\\"b\\\\c\\nd"} 1' in text
+    assert 'code="BUSY"} 1' in text
+    assert 'commonplace_events_total{event="malformed"} 3' in text
+    assert 'commonplace_info{version="1.2.3"} 1' in text
+    for line in text.splitlines():
+        assert line.startswith("# ") or float(line.rsplit(" ", 1)[1]) >= 0

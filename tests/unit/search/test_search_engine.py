@@ -1,0 +1,175 @@
+"""The hybrid retriever over real postings and real vector files: what it finds, how it degrades, what it says."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from test_search_vectors import WordEmbedder
+
+from commonplace.kernel.settings import Embedding, Fallback, FilesSearch
+from commonplace.search.assembly import Meaning, hybrid, open_meaning, policy
+from commonplace.search.embed import EmbedderUnavailableError
+from commonplace.search.engine import HybridRetriever, Policy
+from commonplace.search.fusion import ABSTAIN_BELOW, Weights
+from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.store import Document, LexicalResult, Partition, Passage, Retrieval, SearchUnavailableError
+from commonplace.search.text import analyze
+from commonplace.search.vector import VectorIndex
+from commonplace.storage.sqlite import Database
+
+HERE = Partition("tenant-a", "files", "demo")
+ELSEWHERE = Partition("tenant-b", "files", "demo")
+TEXTS = {
+    "/db.md#1": "sqlite locked busy timeout writer",
+    "/db.md#2": "postgres vacuum statistics",
+    "/net/tls.md#1": "certificate renewal expired alert",
+    "/net/dns.md#1": "resolver cache timeout",
+    "/code.py#1": "def read_lines(path): return path.read_text().splitlines()",
+}
+
+
+class Semantics:
+    def __init__(self, embedder: WordEmbedder, vectors: VectorIndex) -> None:
+        self.embedder = embedder
+        self.vectors = vectors
+
+
+class Stores:
+    def __init__(self, folder: Path) -> None:
+        self.database = Database(folder / "search.db")
+        self.postings = SqlitePostings(self.database)
+        self.semantics = Semantics(WordEmbedder(), VectorIndex(folder / "vectors", WordEmbedder()))
+
+    def fill(self, partition: Partition, texts: Mapping[str, str], embed: bool = True) -> None:
+        documents = [Document(key, {"content": analyze(text)}) for key, text in texts.items()]
+        self.database.write_now(lambda connection: self.postings.put(connection, partition, documents))
+        if embed:
+            passages = [Passage(key, text, hashlib.sha256(text.encode()).hexdigest()) for key, text in texts.items()]
+            self.semantics.vectors.synchronise_now(partition, "/", passages)
+
+
+@pytest.fixture
+def stores(tmp_path: Path) -> Iterator[Stores]:
+    made = Stores(tmp_path)
+    made.fill(HERE, TEXTS)
+    yield made
+    made.database.close()
+
+
+def ask(retriever: HybridRetriever, query: str, partition: Partition = HERE, limit: int = 5, prefix: str = "") -> Retrieval:
+    return asyncio.run(retriever.retrieve(partition, query, limit=limit, weights={"content": 1.0}, prefix=prefix))
+
+
+def test_words_and_meaning_rank_together_and_both_components_show(stores: Stores) -> None:
+    found = ask(HybridRetriever(stores.postings, stores.semantics), "sqlite locked")
+    assert found.mode == "hybrid"
+    best = found.hits[0]
+    assert best.key == "/db.md#1"
+    assert best.lexical is not None
+    assert best.semantic is not None
+    assert {"cosine", "bm25", "coverage", "matched", "missing", "fusion"} <= set(best.explain)
+
+
+def test_what_only_meaning_finds_is_still_scored_by_its_words(stores: Stores) -> None:
+    retriever = HybridRetriever(stores.postings, stores.semantics, Policy(lexical_candidates=1, semantic_candidates=5))
+    found = {hit.key: hit for hit in ask(retriever, "timeout", limit=5).hits}
+    assert found["/db.md#1"].lexical is not None
+    assert found["/net/dns.md#1"].lexical is not None
+
+
+def test_the_prefix_and_the_tenant_bound_both_sides(stores: Stores) -> None:
+    stores.fill(ELSEWHERE, {"/secret.md#1": "sqlite locked busy timeout writer"})
+    retriever = HybridRetriever(stores.postings, stores.semantics)
+    assert {hit.key for hit in ask(retriever, "timeout alert", prefix="/net/").hits} == {"/net/tls.md#1", "/net/dns.md#1"}
+    assert {hit.key for hit in ask(retriever, "timeout", ELSEWHERE).hits} == {"/secret.md#1"}
+
+
+def test_the_limit_is_kept(stores: Stores) -> None:
+    assert len(ask(HybridRetriever(stores.postings, stores.semantics), "timeout", limit=2).hits) == 2
+
+
+def test_without_a_model_words_answer_and_the_result_says_why(stores: Stores) -> None:
+    found = ask(HybridRetriever(stores.postings), "sqlite locked")
+    assert found.mode == "lexical"
+    assert found.hits[0].key == "/db.md#1"
+    assert any("commonplace models install" in note for note in found.notes)
+
+
+def test_a_model_that_cannot_load_degrades_visibly(stores: Stores) -> None:
+    class Broken(WordEmbedder):
+        def embed_query(self, text: str) -> object:  # type: ignore[override]
+            raise EmbedderUnavailableError("the file is damaged")
+
+    found = ask(HybridRetriever(stores.postings, Semantics(Broken(), stores.semantics.vectors)), "sqlite locked")
+    assert found.mode == "lexical"
+    assert any("the file is damaged" in note for note in found.notes)
+
+
+def test_vectors_of_another_model_are_not_used_and_the_result_says_so(stores: Stores, tmp_path: Path) -> None:
+    newer = WordEmbedder("fake/2")
+    found = ask(HybridRetriever(stores.postings, Semantics(newer, VectorIndex(tmp_path / "vectors", newer))), "sqlite locked")
+    assert found.mode == "lexical"
+    assert any("another model" in note for note in found.notes)
+
+
+def test_passages_not_embedded_yet_are_found_by_words_and_counted(stores: Stores) -> None:
+    stores.fill(HERE, {"/new.md#1": "freshly written zebra"}, embed=False)
+    found = ask(HybridRetriever(stores.postings, stores.semantics), "zebra")
+    assert found.hits[0].key == "/new.md#1"
+    assert any("5 of 6" in note for note in found.notes)
+
+
+class NoWords:
+    async def search(
+        self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
+    ) -> LexicalResult:
+        raise SearchUnavailableError("database is malformed")
+
+
+def test_when_words_fail_meaning_answers_and_when_both_fail_the_error_is_raised(stores: Stores) -> None:
+    found = ask(HybridRetriever(NoWords(), stores.semantics), "sqlite locked busy timeout writer")
+    assert found.hits[0].key == "/db.md#1"
+    assert any("meaning alone" in note for note in found.notes)
+    with pytest.raises(SearchUnavailableError):
+        ask(HybridRetriever(NoWords()), "sqlite")
+
+
+def test_a_question_nothing_answers_scores_below_the_threshold_and_says_so(stores: Stores) -> None:
+    many = {f"/n{n}.md#1": f"note{n} about subject{n} and matter{n}" for n in range(300)}
+    stores.fill(HERE, many)
+    found = ask(HybridRetriever(stores.postings, stores.semantics), "quantum chromodynamics lattice")
+    assert all(hit.score < ABSTAIN_BELOW for hit in found.hits)
+    assert not found.hits or any("probably nothing here answers" in note for note in found.notes)
+
+
+def test_the_same_question_always_gets_the_same_answer(stores: Stores) -> None:
+    retriever = HybridRetriever(stores.postings, stores.semantics)
+    assert ask(retriever, "timeout cache writer") == ask(retriever, "timeout cache writer")
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\x00", "\ud800", "🙂", "the of and", "a" * 40_000])
+def test_strange_queries_are_answered(stores: Stores, query: str) -> None:
+    assert ask(HybridRetriever(stores.postings, stores.semantics), query).mode in ("hybrid", "lexical")
+
+
+def test_weights_of_the_settings_are_fixed_and_missing_ones_complete_to_one() -> None:
+    assert policy(FilesSearch()).fixed is None
+    assert policy(FilesSearch(fallback=Fallback(semantic_weight=0.65, lexical_weight=0.35))).fixed == Weights(0.65, 0.35)
+    assert policy(FilesSearch(fallback=Fallback(semantic_weight=0.7))).fixed == Weights(0.7, pytest.approx(0.3))
+
+
+def test_meaning_is_absent_for_a_stated_reason(tmp_path: Path) -> None:
+    absent = open_meaning(tmp_path, environ={})
+    assert absent.listener is None
+    assert "commonplace models install" in absent.absent
+    off = open_meaning(tmp_path, Embedding(provider="off"), environ={})
+    assert "provider" in off.absent
+    assert [check["status"] for check in off.doctor()] == ["note"]
+
+
+def test_a_retriever_without_meaning_is_lexical(stores: Stores) -> None:
+    assert ask(hybrid(stores.postings, Meaning(None, "switched off")), "sqlite").notes == ("ranked by words alone: switched off",)
