@@ -42,7 +42,16 @@ def install(home: Path) -> None:
     npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     environment = {**os.environ, "PATH": f"{home / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"}
     # not `npm ci`: it insists on optional packages of foreign platforms that a mirror may not carry
-    command = [str(home / "bin" / "node"), str(npm), "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+    command = [
+        str(home / "bin" / "node"),
+        str(npm),
+        "install",
+        "--no-save",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        "--loglevel=error",
+    ]
     for attempt in range(1, ATTEMPTS + 1):
         if subprocess.run(command, cwd=TARGET, env=environment, check=False).returncode == 0:
             return

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ from commonplace.dispatch.recording import CallRecorder
 from commonplace.dispatch.registry import Registry, Selection, Toolset
 from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Features, Product
+from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.background import Background
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
@@ -89,12 +91,31 @@ class App:
         routes = operation_routes(
             self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
         )
-        return HttpOptions(
+        options = HttpOptions(
             allowed_hosts=hosts,
             allowed_origins=server.allowed_origins,
             routes=routes,
             around=self.background.running if alone else contextlib.nullcontext,
         )
+        return self._with_console(options) if find_spec("nicegui") is not None else options
+
+    def _with_console(self, options: HttpOptions) -> HttpOptions:
+        """The console at /console. Its own import is small; NiceGUI's happens when somebody opens it."""
+        from commonplace.console.caller import Caller, InProcess
+        from commonplace.console.mount import Console, console_routes
+        from commonplace.console.session import Gate
+        from commonplace.edge.http import refusal
+
+        def sign_in(key: str) -> tuple[Caller, Callable[[], object]]:
+            def renew() -> AuthContext:
+                return self.product.authenticate({"authorization": f"Bearer {key}"})
+
+            return InProcess(self.pipeline, renew), renew
+
+        open_to = (lambda: InProcess(self.pipeline, lambda: self.product.authenticate({}))) if self.settings.auth.mode == "none" else None
+        console = Console(Gate(sign_in, open_to), self.product.version, str(self.settings.data / "console"))
+        routes = console_routes(console, functools.partial(refusal, options=options))
+        return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
 
     def in_use(self) -> contextlib.AbstractContextManager[None]:
         """Tell other processes that a server uses the data folder: `restore` then refuses."""
@@ -154,6 +175,7 @@ def build(
     background = Background()
     parts = Parts(settings, tracer, mutation, closing, services, background, local)
     started = time.monotonic()
+    services["meaning"] = once(_builder(_meaning, parts))
     services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     registry = Registry(toolsets)
@@ -212,25 +234,40 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
         if find_spec(f"commonplace.{name}.toolset") is None:
             continue
         module = import_module(f"commonplace.{name}.toolset")
-        build_service = getattr(module, "build", None) or WIRING.get(name)
-        if build_service is None:
-            continue
+        build_service = WIRING.get(name) or module.build
         parts.services[name] = once(_builder(build_service, parts))
         toolsets.append(module.toolset(parts.services[name]))
     return toolsets
 
 
 def _files(parts: Parts) -> Any:
-    """Files on the embedded database; the index worker runs beside the calls."""
-    from commonplace.files.toolset import build_files
+    """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
+    from commonplace.files.assembly import database_path, from_settings
+    from commonplace.search.assembly import hybrid
+    from commonplace.search.sqlite import SqlitePostings
     from commonplace.storage.sqlite import Database
 
-    settings = parts.settings
-    database = Database(sqlite_path(settings), lock_timeout_seconds=settings.mcp.files.lock_timeout_ms / 1000)
-    parts.closing.callback(database.close)
-    files = build_files(database, settings.data, settings.mcp.files)
-    parts.background.add("files-index", files.indexer.run, files.indexer.stop)
-    return files.service
+    settings, meaning = parts.settings, parts.service("meaning")
+    database = Database(database_path(settings))
+    retriever = hybrid(SqlitePostings(database), meaning, settings.mcp.files.search)
+    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener)
+
+
+def _memory(parts: Parts) -> Any:
+    """Memory in its own database, with the same model in memory as files."""
+    from commonplace.memory.assembly import DATABASE, build_memory
+    from commonplace.storage.sqlite import Database
+
+    meaning = parts.service("meaning")
+    embedder = meaning.semantics.embedder if meaning.semantics is not None else None
+    database = Database(parts.settings.data / DATABASE)
+    return build_memory(
+        database,
+        settings=parts.settings.mcp.memory,
+        embedder=embedder,
+        model_missing=meaning.absent or None,
+        on_close=database.close,
+    )
 
 
 def _openapi(parts: Parts) -> Any:
@@ -241,16 +278,15 @@ def _openapi(parts: Parts) -> Any:
     return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow)
 
 
-WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "openapi": _openapi}
-"""Domains whose toolset has no `build(parts)` of its own."""
+def _meaning(parts: Parts) -> Any:
+    """The local model and its vectors, shared by files and memory; absent for a reason where it is not installed."""
+    from commonplace.search.assembly import open_meaning
+
+    return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding)
 
 
-def sqlite_path(settings: Settings) -> Path:
-    """The embedded database's file."""
-    scheme, _, path = settings.database_url.partition(":///")
-    if scheme != "sqlite":
-        raise CommonplaceError(INVALID_CONFIG, f"settings.storage.url: {scheme.split(':')[0]} is not served here.")
-    return Path(path) if path.startswith("/") else settings.data / path
+WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memory, "openapi": _openapi}
+"""Domains that need more than their settings; the others are built by `build(parts)` of their toolset module."""
 
 
 def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[], Any]:

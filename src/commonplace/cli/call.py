@@ -62,8 +62,8 @@ def tools(
       commonplace tools --profile oastools
     """
     from commonplace.cli.profiles import PROFILES
+    from commonplace.dispatch.describe import describe
     from commonplace.dispatch.registry import Selection
-    from commonplace.edge.core import describe
 
     if profile is not None and profile not in PROFILES:
         raise CommonplaceError(INVALID_ARGUMENT, f"There is no profile {profile!r}.", hint=f"Profiles: {', '.join(PROFILES)}.")

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from commonplace import __version__
-from commonplace.cli import audit, backup, call, completion, config, connect, doctor, keys, shim, tenants
+from commonplace.cli import audit, backup, call, completion, config, connect, console, doctor, keys, shim, tenants
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
@@ -58,6 +58,7 @@ app.command("call")(call.call)
 app.command("tools")(call.tools)
 app.command("doctor")(doctor.doctor)
 app.command("connect")(connect.connect)
+app.command("console")(console.console)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.command("completion")(completion.completion)

@@ -165,16 +165,15 @@ def _extras(settings: Settings) -> Iterator[Check]:
 
 
 def _toolsets() -> Iterator[Check]:
-    """Each toolset loads, and its service's own `doctor()` is heard where it has one."""
+    """Each toolset loads, and each service's own `doctor()` is heard where it has one."""
     app = session().app()
     for toolset in app.registry.toolsets:
-        tools = [tool for tool in app.registry.all() if tool.toolset == toolset.name]
-        yield Check(f"toolset {toolset.name}", "ok", f"{len(tools)} tools")
-        make = app.services.get(toolset.name)
-        checks: Any = getattr(make(), "doctor", None) if make is not None else None
-        if checks is not None:
-            for found in checks():
-                yield Check(**found) if isinstance(found, dict) else Check(found.name, found.status, found.finding, found.fix)
+        count = sum(tool.toolset == toolset.name for tool in app.registry.all())
+        yield Check(f"toolset {toolset.name}", "ok", f"{count} tools")
+    for make in app.services.values():
+        checks: Any = getattr(make(), "doctor", None)
+        for found in checks() if checks is not None else ():
+            yield Check(**found) if isinstance(found, dict) else Check(found.name, found.status, found.finding, found.fix)
 
 
 def executable() -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Mapping
 from typing import Any
 
 from commonplace.dispatch.pipeline import Call, Outcome
@@ -12,6 +14,7 @@ from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import CALLS
 from commonplace.telemetry.metrics import Metrics
+from commonplace.telemetry.recent import Finished
 from commonplace.telemetry.redaction import redact
 from commonplace.telemetry.trace import Tracer
 
@@ -19,6 +22,7 @@ log = logging.getLogger(CALLS)
 
 REFUSALS = frozenset({Kind.PERMISSION, Kind.MUTATION_OFF, Kind.UNAUTHENTICATED})
 UNKNOWN = "(unknown)"
+NOTHING: Mapping[str, Any] = {}
 
 
 class CallRecorder:
@@ -43,15 +47,21 @@ class CallRecorder:
         code = error.code.name if error is not None else "REJECTED" if outcome.rejected else None
         self._metrics.record(_method(tool), call.auth.tenant, outcome.duration_seconds, code)
         refused = error is not None and error.code.kind in REFUSALS
+        kept: Finished | None = None
         if self._audit is not None and tool is not None:
             if call.mutates or refused:
-                self._append(self._audit, self._record(tool, call, outcome, code, refused), call.mutates and not refused)
-            elif self._audit.reads.maxlen:
-                self._audit.remember_read(self._record(tool, call, outcome, code, refused))
+                kept = self._finished(tool, call, outcome, code, refused)
+                self._append(self._audit, kept.as_record(), call.mutates and not refused)
+            elif self._audit.reads.wanted:
+                kept = self._finished(tool, call, outcome, code, refused)
+                self._audit.reads.add(kept)
         if outcome.duration_seconds > self._slow_seconds:
             log.warning("slow call: %s took %.0f ms (trace %s)", _method(tool), outcome.duration_seconds * 1e3, outcome.trace_id)
         if self._logs_calls and (call.mutates or not self._mutations_only):
-            self._log(tool, call, outcome, code, refused)
+            if kept is None and tool is not None:
+                kept = self._finished(tool, call, outcome, code, refused)
+            fields = kept.as_record() if kept is not None else {}
+            log.info("%s %s in %.1f ms", _method(tool), code or "ok", outcome.duration_seconds * 1e3, extra={"fields": fields})
         if self._tracer.active:
             self._trace(tool, call, outcome, code)
 
@@ -69,30 +79,23 @@ class CallRecorder:
                 details={"applied": True},
             ) from failed
 
-    def _record(self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "type": "call",
-            "tool": tool.name,
-            "tenant": call.auth.tenant,
-            "label": call.auth.label,
-            "outcome": _outcome(code, refused, outcome.rejected),
-            "duration_ms": round(outcome.duration_seconds * 1e3, 3),
-            "trace_id": outcome.trace_id,
-            "arguments": redact(call.arguments, tool.redact, self._preview_bytes),
-        }
-        if call.name != tool.name:
-            record["name"] = call.name[:128]
-        if call.auth.key_id is not None:
-            record["key_id"] = call.auth.key_id
-        if code is not None:
-            record["code"] = code
-        return record
-
-    def _log(self, tool: Tool | None, call: Call, outcome: Outcome, code: str | None, refused: bool) -> None:
-        method = _method(tool)
-        fields = {} if tool is None else self._record(tool, call, outcome, code, refused)
-        took = outcome.duration_seconds * 1e3
-        log.info("%s %s in %.1f ms", method, code or "ok", took, extra={"fields": fields})
+    def _finished(self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool) -> Finished:
+        auth = call.auth
+        arguments = redact(call.arguments, tool.redact, self._preview_bytes) if call.arguments else NOTHING
+        ended = "ok" if code is None else "refused" if refused else "rejected" if outcome.rejected else "failed"
+        return Finished(
+            time.time(),
+            tool.name,
+            call.name[:128],
+            auth.tenant,
+            auth.label,
+            auth.key_id,
+            ended,
+            code,
+            outcome.duration_seconds,
+            outcome.trace_id,
+            arguments,
+        )
 
     def _trace(self, tool: Tool | None, call: Call, outcome: Outcome, code: str | None) -> None:
         label = f"call:{_method(tool)}"
@@ -106,9 +109,3 @@ def _method(tool: Tool | None) -> str:
     if tool is None:
         return UNKNOWN
     return tool.bare[0] if tool.bare else tool.name
-
-
-def _outcome(code: str | None, refused: bool, rejected: bool) -> str:
-    if code is None:
-        return "ok"
-    return "refused" if refused else "rejected" if rejected else "failed"

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.tool import ClientChannel
-from commonplace.edge.core import BATCH_VERSION, CAPABILITIES_KEY, STATELESS_VERSION, VERSION_KEY, Core
-from commonplace.edge.error_map import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RESOURCE_LIMIT, RpcError, rpc_error
+from commonplace.edge.core import BATCH_VERSION, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSION_KEY, Core
+from commonplace.edge.error_map import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    RESOURCE_LIMIT,
+    RpcError,
+    rpc_error,
+)
 from commonplace.edge.jsonrpc import (
     InvalidMessage,
     Message,
@@ -32,9 +40,7 @@ MAX_IN_FLIGHT = 512
 SDK_METHODS = (
     "completion/",
     "elicitation/",
-    "initialize",
     "logging/",
-    "ping",
     "prompts/",
     "resources/",
     "roots/",
@@ -43,8 +49,10 @@ SDK_METHODS = (
     "subscriptions/",
     "tasks/",
 )
+STATELESS_METHODS = ("elicitation/", "roots/", "sampling/", "server/", "subscriptions/", "tasks/")  # no method of a handshake's client
 MAX_BATCH = 1000
 WATCHED_FRAMES = 8
+SHUTDOWN_SECONDS = 60.0
 
 
 class Connection:
@@ -73,7 +81,7 @@ class Connection:
     @property
     def crowded(self) -> bool:
         """Whether reading should pause: too many calls are under way."""
-        return len(self._tasks) >= MAX_IN_FLIGHT
+        return len(self._tasks) + (self._sdk.pending if self._sdk is not None else 0) >= MAX_IN_FLIGHT
 
     async def room(self) -> None:
         await self._room.wait()
@@ -159,10 +167,10 @@ class Connection:
                     raise InvalidMessage(RpcError(INVALID_REQUEST, "Invalid Request: initialize cannot be batched"), one.id)
                 if one.is_request:
                     answers.expected += 1
-                self._message(one, answers.add)
+                self._message(one, answers)
             except InvalidMessage as invalid:
                 answers.expected += 1
-                answers.add(encode_error(invalid.request_id, invalid.error))
+                answers(encode_error(invalid.request_id, invalid.error))
         answers.close()
 
     def _message(self, one: Message, send: Callable[[bytes], None]) -> None:
@@ -182,7 +190,7 @@ class Connection:
                 send(encode_error(one.id, rpc_error(error)))
             except Exception:
                 log.exception("request %s failed", (one.method or "")[:128])
-                send(encode_error(one.id, RpcError(INTERNAL_ERROR, "Internal error", {"message": "The server failed on this request."})))
+                send(encode_error(one.id, _failed()))
 
     def _request(self, one: Message, request_id: RequestId, send: Callable[[bytes], None]) -> None:
         method, params = one.method, one.params
@@ -197,24 +205,55 @@ class Connection:
         elif method == "tools/list":
             self._enter_era(params)
             send(encode_result(request_id, self._core.list_tools(params, self._core.product.selection, self._stateless)))
-        elif method == "ping" and not self._stateless:
+        elif method == "initialize":
+            self._handshake(one, request_id, send)
+        elif method == "ping":
+            if self._stateless or _envelope(params) is not None:
+                self._enter_era(params)
+                raise RpcError(METHOD_NOT_FOUND, "Method not found: protocol 2026-07-28 has no ping", method)
             send(encode_result(request_id, b"{}"))
-        elif method == "initialize" and not self._stateless:
-            self._version, payload = self._core.initialize(params)
-            self._initialize = one.raw
-            send(encode_result(request_id, payload))
-            self._observer.event("handshake:initialize", {"requested": params["protocolVersion"], "negotiated": self._version})
         elif self._core.registry.is_bare(method):
             self._settle(self._core.start_bare(method, params, self._auth), request_id, send, self._core.encode_bare)
         elif method == "shutdown":
+            self._stopping = True
             self._own(self._shutdown(request_id, send), None)
         elif method == "exit":
             send(encode_result(request_id, b"null"))
             self._on_exit()
         elif method.startswith(SDK_METHODS):
-            self._forward(one, send)
+            self._feature(one, request_id, send)
         else:
             self._core.registry.bare(method)  # raises, and names the nearest method
+
+    def _handshake(self, one: Message, request_id: RequestId, send: Callable[[bytes], None]) -> None:
+        params = one.params
+        requested = params.get("protocolVersion") if isinstance(params, dict) else None
+        if self._stateless:
+            unsupported: dict[str, Any] = {"supported": [STATELESS_VERSION]}
+            if isinstance(requested, str):
+                unsupported["requested"] = requested
+            raise RpcError(
+                UNSUPPORTED_VERSION, "This connection is stateless: requests carry their version, nobody says initialize", unsupported
+            )
+        self._version, payload = self._core.initialize(params)
+        self._initialize = one.raw
+        send(encode_result(request_id, payload))
+        self._observer.event("handshake:initialize", {"requested": requested, "negotiated": self._version})
+
+    def _feature(self, one: Message, request_id: RequestId, send: Callable[[bytes], None]) -> None:
+        """What the SDK serves. Its session begins in the right era or not at all, and a product without features needs none."""
+        early = self._version is None and _envelope(one.params) is None and not self._stateless
+        plain = self._core.product.features is None
+        discovery = one.method == "server/discover"
+        if early and (plain or one.method.startswith(STATELESS_METHODS)):  # type: ignore[union-attr]
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", one.method)
+        self._enter_era(one.params)
+        if not plain:
+            self._forward(one, send)
+        elif discovery and self._stateless:
+            send(encode_result(request_id, self._core.discover()))
+        else:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", one.method)
 
     def _core_call(self, outcome: Outcome) -> bytes:
         return self._core.encode_call(outcome, self._stateless)
@@ -228,24 +267,14 @@ class Connection:
 
     def _enter_era(self, params: Any) -> None:
         """A stateless request carries its version; a handshake connection has one. Anything else is too early."""
-        meta = params.get("_meta") if isinstance(params, dict) else None
-        envelope = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+        envelope = _envelope(params)
         if self._version is not None:
             if envelope is not None:
                 raise RpcError(INVALID_REQUEST, "This connection made the handshake; requests with a stateless envelope need their own.")
             return
         if envelope is None:
             raise RpcError(INVALID_PARAMS, "Invalid request: send initialize first.", "")
-        if envelope != STATELESS_VERSION:
-            unsupported = {"supported": [STATELESS_VERSION], "requested": envelope}
-            raise (
-                RpcError(-32022, "Unsupported protocol version", unsupported)
-                if isinstance(envelope, str)
-                else RpcError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
-            )
-        assert isinstance(meta, dict)
-        if CAPABILITIES_KEY not in meta:
-            raise RpcError(INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {CAPABILITIES_KEY}")
+        self._core.check_envelope(envelope)
         if not self._stateless:
             self._stateless = True
             self._observer.event("handshake:stateless", {"version": STATELESS_VERSION})
@@ -260,24 +289,33 @@ class Connection:
         if isinstance(started, Outcome):
             send(encode_result(request_id, encode(started)))
         else:
-            self._own(_answer(started, request_id, send, encode), request_id)
+            task = self._own(_answer(started, request_id, send, encode), request_id)
+            if isinstance(send, _Batch):
+                task.add_done_callback(lambda done: send.cancelled() if done.cancelled() else None)
 
-    def _own(self, work: Coroutine[Any, Any, None], request_id: RequestId | None) -> None:
+    def _own(self, work: Coroutine[Any, Any, None], request_id: RequestId | None) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         if request_id is not None:
             self._in_flight[request_id] = task
-        if self.crowded:
-            self._room.clear()
+        self._watch_room()
 
         def forget(done: asyncio.Task[None]) -> None:
             self._tasks.discard(done)
             if request_id is not None and self._in_flight.get(request_id) is done:
                 del self._in_flight[request_id]
-            if not self.crowded:
-                self._room.set()
+            self._make_room()
 
         task.add_done_callback(forget)
+        return task
+
+    def _watch_room(self) -> None:
+        if self.crowded:
+            self._room.clear()
+
+    def _make_room(self) -> None:
+        if not self.crowded:
+            self._room.set()
 
     def _notification(self, one: Message) -> None:
         if one.method == "exit":
@@ -286,7 +324,7 @@ class Connection:
             wanted = one.params.get("requestId") if isinstance(one.params, dict) else None
             task = self._in_flight.get(wanted) if isinstance(wanted, (str, int, float)) else None
             if task is not None:
-                task.cancel()
+                asyncio.get_running_loop().call_soon(task.cancel)  # after its first step: a task that never ran cannot clean up
             elif self._sdk is not None:
                 self._forward(one)
         else:
@@ -296,10 +334,11 @@ class Connection:
                 self._forward(one)
 
     async def _shutdown(self, request_id: RequestId, send: Callable[[bytes], None]) -> None:
-        self._stopping = True
         others = [task for task in self._tasks if task is not asyncio.current_task()]
         if others:
             await asyncio.wait(others)
+        if self._sdk is not None:
+            await self._sdk.settled(SHUTDOWN_SECONDS)
         send(encode_result(request_id, b"null"))
 
     def _forward(self, one: Message, send: Callable[[bytes], None] | None = None) -> None:
@@ -309,8 +348,15 @@ class Connection:
                 return
             from commonplace.edge.sdk import SdkPeer
 
-            self._sdk = SdkPeer(self._core, self._auth, self._send, self._initialize)
+            self._sdk = SdkPeer(self._core, self._auth, self._send, self._initialize, self._make_room)
         self._sdk.feed(one, send)
+        self._watch_room()
+
+
+def _envelope(params: Any) -> dict[str, Any] | None:
+    """The `_meta` of a request that names its protocol version."""
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta if isinstance(meta, dict) and VERSION_KEY in meta else None
 
 
 class _Batch:
@@ -322,12 +368,17 @@ class _Batch:
         self._closed = False
         self.expected = 0
 
-    def add(self, answer: bytes) -> None:
+    def __call__(self, answer: bytes) -> None:
         self._answers.append(answer)
         self._flush()
 
     def close(self) -> None:
         self._closed = True
+        self._flush()
+
+    def cancelled(self) -> None:
+        """A member that its client cancelled owes no answer; the others still do."""
+        self.expected -= 1
         self._flush()
 
     def _flush(self) -> None:
@@ -368,3 +419,10 @@ async def _answer(
         send(encode_result(request_id, encode(await work)))
     except RpcError as error:
         send(encode_error(request_id, error))
+    except Exception:  # an output that cannot be encoded, above all: the request still gets its answer
+        log.exception("request %s failed", request_id)
+        send(encode_error(request_id, _failed()))
+
+
+def _failed() -> RpcError:
+    return RpcError(INTERNAL_ERROR, "Internal error", {"message": "The server failed on this request."})

@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
+from commonplace.dispatch.describe import describe
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.dispatch.registry import Selection
-from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import ClientChannel, RawResult, Tool
 from commonplace.edge.error_map import INVALID_PARAMS, RpcError, rpc_error, tool_error
 from commonplace.edge.product import Product
@@ -24,7 +24,10 @@ STATELESS_VERSION = "2026-07-28"
 BATCH_VERSION = "2025-03-26"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo"
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+CLIENT_CAPABILITIES = ("elicitation", "experimental", "extensions", "roots", "sampling", "tasks")
+UNSUPPORTED_VERSION = -32022
 LIST_TTL_MS = 60_000
 MAX_CACHED_LISTS = 64
 
@@ -44,13 +47,11 @@ class Core:
         if not isinstance(params, dict):
             raise RpcError(INVALID_PARAMS, "Invalid params: initialize takes an object")
         requested = params.get("protocolVersion")
-        client = params.get("clientInfo")
         if not isinstance(requested, str):
             raise RpcError(INVALID_PARAMS, "Invalid params: protocolVersion must be a string")
-        if not isinstance(params.get("capabilities"), dict):
-            raise RpcError(INVALID_PARAMS, "Invalid params: capabilities must be an object")
-        if not isinstance(client, dict) or not isinstance(client.get("name"), str) or not isinstance(client.get("version"), str):
-            raise RpcError(INVALID_PARAMS, "Invalid params: clientInfo must have a name and a version")
+        _check_capabilities(params.get("capabilities"))
+        _check_client(params.get("clientInfo"))
+        check_meta(params)
         version = requested if requested in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
         result = {
             "protocolVersion": version,
@@ -60,7 +61,33 @@ class Core:
         }
         return version, orjson.dumps(result)
 
+    def discover(self) -> bytes:
+        """`server/discover` of a product without features beyond tools; with them, the SDK knows what it serves."""
+        result = {
+            "supportedVersions": [STATELESS_VERSION],
+            "capabilities": self.product.capabilities,
+            "instructions": self.product.instructions,
+            "ttlMs": 0,
+            "cacheScope": "private",
+        }
+        return orjson.dumps(self._stamped(result))
+
+    @staticmethod
+    def check_envelope(meta: Mapping[str, Any]) -> None:
+        """The `_meta` of a stateless request: version and capabilities, and the client's name where it is given."""
+        version = meta[VERSION_KEY]
+        if CAPABILITIES_KEY not in meta:
+            raise RpcError(INVALID_PARAMS, f"params._meta is missing the required envelope key(s): {CAPABILITIES_KEY}")
+        if not isinstance(version, str):
+            raise RpcError(INVALID_PARAMS, "the protocol-version envelope value must be a string")
+        if version != STATELESS_VERSION:
+            raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": [STATELESS_VERSION], "requested": version})
+        _check_capabilities(meta[CAPABILITIES_KEY])
+        if meta.get(CLIENT_INFO_KEY) is not None:
+            _check_client(meta[CLIENT_INFO_KEY])
+
     def list_tools(self, params: Any, selection: Selection, stateless: bool = False) -> bytes:
+        check_meta(params)
         if isinstance(params, dict) and params.get("cursor") is not None:
             raise RpcError(INVALID_PARAMS, "Invalid params: unknown cursor; the listing has one page")
         listed = self._lists.get(selection)
@@ -88,6 +115,7 @@ class Core:
         """Begin a tools/call: an outcome where the tool is synchronous, else the coroutine to own."""
         if not isinstance(params, dict) or not isinstance(params.get("name"), str):
             raise RpcError(INVALID_PARAMS, "Invalid params: tools/call takes a name and arguments")
+        check_meta(params)
         arguments = params.get("arguments")
         if arguments is None:
             arguments = {}
@@ -151,25 +179,32 @@ class Core:
         return tool is not None and tool.interactive
 
 
-def describe(tool: Tool, selection: Selection) -> dict[str, Any]:
-    """A tool as tools/list shows it."""
-    name = tool.aliases[0] if selection.renamed and tool.aliases else tool.name
-    described: dict[str, Any] = {
-        "name": name,
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.input),
-    }
-    if tool.output_schema is not None or tool.output is not None:
-        described["outputSchema"] = dict(tool.output_schema) if tool.output_schema is not None else output_schema(tool.output)
-    described["annotations"] = {
-        "title": tool.title,
-        "readOnlyHint": tool.read_only,
-        "destructiveHint": tool.destructive,
-        "idempotentHint": tool.idempotent,
-        "openWorldHint": tool.open_world,
-    }
-    return described
+def check_meta(params: Any) -> None:
+    """`_meta` is an object, and a progress token a string or an integer."""
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if meta is None:
+        return
+    if not isinstance(meta, dict):
+        raise RpcError(INVALID_PARAMS, "Invalid params: _meta must be an object")
+    token = meta.get("progressToken")
+    if token is not None and (isinstance(token, bool) or not isinstance(token, (str, int))):
+        raise RpcError(INVALID_PARAMS, "Invalid params: progressToken must be a string or an integer")
+
+
+def _check_capabilities(capabilities: Any) -> None:
+    if not isinstance(capabilities, dict):
+        raise RpcError(INVALID_PARAMS, "Invalid params: capabilities must be an object")
+    for name in CLIENT_CAPABILITIES:
+        if not isinstance(capabilities.get(name, None), (dict, type(None))):
+            raise RpcError(INVALID_PARAMS, f"Invalid params: capabilities.{name} must be an object")
+
+
+def _check_client(client: Any) -> None:
+    if not isinstance(client, dict) or not isinstance(client.get("name"), str) or not isinstance(client.get("version"), str):
+        raise RpcError(INVALID_PARAMS, "Invalid params: clientInfo must have a name and a version")
+    for name in ("title", "description", "websiteUrl"):
+        if not isinstance(client.get(name), (str, type(None))):
+            raise RpcError(INVALID_PARAMS, f"Invalid params: clientInfo.{name} must be a string")
 
 
 def _success(outcome: Outcome) -> bytes:

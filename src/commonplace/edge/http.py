@@ -7,11 +7,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -21,7 +20,7 @@ from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import SILENT
 from commonplace.edge.authenticate import challenge
-from commonplace.edge.core import CAPABILITIES_KEY, STATELESS_VERSION, VERSION_KEY, Core
+from commonplace.edge.core import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSION, VERSION_KEY, Core
 from commonplace.edge.error_map import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -57,6 +56,7 @@ class HttpOptions:
     allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
     allowed_origins: tuple[str, ...] = ()
     routes: Sequence[BaseRoute] = ()
+    on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
     around: Callable[[], contextlib.AbstractAsyncContextManager[object]] = contextlib.nullcontext  # background work, while it serves
 
 
@@ -77,6 +77,8 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
                 yield
             finally:
                 await endpoint.close()
+                for stop in options.on_stop:
+                    await stop()
 
     async def healthz(request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": product.version})
@@ -143,13 +145,13 @@ class McpEndpoint:
     ) -> bytes | None:
         """The whole answer where the core can give it, else None: the SDK then judges the request from the start."""
         try:
-            one = message(orjson.loads(body))
-        except (orjson.JSONDecodeError, InvalidMessage):
+            one = message(decode(body))
+        except InvalidMessage:
             return None
         if one.method == "notifications/cancelled":
             self._cancel(headers, one)
             return None
-        if one.id is None or one.method not in ("tools/call", "tools/list", "ping"):
+        if one.id is None or one.method not in ("tools/call", "tools/list", "ping") or not _ordinary(headers, one):
             return None
         stateless = self._stateless(headers, one)
         session = headers.get("mcp-session-id")
@@ -197,17 +199,19 @@ class McpEndpoint:
             return False
         params = one.params
         meta = params.get("_meta") if isinstance(params, dict) else None
-        if not isinstance(meta, dict) or meta.get(VERSION_KEY) != STATELESS_VERSION or not isinstance(meta.get(CAPABILITIES_KEY), dict):
+        if not isinstance(meta, dict) or VERSION_KEY not in meta or isinstance(one.id, float):
+            return False
+        try:
+            self._core.check_envelope(meta)
+        except RpcError:
             return False
         if headers.get("mcp-method") != one.method or any(name.startswith("mcp-param-") for name in headers):
-            return False
-        if "application/json" not in headers.get("accept", ""):
             return False
         return one.method != "tools/call" or headers.get("mcp-name") == params.get("name")
 
     def _alive(self, headers: Mapping[str, str], session: str | None) -> bool:
         """Whether the SDK holds this session; using it keeps it from going idle."""
-        if session is None or self._manager is None or headers.get("mcp-protocol-version") == STATELESS_VERSION:
+        if session is None or self._manager is None or headers.get("mcp-protocol-version", LATEST_HANDSHAKE) not in HANDSHAKE_VERSIONS:
             return False
         return touch_session(self._manager, session)
 
@@ -369,6 +373,13 @@ async def read_body(receive: Receive, limit: int) -> bytes:
             chunks.append(chunk)
             if not event.get("more_body"):
                 return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+def _ordinary(headers: Mapping[str, str], one: Message) -> bool:
+    """JSON that may be answered with JSON. What is odd about any other request is for the SDK to say."""
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    accepted = headers.get("accept", "")
+    return media_type == "application/json" and ("application/json" in accepted or "*/*" in accepted) and not isinstance(one.params, list)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

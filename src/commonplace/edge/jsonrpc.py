@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,9 +41,21 @@ class InvalidMessage(Exception):
 
 def decode(line: bytes) -> Any:
     try:
-        return orjson.loads(line)
+        value = orjson.loads(line)
     except orjson.JSONDecodeError as wrong:
         raise InvalidMessage(RpcError(PARSE_ERROR, "Parse error", {"message": str(wrong)[:200]})) from None
+    if type(value) is dict and type(value.get("id")) is float:
+        value["id"] = _exact_id(line, value["id"])
+    return value
+
+
+def _exact_id(line: bytes, read: float) -> RequestId:
+    """An integer beyond 64 bits is read as a float, and an id must come back as it was."""
+    try:
+        exact = json.loads(line)["id"]
+    except (ValueError, RecursionError):
+        return read
+    return exact if type(exact) is int else read
 
 
 def message(value: Any) -> Message:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 
@@ -23,8 +24,7 @@ def serve_http(product: Product, options: HttpOptions, host: str, port: int, ann
     """Serve until a signal. `announce` is told the address once the socket listens. Returns the exit code."""
     listener = bind(host, port)
     announce(address_of(listener))
-    server = uvicorn.Server(_config(product, options))
-    server.run(sockets=[listener])
+    _Graceful(_config(product, options)).run(sockets=[listener])
     return 0
 
 
@@ -38,6 +38,19 @@ async def serve_beside(product: Product, options: HttpOptions, listener: socket.
     finally:
         server.should_exit = True
         await asyncio.wait({task}, timeout=STOP_SECONDS + 1)
+
+
+class _Graceful(uvicorn.Server):
+    """A signal asks it to stop, and then the caller still closes what it opened: the signal is not raised again."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
 
 
 class _Quiet(uvicorn.Server):

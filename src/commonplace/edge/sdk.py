@@ -121,11 +121,19 @@ class SdkChannel(ClientChannel):
 class SdkPeer:
     """The SDK serving one duplex connection. Messages wait until its import, in a thread, is done."""
 
-    def __init__(self, core: Core, auth: AuthContext, send: Callable[[bytes], None], initialize: dict[str, Any] | None) -> None:
+    def __init__(
+        self,
+        core: Core,
+        auth: AuthContext,
+        send: Callable[[bytes], None],
+        initialize: dict[str, Any] | None,
+        on_answer: Callable[[], None],
+    ) -> None:
         self._core = core
         self._auth = auth
         self._send = send
         self._initialize = initialize
+        self._on_answer = on_answer
         self._inbox: asyncio.Queue[Message | None] = asyncio.Queue()
         self._pending: dict[RequestId, Callable[[bytes], None]] = {}
         self._quiet = asyncio.Event()
@@ -137,12 +145,21 @@ class SdkPeer:
             self._quiet.clear()
         self._inbox.put_nowait(one)
 
-    async def close(self, grace_seconds: float) -> None:
-        """Let what is under way be answered, then end the session."""
+    @property
+    def pending(self) -> int:
+        """How many requests wait for their answer."""
+        return len(self._pending)
+
+    async def settled(self, grace_seconds: float) -> None:
+        """Let what is under way be answered."""
         if self._pending:
             waiting = asyncio.ensure_future(self._quiet.wait())
             await asyncio.wait({waiting, self._task}, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
+
+    async def close(self, grace_seconds: float) -> None:
+        """The same, then end the session."""
+        await self.settled(grace_seconds)
         self._inbox.put_nowait(None)
         await asyncio.wait({self._task}, timeout=grace_seconds)
         if not self._task.done():
@@ -205,6 +222,7 @@ class SdkPeer:
 
     def _answer(self, request_id: RequestId, line: bytes) -> None:
         self._pending.pop(request_id, self._send)(line)
+        self._on_answer()
         if not self._pending:
             self._quiet.set()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from commonplace.storage.sqlite import Database
 
 SQLITE_SCHEME = "sqlite:///"
 LOCK_FILE = "index.lock"
+SWITCH_SECONDS = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class IndexerThread:
         asyncio.run(self._indexer.run())
 
     def start(self) -> None:
+        # Analysing text holds the interpreter's lock; at the default of 5 ms every call beside it would wait that long, several times.
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
         self._thread.start()
 
     def stop(self) -> None:

@@ -7,18 +7,21 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from commonplace.files.engine.reindex import difference
-from commonplace.files.model import IndexChange, Job
+from commonplace.files.model import IndexChange, Job, Source
 from commonplace.files.store import FileStore, JobStore
 from commonplace.search.store import Partition, PassageListener
 
 log = logging.getLogger("commonplace.files.indexer")
 
 POLL_SECONDS = 0.25  # how soon work queued by another process, or a free leadership, is noticed
+GATHER_SECONDS = 0.1
+MAX_YIELD_SECONDS = 0.5
+BATCH_BYTES = 4_000_000
 PURGE_EVERY_SECONDS = 60.0
 PURGE_ROWS = 500
 NOTHING = IndexChange((), (), ())
@@ -89,16 +92,22 @@ class Indexer:
                 except Exception:  # the worker's catch-all: an index that stops silently is worse than one that complains
                     log.exception("the index worker failed; it goes on")
                     await asyncio.sleep(POLL_SECONDS)
-                try:
-                    async with asyncio.timeout(POLL_SECONDS):
-                        await self._wake.wait()
-                except TimeoutError:
-                    pass
-                self._wake.clear()
+                await self._pause(self._wake)
         finally:
             await self._jobs.flush_served()
             self._leader.release()
             self.leads = False
+
+    async def _pause(self, wake: asyncio.Event) -> None:
+        """Until work is queued, and then a moment more: a burst of writes is indexed together, not against itself."""
+        try:
+            async with asyncio.timeout(POLL_SECONDS):
+                await wake.wait()
+            if not self._stopping:
+                await asyncio.sleep(GATHER_SECONDS)
+        except TimeoutError:
+            pass
+        wake.clear()
 
     async def drain(self, progress: Callable[[int], None] = lambda done: None) -> bool:
         """Work off what is due now, if this process may lead; False when another one does (it will do the work)."""
@@ -116,29 +125,41 @@ class Indexer:
     async def _drain_once(self, rounds: int | None = None) -> int:
         done = 0
         while not self._stopping and rounds != 0 and await self._jobs.due():
+            begun = time.monotonic()
             batch = await self._jobs.claim(self._owner, self._settings.batch_size)
-            room = asyncio.Semaphore(max(1, self._settings.workers))
-            await asyncio.gather(*(self._guarded(job, room) for job in batch))
+            left = batch
+            while left:
+                sources = await self._jobs.sources(left, BATCH_BYTES)
+                await self._work(left[: len(sources)], sources)
+                left = left[len(sources) :]
             done += len(batch)
             rounds = None if rounds is None else rounds - 1
+            if self._wake is not None and self._wake.is_set():  # callers are writing: leave them half of the time
+                self._wake.clear()
+                await asyncio.sleep(min(time.monotonic() - begun, MAX_YIELD_SECONDS))
         return done
 
-    async def _guarded(self, job: Job, room: asyncio.Semaphore) -> None:
-        async with room:
-            try:
-                await self._work(job)
-                self.completed += 1
-            except Exception as error:  # one bad file must not stop the others
-                buried = await self._jobs.fail(job, f"{type(error).__name__}: {error}")
-                log.warning("index job %d failed (try %d%s)", job.id, job.retry_count + 1, ", given up" if buried else "", exc_info=error)
+    async def _work(self, jobs: Sequence[Job], sources: Sequence[Source | None]) -> None:
+        room = asyncio.Semaphore(max(1, self._settings.workers))
+        changes = await asyncio.to_thread(_differences, jobs, sources)
+        finished = await asyncio.gather(*(self._finish(*work, room) for work in zip(jobs, sources, changes, strict=True)))
+        self.completed += sum(finished)
 
-    async def _work(self, job: Job) -> None:
-        source = await self._jobs.source(job)
-        change = NOTHING if source is None else await asyncio.to_thread(difference, job.path, source.content, source.indexed)
-        await self._jobs.apply(job, source, change, complete=self._listener is None)
-        if self._listener is not None:
-            await self._listener.synchronise(self._partition_of(job.tenant, job.project), f"{job.path}#", await self._jobs.passages(job))
-            await self._jobs.complete(job)
+    async def _finish(self, job: Job, source: Source | None, change: IndexChange | Exception, room: asyncio.Semaphore) -> bool:
+        try:
+            if isinstance(change, Exception):
+                raise change
+            await self._jobs.apply(job, source, change, complete=self._listener is None)
+            if self._listener is not None:
+                async with room:
+                    passages = await self._jobs.passages(job)
+                    await self._listener.synchronise(self._partition_of(job.tenant, job.project), f"{job.path}#", passages)
+                await self._jobs.complete(job)
+            return True
+        except Exception as error:  # one bad file must not stop the others
+            buried = await self._jobs.fail(job, f"{type(error).__name__}: {error}")
+            log.warning("index job %d failed (try %d%s)", job.id, job.retry_count + 1, ", given up" if buried else "", exc_info=error)
+            return False
 
     async def _housekeep(self) -> None:
         now = time.monotonic()
@@ -147,3 +168,14 @@ class Indexer:
             before = int((time.time() - self._settings.retention_days * 86_400) * 1e6)
             while await self._files.purge(before, PURGE_ROWS) == PURGE_ROWS:
                 pass
+
+
+def _differences(jobs: Sequence[Job], sources: Sequence[Source | None]) -> list[IndexChange | Exception]:
+    """What each job must change, worked out in one go: a hop to a thread per job would cost more than the work."""
+    changes: list[IndexChange | Exception] = []
+    for job, source in zip(jobs, sources, strict=True):
+        try:
+            changes.append(NOTHING if source is None else difference(job.path, source.content, source.indexed))
+        except Exception as error:  # handed to the job it belongs to
+            changes.append(error)
+    return changes

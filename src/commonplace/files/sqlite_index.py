@@ -104,10 +104,17 @@ class SqliteFileIndex:
             for lease in leases
         ]
 
-    async def source(self, job: Job) -> Source | None:
-        def read(connection: Connection) -> Source | None:
-            row = connection.execute(QUERIES["file_whole"], _keys(job)).fetchone()
-            return None if row is None else Source(row[0], row[1], _indexed(connection, job))
+    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source | None]:
+        def read(connection: Connection) -> list[Source | None]:
+            found: list[Source | None] = []
+            room = max_bytes
+            for job in jobs:
+                row = connection.execute(QUERIES["file_whole"], _keys(job)).fetchone()
+                found.append(None if row is None else Source(row[0], row[1], _indexed(connection, job)))
+                room -= len(row[1]) if row else 0
+                if room <= 0:
+                    break
+            return found
 
         return await self._database.read(read)
 
@@ -144,7 +151,8 @@ class SqliteFileIndex:
         return bool(await self._write(lambda connection: self._outbox.fail(connection, _lease(job), error, now=self._now())))
 
     async def _write(self, work: Callable[[Connection], Result]) -> Result:
-        return await self._database.write(work, lock_timeout_seconds=INDEX_LOCK_SECONDS)
+        """The index is derived: a step lost in a power failure leaves its job queued, and is done again."""
+        return await self._database.write(work, lock_timeout_seconds=INDEX_LOCK_SECONDS, durable=False)
 
     def _remove(self, connection: Connection, job: Job, ids: Sequence[int]) -> None:
         self._postings.remove(connection, partition_of(job.tenant, job.project), [key_of(job.path, chunk_id) for chunk_id in ids])

@@ -87,8 +87,9 @@ class JobStore(Protocol):
 
     async def claim(self, owner: str, limit: int) -> list[Job]: ...
 
-    async def source(self, job: Job) -> Source | None:
-        """The live file of a job with what is indexed of it; None when there is no such file (any more)."""
+    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source | None]:
+        """The live files of the first few jobs (at least one, and not many more than `max_bytes`), each with what is indexed of it;
+        None where there is no such file (any more)."""
         ...
 
     async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> None:

@@ -134,10 +134,7 @@ class SqlitePostings:
                 pending.extend((field, term, int(row[0]), frequency, length) for term, frequency in frequencies.items())
         ids = self._apply(connection, number, change)
         rows = sorted((ids[field, term], document, frequency, length) for field, term, document, frequency, length in pending)
-        connection.executemany(
-            _QUERIES["posting_add"],
-            ({"term": term, "document": document, "frequency": frequency, "length": length} for term, document, frequency, length in rows),
-        )
+        connection.execute(_QUERIES["postings_add"], {"postings": orjson.dumps(rows).decode()})
 
     def remove(self, connection: Connection, partition: Partition, keys: Iterable[str]) -> None:
         """Take documents out; unknown keys are ignored."""
@@ -175,22 +172,16 @@ class SqlitePostings:
             connection.execute(_QUERIES["document_remove"], {"id": row[0]})
         if removed:
             ids = self._apply(connection, number, change)
-            connection.executemany(
-                _QUERIES["posting_remove"], ({"term": ids[field, term], "document": document} for field, term, document in removed)
-            )
+            rows = sorted((ids[field, term], document) for field, term, document in removed)
+            connection.execute(_QUERIES["postings_remove"], {"postings": orjson.dumps(rows).decode()})
 
     def _apply(self, connection: Connection, number: int, change: _Change) -> dict[tuple[str, str], int]:
         """Bring the statistics up to date; returns the ids of the terms touched."""
         for field, (documents, length) in change.fields.items():
             connection.execute(_QUERIES["field_change"], {"partition": number, "field": field, "documents": documents, "length": length})
-        ids: dict[tuple[str, str], int] = {}
-        for (field, term), documents in change.terms.items():
-            row = connection.execute(
-                _QUERIES["term_change"], {"partition": number, "term": term, "field": field, "documents": documents}
-            ).fetchone()
-            assert row is not None
-            ids[field, term] = int(row[0])
-        return ids
+        terms = orjson.dumps([(term, field, documents) for (field, term), documents in change.terms.items()]).decode()
+        rows = connection.execute(_QUERIES["terms_change"], {"partition": number, "terms": terms})
+        return {(field, term): identity for identity, term, field in rows}
 
     def _plan(self, connection: Connection, partition: Partition, terms: Sequence[str], weights: Mapping[str, float]) -> _Plan | None:
         number = self._partition(connection, partition)

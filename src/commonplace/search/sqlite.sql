@@ -31,19 +31,24 @@ WHERE partition_id = :partition AND document >= :prefix AND document < :upper OR
 SELECT id FROM search_document
 WHERE partition_id = :partition AND document >= :prefix AND document < :upper LIMIT :limit;
 
--- name: term_change
-INSERT INTO search_term (partition_id, term, field, documents) VALUES (:partition, :term, :field, :documents)
+-- name: terms_change
+-- :terms is a JSON array of [term, field, change of its documents].
+INSERT INTO search_term (partition_id, term, field, documents)
+SELECT :partition, value ->> 0, value ->> 1, value ->> 2 FROM json_each(:terms) WHERE true
 ON CONFLICT (partition_id, term, field) DO UPDATE SET documents = documents + excluded.documents
-RETURNING id;
+RETURNING id, term, field;
 
 -- name: term
 SELECT id, field, documents FROM search_term WHERE partition_id = :partition AND term = :term AND documents > 0;
 
--- name: posting_add
-INSERT INTO search_posting (term_id, document_id, frequency, length) VALUES (:term, :document, :frequency, :length);
+-- name: postings_add
+-- :postings is a JSON array of [term id, document id, frequency, length].
+INSERT INTO search_posting (term_id, document_id, frequency, length)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(:postings);
 
--- name: posting_remove
-DELETE FROM search_posting WHERE term_id = :term AND document_id = :document;
+-- name: postings_remove
+-- :postings is a JSON array of [term id, document id].
+DELETE FROM search_posting WHERE (term_id, document_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(:postings));
 
 -- name: rank
 -- :terms is a JSON array of [term id, weight * idf * (k1 + 1), k1 * (1 - b), k1 * b / average length].

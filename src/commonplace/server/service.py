@@ -65,7 +65,7 @@ class ServerService:
     def audit_records(self, wanted: Filter, reads: bool) -> dict[str, Any]:
         records: list[Mapping[str, Any]] = list(query(self._audit_directory, wanted))
         if reads and self._audit is not None:
-            records += [{**read, "chain": None} for read in tuple(self._audit.reads) if wanted.admits(dict(read))]
+            records += [{**read, "chain": None} for read in self._audit.reads.records() if wanted.admits(read)]
             records = sorted(records, key=lambda record: str(record["ts"]), reverse=True)[: wanted.limit]
         return {"records": records, "returned": len(records), "limit": wanted.limit}
 

@@ -2,7 +2,8 @@
 
 Reads that are bounded run inline on `reader()`; scans go through `read()`, to a small pool. Everything that writes goes through
 `write()` (await) or `write_now()` (block): a function of the connection, run in the writer thread inside its own savepoint. Many
-such functions share one transaction and one fsync; each is acknowledged only after that commit is on disk."""
+such functions share one transaction and one fsync; each is acknowledged only after that commit is on disk. Work on derived data may
+say `durable=False`: it is as atomic, but a power failure may undo its last commits (never the database's consistency)."""
 
 from __future__ import annotations
 
@@ -40,6 +41,7 @@ class _Unit:
     future: Future[Any]
     submitted: float
     deadline: float
+    durable: bool
 
 
 class Database:
@@ -55,7 +57,7 @@ class Database:
         self._closed = False
         self._pool: ThreadPoolExecutor | None = None
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = _Writer(self._open(), lock_timeout_seconds)
+        self._writer = _Writer(self._open(), lock_timeout_seconds, durable)
 
     def reader(self) -> Connection:
         """The calling thread's own read connection. It refuses to write."""
@@ -90,9 +92,11 @@ class Database:
 
         return await asyncio.get_running_loop().run_in_executor(self._pool, scan)
 
-    async def write(self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None) -> Result:
+    async def write(
+        self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None, durable: bool = True
+    ) -> Result:
         """Run `work` in the writer thread; returns when its commit is durable. Raises `BusyError` when the lock is not free in time."""
-        return await asyncio.wrap_future(self._writer.submit(work, lock_timeout_seconds))
+        return await asyncio.wrap_future(self._writer.submit(work, lock_timeout_seconds, durable))
 
     def write_now(self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None) -> Result:
         """The same for threads without an event loop (workers, the command line)."""
@@ -157,9 +161,11 @@ class _Patience:
 class _Writer:
     """The one thread of this process that writes."""
 
-    def __init__(self, connection: Connection, lock_timeout_seconds: float) -> None:
+    def __init__(self, connection: Connection, lock_timeout_seconds: float, durable: bool) -> None:
         self._connection = connection
         self._timeout_seconds = lock_timeout_seconds
+        self._may_sync = durable
+        self._syncs = durable  # whether the connection waits for the disk at its next commit
         self._patience = _Patience(lock_timeout_seconds)
         connection.set_busy_handler(self._patience)
         self._queue: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
@@ -167,13 +173,13 @@ class _Writer:
         self._thread = threading.Thread(target=self._loop, name="storage-write", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[Connection], Result], timeout_seconds: float | None) -> Future[Result]:
+    def submit(self, work: Callable[[Connection], Result], timeout_seconds: float | None, durable: bool = True) -> Future[Result]:
         if self._stopping:
             raise RuntimeError("the database is closed")
         now = time.monotonic()
         timeout = max(MIN_WAIT_SECONDS, self._timeout_seconds if timeout_seconds is None else timeout_seconds)
         future: Future[Result] = Future()
-        self._queue.put(_Unit(work, future, now, now + timeout))
+        self._queue.put(_Unit(work, future, now, now + timeout, durable))
         return future
 
     def stop(self) -> None:
@@ -232,6 +238,7 @@ class _Writer:
             if not group:
                 break
             self._patience.deadline = min(unit.deadline for unit in group)
+            self._sync(any(unit.durable for unit in group))
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
                 return group
@@ -244,6 +251,12 @@ class _Writer:
             finally:
                 self._patience.deadline = None
         return []
+
+    def _sync(self, wanted: bool) -> None:
+        """A commit that follows waits for the log, earlier commits in it included; one that need not, does not."""
+        if self._may_sync and wanted != self._syncs:
+            self._connection.execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
+            self._syncs = wanted
 
     def _run(self, unit: _Unit) -> tuple[Any, BaseException | None]:
         self._connection.execute("SAVEPOINT unit")

@@ -10,7 +10,6 @@ import logging
 import os
 import secrets
 import threading
-from collections import deque
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.telemetry.chain import EMPTY, Head, chains_folder, heads_folder, seal
 from commonplace.telemetry.errors import AUDIT_UNAVAILABLE
+from commonplace.telemetry.recent import RecentReads
 
 log = logging.getLogger("commonplace.audit")
 
@@ -33,7 +33,7 @@ class AuditLog:
 
     def __init__(self, directory: Path, *, segment_bytes: int = 64 << 20, recent_reads: int = 1000, clock: Clock = utc_now) -> None:
         self.directory = directory
-        self.reads: deque[Mapping[str, Any]] = deque(maxlen=recent_reads)
+        self.reads = RecentReads(recent_reads)
         self._segment_bytes = segment_bytes
         self._clock = clock
         self._lock = threading.Lock()
@@ -71,10 +71,6 @@ class AuditLog:
             path.unlink()
         except OSError as error:
             raise _unavailable(error, self.directory) from error
-
-    def remember_read(self, record: Mapping[str, Any]) -> None:
-        """Keep a read in memory for the console; it is not part of the chain."""
-        self.reads.append({"ts": iso(self._clock()), **record})
 
     def close(self) -> None:
         with self._lock:

@@ -10,6 +10,7 @@ from typing import Any
 MAX_ITEMS = 20
 MAX_DEPTH = 4
 MASK = "***"
+HASHED_CHARACTERS = 256 * 1024  # a hash is optional, and hashing megabytes would hold up the event loop
 
 _SECRET_NAME = re.compile(r"(?i)(pass(word|wd|phrase)|secret|api[_-]?key|token$|authorization|credential|private[_-]?key|^kek)")
 _SECRET_TEXT = re.compile(
@@ -38,11 +39,16 @@ def scrub(text: str) -> str:
 
 
 def trimmed(text: str, limit_bytes: int) -> Any:
-    """The text, or its beginning with `truncated: true`. Never cuts a character."""
-    raw = text.encode("utf-8", "replace")
-    if len(raw) <= limit_bytes:
+    """The text, or its beginning with `truncated: true`. Never cuts a character, and never walks a whole large text."""
+    if len(text) <= limit_bytes and (text.isascii() or len(text.encode("utf-8", "replace")) <= limit_bytes):
         return scrub(text)
-    return {"preview": scrub(raw[:limit_bytes].decode("utf-8", "ignore")), "truncated": True, "length": len(raw)}
+    beginning = text[:limit_bytes].encode("utf-8", "replace")[:limit_bytes].decode("utf-8", "ignore")
+    return {"preview": scrub(beginning), "truncated": True, "length": _length(text)}
+
+
+def _length(text: str) -> int:
+    """Bytes; of a large text that is not ASCII its characters, which cost nothing to count."""
+    return len(text) if text.isascii() or len(text) > HASHED_CHARACTERS else len(text.encode("utf-8", "surrogatepass"))
 
 
 def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, depth: int) -> Any:
@@ -70,8 +76,10 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
 
 def _fingerprint(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
-        raw = value.encode("utf-8", "surrogatepass")
-        return {"redacted": True, "length": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+        kept: dict[str, Any] = {"redacted": True, "length": _length(value)}
+        if len(value) <= HASHED_CHARACTERS:
+            kept["sha256"] = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+        return kept
     if isinstance(value, (list, tuple, Mapping)):
         return {"redacted": True, "items": len(value)}
     return {"redacted": True}

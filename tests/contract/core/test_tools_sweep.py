@@ -15,9 +15,9 @@ import jsonschema
 import pytest
 
 from commonplace import bootstrap
+from commonplace.dispatch.describe import describe
 from commonplace.dispatch.pipeline import Call
 from commonplace.dispatch.tool import LISTED_NAME, Tool
-from commonplace.edge.core import describe
 from commonplace.edge.error_map import TABLE
 from commonplace.kernel import errors as kernel_errors
 from commonplace.kernel.auth import local_user

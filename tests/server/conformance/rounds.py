@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from commonplace.dispatch.tool import Context, Handler, Nothing, RawResult
-
 from conformance.samples import text
 
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"

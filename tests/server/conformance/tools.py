@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ConfigDict, Field
+
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Arguments, Context, Handler, Nothing, RawResult, Tool
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
-from pydantic import Field
-
 from conformance import rounds
 from conformance.features import log_allowed, publish
 from conformance.samples import PNG, WAV, resource, text
@@ -34,7 +34,7 @@ class Region(Arguments):
 
 
 class Contact(Arguments):
-    model_config = {"extra": "allow"}
+    model_config = ConfigDict(extra="allow")
 
 
 def simple_text(context: Context, arguments: Nothing) -> RawResult:

@@ -15,6 +15,7 @@ import pytest
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.query import Filter, query
+from commonplace.telemetry.recent import Finished
 from commonplace.telemetry.verify import verify
 
 
@@ -215,6 +216,6 @@ def test_a_full_disk_refuses_changes_loses_nothing_and_recovers(tmp_path: Path) 
 def test_reads_are_remembered_in_memory_only(tmp_path: Path) -> None:
     audit = AuditLog(tmp_path, recent_reads=2)
     for number in range(3):
-        audit.remember_read(record(number))
-    assert [read["number"] for read in audit.reads] == [1, 2]
+        audit.reads.add(Finished(0.0, "t", "t", "a", "b", None, "ok", None, 0.001, str(number), {}))
+    assert [read["trace_id"] for read in audit.reads.records()] == ["1", "2"]
     assert list(tmp_path.iterdir()) == []

@@ -95,7 +95,7 @@ def test_a_read_is_remembered_but_not_in_the_chain(app: App) -> None:
     run(app, "note/read", {"path": "/x"}, bare=True)
     assert records(app) == []
     assert app.audit is not None
-    (read,) = app.audit.reads
+    (read,) = app.audit.reads.records()
     assert (read["tool"], read["name"]) == ("note_read", "note/read")
 
 

@@ -36,6 +36,12 @@ def test_long_text_becomes_a_preview_that_says_it_was_cut() -> None:
     assert redact({"query": "x" * 256}, frozenset(), 256)["query"] == "x" * 256
 
 
+def test_large_content_costs_nothing_to_hide() -> None:
+    kept = redact({"content": "x" * 5_000_000, "document": "y" * 5_000_000}, frozenset({"content"}), 16)
+    assert kept["content"] == {"redacted": True, "length": 5_000_000}
+    assert kept["document"] == {"preview": "y" * 16, "truncated": True, "length": 5_000_000}
+
+
 def test_names_that_hold_secrets_are_masked() -> None:
     kept = redact(
         {"password": "a", "api_key": "b", "nested": {"client_secret": "c"}, "credentials": {"u": "d"}, "max_tokens": 5}, frozenset(), 9

@@ -1,0 +1,64 @@
+"""`commonplace console`: the web console in a process of its own, for a server somewhere else."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import AsyncIterator, Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commonplace.cli.session import session
+from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.console.caller import Caller
+
+DEFAULT_SERVER = "http://127.0.0.1:8787"
+
+
+def console(
+    server: Annotated[str, typer.Option("--server", help="The server to look at.")] = DEFAULT_SERVER,
+    key: Annotated[str | None, typer.Option("--key", envvar="COMMONPLACE_KEY", help="Key to use; without one people sign in.")] = None,
+    port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.", min=0, max=65535)] = 8788,
+) -> None:
+    """Serve the web console for a server elsewhere.
+
+    Example: commonplace console --server https://commonplace.example --key cp_...
+    """
+    if find_spec("nicegui") is None:
+        raise CommonplaceError(NOT_AVAILABLE, "The console is not installed.", hint="pip install 'commonplace[console]'")
+    import uvicorn
+    from starlette.applications import Starlette
+
+    from commonplace import __version__
+    from commonplace.console.caller import Remote
+    from commonplace.console.mount import Console, console_routes
+    from commonplace.console.session import Gate
+    from commonplace.edge.http import HttpOptions, refusal
+    from commonplace.edge.listen import address_of, bind
+
+    def sign_in(given: str) -> tuple[Caller, Callable[[], object]]:
+        remote = Remote(server, given)
+        remote.check()
+        return remote, lambda: None
+
+    def as_configured() -> Caller:
+        return Remote(server, key)
+
+    if key is not None:
+        Remote(server, key).check()
+    folder = str(session().config().settings.data / "console")
+    board = Console(Gate(sign_in, as_configured if key is not None else None), __version__, folder)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await board.close()
+
+    app = Starlette(routes=console_routes(board, functools.partial(refusal, options=HttpOptions())), lifespan=lifespan)
+    listener = bind("127.0.0.1", port)
+    typer.echo(f"Console for {server} on http://{address_of(listener)}/console/", err=True)
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])

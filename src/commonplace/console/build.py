@@ -1,0 +1,42 @@
+"""NiceGUI, prepared and mounted: the only place that starts it. Importing this module is cheap; calling it is not."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from importlib import import_module
+
+from starlette.applications import Starlette
+
+from commonplace.console.session import Sessions
+
+PAGES = ("overview", "tools", "audit")
+
+
+def prepare(storage: str) -> None:
+    """The slow import, for a thread."""
+    os.environ.setdefault("NICEGUI_STORAGE_PATH", storage)
+    import_module("nicegui.ui")
+
+
+def build_pages(sessions: Sessions, version: str) -> Starlette:
+    from nicegui import ui
+
+    from commonplace.console.shell import Shell
+
+    app = Starlette()
+    shell = Shell(sessions, version)
+    for name in PAGES:
+        import_module(f"commonplace.console.pages.{name}").register(shell)
+    ui.run_with(
+        app,  # type: ignore[arg-type]  # typed FastAPI, works with its base
+        mount_path="/console",
+        title="Commonplace",
+        favicon="📖",
+        show_welcome_message=False,
+        binding_refresh_interval=None,
+        reconnect_timeout=10,
+        storage_secret=secrets.token_urlsafe(32),
+        session_middleware_kwargs={"same_site": "strict", "path": "/console"},
+    )
+    return app

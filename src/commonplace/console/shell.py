@@ -1,0 +1,173 @@
+"""What every page shares: header, navigation, theme, the keyboard palette, and the watch over the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+
+from commonplace.console.caller import Answer, Caller
+from commonplace.console.session import COOKIE, Session, Sessions
+
+WATCH_SECONDS = 5.0
+NAVIGATION = (
+    ("Overview", "/", "insights"),
+    ("Tools", "/tools", "build"),
+    ("Audit", "/audit", "fact_check"),
+)
+STYLE = """
+<style>
+body { font-feature-settings: "tnum"; }
+.cp-page { max-width: 1280px; margin: 0 auto; width: 100%; }
+.cp-mono { font-family: ui-monospace, SFMono-Regular, Menlo, monospace; }
+.cp-code pre, .cp-code { overflow-x: auto; }
+.cp-muted { opacity: .78; }
+.body--dark .q-table, .body--dark .q-card { background: #1a222c; }
+.body--dark { background: #12181f; }
+.body--light { background: #f6f5f1; }
+a.cp-link { color: inherit; text-decoration: none; }
+@media (max-width: 600px) { .cp-wide { display: none; } }
+</style>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One open page: whose it is and how to call."""
+
+    session: Session
+    caller: Caller
+    dark: Any
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
+        answer = await self.caller.call(tool, arguments)
+        if answer.error is not None and answer.error.get("code") == "UNAUTHENTICATED":
+            ui.navigate.to("/login")
+        return answer
+
+    @property
+    def may_write(self) -> bool:
+        return "write" in self.caller.scopes
+
+
+class Shell:
+    """Pages enter it with `with shell.page("Title") as view:`."""
+
+    def __init__(self, sessions: Sessions, version: str) -> None:
+        self._sessions = sessions
+        self._version = version
+        self.palette: list[tuple[str, str]] = [(name, path) for name, path, _ in NAVIGATION]
+
+    @contextmanager
+    def page(self, title: str) -> Iterator[View]:
+        session: Session = ui.context.client.request.scope["commonplace.session"]
+        ui.page_title(f"{title} - Commonplace")
+        ui.add_head_html(STYLE)
+        ui.colors(primary="#0b6e69", secondary="#41586b", accent="#b4532a", positive="#2e7d32", negative="#b3261e", warning="#8a5a00")
+        dark = ui.dark_mode(session.dark)
+        view = View(session, session.caller, dark)
+        self._header(title, view)
+        self._watch(view)
+        with ui.column().classes("cp-page gap-4 p-4").props('role="main"'):
+            yield view
+
+    def _header(self, title: str, view: View) -> None:
+        open_palette = self._palette(view)
+        with ui.header().classes("items-center gap-2 px-4 py-2 bg-primary"):
+            ui.link("Commonplace", "/console/").classes("cp-link text-lg font-semibold text-white")
+            for name, path, icon in NAVIGATION:
+                look = "flat dense no-caps text-color=white" + (" outline" if name == title else "")
+                button = ui.button(name, icon=icon, on_click=lambda path=path: ui.navigate.to(path)).props(look)
+                if name == title:
+                    button.props('aria-current="page"')
+            ui.space()
+            ui.button(icon="search", on_click=open_palette).props('flat dense text-color=white aria-label="Go to (Ctrl+K)"').tooltip(
+                "Go to (Ctrl+K)"
+            )
+            ui.button(icon="contrast", on_click=lambda: self._flip(view)).props('flat dense text-color=white aria-label="Light or dark"')
+            ui.label(view.caller.label).classes("cp-wide text-sm text-white")
+            ui.button(icon="logout", on_click=self._leave).props('flat dense text-color=white aria-label="Sign out"').tooltip("Sign out")
+
+    def _flip(self, view: View) -> None:
+        view.session.dark = not view.session.dark
+        ui.navigate.reload()  # charts and editors take their colours when they are made
+
+    @staticmethod
+    def _leave() -> None:
+        ui.run_javascript("fetch('/console/logout', {method: 'POST'}).then(() => { location.href = '/console/login' })")
+
+    def _palette(self, view: View) -> Callable[[], None]:
+        with ui.dialog() as dialog, ui.card().classes("w-96 max-w-full"):
+            field = (
+                ui.input(placeholder="Page or tool").props('autofocus outlined dense clearable aria-label="Page or tool"').classes("w-full")
+            )
+            found = ui.column().classes("w-full gap-0")
+
+        def show() -> None:
+            found.clear()
+            wanted = (field.value or "").lower()
+            with found:
+                for name, path in [entry for entry in self.palette if wanted in entry[0].lower()][:12]:
+                    ui.button(name, on_click=lambda path=path: ui.navigate.to(path)).props("flat dense no-caps align=left").classes(
+                        "w-full"
+                    )
+
+        def first() -> None:
+            wanted = (field.value or "").lower()
+            for name, path in self.palette:
+                if wanted in name.lower():
+                    ui.navigate.to(path)
+                    return
+
+        field.on_value_change(show)
+        field.on("keydown.enter", first)
+
+        def open_dialog() -> None:
+            field.value = ""
+            show()
+            dialog.open()
+
+        def on_key(event: Any) -> None:
+            if event.action.keydown and event.key == "k" and (event.modifiers.ctrl or event.modifiers.meta):
+                open_dialog()
+
+        ui.keyboard(on_key=on_key, ignore=[])
+        return open_dialog
+
+    def _watch(self, view: View) -> None:
+        """A page that stays open is signed out when its session ends: the websocket alone would live on."""
+
+        def check() -> None:
+            if self._sessions.find({COOKIE: view.session.token}) is None:
+                ui.navigate.to("/login")
+
+        ui.timer(WATCH_SECONDS, check)
+        if view.session.dark is None:
+
+            async def ask() -> None:
+                prefers = await ui.run_javascript("window.matchMedia('(prefers-color-scheme: dark)').matches", timeout=10)
+                view.session.dark = bool(prefers)
+                view.dark.value = view.session.dark
+
+            ui.timer(0.1, ask, once=True)
+
+
+def failure(error: Mapping[str, Any]) -> None:
+    """An error where its result would have been, with what to do next."""
+    with ui.card().classes("w-full border-l-4 border-negative").props("flat bordered"):
+        ui.label(str(error.get("code"))).classes("cp-mono font-semibold text-negative")
+        ui.label(str(error.get("message")))
+        if error.get("hint"):
+            ui.label(str(error["hint"])).classes("cp-muted")
+
+
+def empty(text: str, hint: str = "") -> None:
+    """Nothing to show, and how to change that."""
+    with ui.column().classes("w-full items-center p-8 gap-1"):
+        ui.icon("inbox", size="2rem").classes("cp-muted")
+        ui.label(text).classes("text-base")
+        if hint:
+            ui.label(hint).classes("cp-muted text-sm cp-mono")

@@ -1,0 +1,30 @@
+"""A tool as `tools/list` and the console show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.dispatch.registry import Selection
+from commonplace.dispatch.schema import input_schema, output_schema
+from commonplace.dispatch.tool import Tool
+
+
+def describe(tool: Tool, selection: Selection) -> dict[str, Any]:
+    """A tool as tools/list shows it."""
+    name = tool.aliases[0] if selection.renamed and tool.aliases else tool.name
+    described: dict[str, Any] = {
+        "name": name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.input),
+    }
+    if tool.output_schema is not None or tool.output is not None:
+        described["outputSchema"] = dict(tool.output_schema) if tool.output_schema is not None else output_schema(tool.output)
+    described["annotations"] = {
+        "title": tool.title,
+        "readOnlyHint": tool.read_only,
+        "destructiveHint": tool.destructive,
+        "idempotentHint": tool.idempotent,
+        "openWorldHint": tool.open_world,
+    }
+    return described

@@ -1,0 +1,270 @@
+"""The instruction files on disk: one JSON file each, read with salvage, written durably. Knows nothing of the catalogue in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
+from commonplace.instructions.errors import CATALOGUE_LIMIT, CATALOGUE_UNWRITABLE
+from commonplace.instructions.model import (
+    CONFIGURATION_STEMS,
+    MAX_FILE_BYTES,
+    Instruction,
+    Rejection,
+    is_valid_id,
+    stored_form,
+)
+from commonplace.kernel.clock import iso
+from commonplace.kernel.errors import CommonplaceError
+
+T = TypeVar("T")
+Stamp = tuple[int, int, int]  # mtime_ns, size, inode
+MARKER = ".catalog-version"
+_TEMPORARY = re.compile(r"\.[^/]*\.tmp")
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_ORPHAN_SECONDS = 600  # a temporary file this old belongs to a process that died
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often, and how patiently, a transient error of the file system is tried again."""
+
+    reads: int = 3
+    read_backoff_seconds: float = 0.008
+    writes: int = 3
+    write_backoff_seconds: float = 0.008
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one file held: an instruction, a reason why not, or nothing because it is gone."""
+
+    stamp: Stamp | None
+    instruction: Instruction | None = None
+    rejection: Rejection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A file written and synced under a temporary name, not yet in place."""
+
+    id: str
+    temporary: Path
+    stamp: Stamp
+    content: bytes
+
+
+def encode(document: Mapping[str, Any]) -> bytes:
+    """The bytes of a file: fixed key order, two blanks of indentation, a final newline."""
+    return orjson.dumps(stored_form(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+class Directory:
+    """One folder of instruction files."""
+
+    def __init__(self, path: Path, *, rules: Rules | None = None, retries: Retries | None = None) -> None:
+        self.path = path
+        self.rules = rules or Rules()
+        self._retries = retries or Retries()
+        self.trace_file: Callable[[str, str], None] | None = None
+
+    def ensure(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def file_of(self, id_: str) -> Path:
+        if not is_valid_id(id_):  # the only way from an id to a path
+            raise ValueError(f"{id_!r} is not an instruction id")
+        return self.path / f"{id_}.json"
+
+    def stamps(self) -> Iterator[tuple[str, Stamp]]:
+        """Name and stamp of every JSON file that may be an instruction."""
+        try:
+            listing = os.scandir(self.path)
+        except FileNotFoundError:
+            return
+        with listing:
+            for item in listing:
+                name = item.name
+                if name.endswith(".json") and not name.startswith("."):
+                    with contextlib.suppress(FileNotFoundError):
+                        status = item.stat(follow_symlinks=False)
+                        if not stat.S_ISDIR(status.st_mode):
+                            yield name, (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def stamp_of(self, name: str) -> Stamp | None:
+        try:
+            status = (self.path / name).lstat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def read(self, name: str) -> Reading:
+        """One file, by name. Whatever is wrong with it becomes a rejection."""
+        reason = _skip_reason(name)
+        if reason:
+            return Reading(self.stamp_of(name), rejection=Rejection(name, reason))
+        try:
+            content, stamp = self._content(name)
+        except FileNotFoundError:
+            return Reading(None)
+        except OSError as error:
+            reason = "symlink" if error.errno == errno.ELOOP else "unreadable"
+            return Reading(self.stamp_of(name), rejection=Rejection(name, reason, error.strerror or str(error)))
+        if content is None:
+            return Reading(stamp, rejection=Rejection(name, "too-large", f"{stamp[1]} bytes; the most is {MAX_FILE_BYTES}"))
+        try:
+            reading = Reading(stamp, instruction=self._parse(name, content, stamp))
+        except NotAnInstruction as error:
+            reading = Reading(stamp, rejection=Rejection(name, error.reason, error.detail))
+        if self.trace_file:
+            self.trace_file(name, reading.rejection.reason if reading.rejection else "loaded")
+        return reading
+
+    def _parse(self, name: str, content: bytes, stamp: Stamp) -> Instruction:
+        if not content.strip():
+            raise NotAnInstruction("empty", "the file is empty")
+        try:
+            raw = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
+        except orjson.JSONDecodeError as error:
+            raise NotAnInstruction("parse", str(error)[:200]) from None
+        if not isinstance(raw, dict):
+            raise NotAnInstruction("schema", "the file does not hold one JSON object")
+        modified_at = iso(datetime.fromtimestamp(stamp[0] / 1e9, UTC))
+        return normalise(raw, name[:-5], modified_at, self.rules)
+
+    def parse(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
+        """What reading this document back will give, and its bytes. Raises NotAnInstruction, or CATALOGUE_LIMIT when it is too large."""
+        parsed = normalise(document, id_, iso(datetime.now(UTC)), self.rules)
+        content = encode(parsed.document)
+        if len(content) > MAX_FILE_BYTES:
+            raise CommonplaceError(
+                CATALOGUE_LIMIT,
+                f"{id_}: the file would have {len(content)} bytes; the most is {MAX_FILE_BYTES}.",
+                hint="Split the instruction, or move long examples out of it.",
+                details={"limit": "maxFileSize", "maximum": MAX_FILE_BYTES, "actual": len(content)},
+            )
+        ordered = {**stored_form(parsed.document), "governanceHash": parsed.governance_hash}
+        return replace(parsed, document=ordered, stored_hash=parsed.source_hash, salvaged=()), content
+
+    def _content(self, name: str) -> tuple[bytes | None, Stamp]:
+        attempt = 0
+        while True:
+            try:
+                descriptor = os.open(self.path / name, os.O_RDONLY | _NOFOLLOW | os.O_CLOEXEC)
+                break
+            except OSError as error:
+                if isinstance(error, FileNotFoundError) or error.errno == errno.ELOOP or attempt >= self._retries.reads:
+                    raise
+                time.sleep(self._retries.read_backoff_seconds * 2**attempt)
+                attempt += 1
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "not a regular file")
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if status.st_size > MAX_FILE_BYTES:
+                return None, stamp
+            content = os.read(descriptor, status.st_size + 1)
+            while len(content) <= MAX_FILE_BYTES and (more := os.read(descriptor, 65536)):
+                content += more
+            return content, stamp
+        finally:
+            os.close(descriptor)
+
+    def read_bytes(self, id_: str) -> bytes | None:
+        try:
+            return self._content(f"{id_}.json")[0]
+        except OSError:
+            return None
+
+    def stage(self, id_: str, content: bytes) -> Staged:
+        """Write and sync under a temporary name in the same folder."""
+        target = self.file_of(id_)
+        temporary = self.path / f".{target.stem}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+        return self._retried(lambda: self._stage(id_, temporary, content), f"{id_}.json could not be written")
+
+    def _stage(self, id_: str, temporary: Path, content: bytes) -> Staged:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | _NOFOLLOW, 0o644)
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+            status = os.fstat(descriptor)
+        except OSError:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+        finally:
+            os.close(descriptor)
+        return Staged(id_, temporary, (status.st_mtime_ns, status.st_size, status.st_ino), content)
+
+    def place(self, staged: Staged) -> None:
+        self._retried(lambda: staged.temporary.replace(self.file_of(staged.id)), f"{staged.id}.json could not be put in place")
+
+    def discard(self, staged: Iterable[Staged]) -> None:
+        for item in staged:
+            with contextlib.suppress(OSError):
+                item.temporary.unlink()
+
+    def remove(self, id_: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self._retried(lambda: self.file_of(id_).unlink(), f"{id_}.json could not be removed")
+
+    def sync(self) -> None:
+        """Make renames and removals durable."""
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def sweep(self) -> None:
+        """Drop temporary files that a killed process left."""
+        with contextlib.suppress(OSError):
+            for item in self.path.iterdir():
+                if _TEMPORARY.fullmatch(item.name) and time.time() - item.lstat().st_mtime > _ORPHAN_SECONDS:
+                    item.unlink()
+
+    def _retried(self, work: Callable[[], T], message: str) -> T:
+        attempt = 0
+        while True:
+            try:
+                return work()
+            except FileNotFoundError:
+                raise
+            except OSError as error:
+                if attempt >= self._retries.writes:
+                    raise CommonplaceError(
+                        CATALOGUE_UNWRITABLE,
+                        f"{message}: {error.strerror}.",
+                        hint="Check that the instruction folder is writable and the disk has room.",
+                        retryable=True,
+                    ) from error
+                time.sleep(self._retries.write_backoff_seconds * 2**attempt)
+                attempt += 1
+
+
+def _skip_reason(name: str) -> str | None:
+    """Files of the folder that are no instructions by their name."""
+    stem = name[:-5]
+    if stem.startswith("_"):
+        return "governance-denylist"
+    if stem.endswith(".template"):
+        return "template"
+    if stem.lower() in CONFIGURATION_STEMS or stem.endswith(".schema") or stem == "bootstrap.confirmed":
+        return "non-instruction-config"
+    return None

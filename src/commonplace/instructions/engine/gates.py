@@ -1,0 +1,100 @@
+"""Policy gates: conditions on how many instructions of a kind there are."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.instructions.model import REQUIREMENTS, Instruction
+
+OPERATORS: Mapping[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_TEXT_CONDITIONS = ("requirement", "status", "audience", "owner", "classification", "priorityTier", "category", "workspaceId")
+_NUMBER_CONDITIONS = ("priorityGt", "priorityLt", "priorityGte", "priorityLte")
+_COMPARE = {"priorityGt": operator.gt, "priorityLt": operator.lt, "priorityGte": operator.ge, "priorityLte": operator.le}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    id: str
+    where: Mapping[str, Any]
+    op: str
+    value: int
+    severity: str
+    description: str | None = None
+
+    def admits(self, document: Mapping[str, Any]) -> bool:
+        for name, wanted in self.where.items():
+            if name in _NUMBER_CONDITIONS:
+                if not _COMPARE[name](document["priority"], wanted):
+                    return False
+            elif name == "category":
+                if wanted.lower() not in document["categories"]:
+                    return False
+            elif document.get(name) != wanted:
+                return False
+        return True
+
+
+def parse_gates(raw: Any) -> tuple[Gate, ...]:
+    """Gates of a configuration. Raises ValueError that says which gate is wrong and why."""
+    listed = raw.get("gates") if isinstance(raw, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError('expected {"gates": [...]}')
+    return tuple(_gate(item, number) for number, item in enumerate(listed))
+
+
+def _gate(item: Any, number: int) -> Gate:
+    place = f"gates[{number}]"
+    if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item["id"]:
+        raise ValueError(f"{place}: needs an id")
+    place = f"gate {item['id']!r}"
+    if item.get("type", "count") != "count":
+        raise ValueError(f"{place}: type {item['type']!r} is unknown; only count exists")
+    where = item.get("where", {})
+    if not isinstance(where, dict):
+        raise ValueError(f"{place}: where must be an object")
+    for name, wanted in where.items():
+        if name in _NUMBER_CONDITIONS:
+            if not isinstance(wanted, int | float) or isinstance(wanted, bool):
+                raise ValueError(f"{place}: where.{name} must be a number")
+        elif name not in _TEXT_CONDITIONS or not isinstance(wanted, str):
+            raise ValueError(f"{place}: where.{name} is not a condition; use {', '.join((*_TEXT_CONDITIONS, *_NUMBER_CONDITIONS))}")
+        elif name == "requirement" and wanted not in REQUIREMENTS:
+            raise ValueError(f"{place}: where.requirement {wanted!r} is not one of {', '.join(sorted(REQUIREMENTS))}")
+    if item.get("op") not in OPERATORS:
+        raise ValueError(f"{place}: op must be one of {' '.join(OPERATORS)}")
+    value = item.get("value")
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{place}: value must be a whole number")
+    severity = item.get("severity", "error")
+    if severity not in ("error", "warn"):
+        raise ValueError(f"{place}: severity must be error or warn")
+    description = item.get("description")
+    return Gate(item["id"], where, item["op"], value, severity, description if isinstance(description, str) else None)
+
+
+def evaluate(gates: Sequence[Gate], entries: Iterable[Instruction]) -> dict[str, Any]:
+    """Results and summary; `errors` and `warnings` count the gates that failed."""
+    counts = [0] * len(gates)
+    for entry in entries:
+        for number, gate in enumerate(gates):
+            counts[number] += gate.admits(entry.document)
+    results: list[dict[str, Any]] = []
+    failed = {"error": 0, "warn": 0}
+    for gate, count in zip(gates, counts, strict=True):
+        passed = OPERATORS[gate.op](count, gate.value)
+        failed[gate.severity] += not passed
+        result = {"id": gate.id, "passed": passed, "count": count, "op": gate.op, "value": gate.value, "severity": gate.severity}
+        if gate.description is not None:
+            result["description"] = gate.description
+        results.append(result)
+    return {"results": results, "summary": {"errors": failed["error"], "warnings": failed["warn"], "total": len(gates)}}

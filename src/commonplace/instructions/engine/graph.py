@@ -1,0 +1,160 @@
+"""The graph of instructions and categories: schema 1 and 2, as JSON, DOT and Mermaid, always in the same order."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.instructions.model import Instruction
+
+EDGE_TYPES = ("primary", "category", "belongs")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_]")
+_THEME = (
+    ("primaryColor", "#1e3a8a"),
+    ("primaryTextColor", "#ffffff"),
+    ("lineColor", "#94a3b8"),
+    ("secondaryColor", "#334155"),
+    ("tertiaryColor", "#0f172a"),
+    ("noteBkgColor", "#f1f5f9"),
+    ("noteTextColor", "#0f172a"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    edge_types: frozenset[str] | None = None
+    max_edges: int | None = None
+    enrich: bool = False
+    category_nodes: bool = False
+    usage: Callable[[str], int] | None = None
+    primary_edges: bool = True
+    category_cap: int | None = None
+
+    @property
+    def explicit_categories(self) -> bool:
+        return self.enrich and self.category_nodes
+
+
+def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, Any]:
+    """Meta, nodes and edges. Entries come sorted by id."""
+    members: dict[str, list[str]] = {}
+    for entry in entries:
+        for category in entry.document["categories"]:
+            members.setdefault(category, []).append(entry.id)
+    edges: list[dict[str, Any]] = []
+    truncated = False
+    for edge in _edges(entries, members, options):
+        if options.max_edges is not None and len(edges) >= options.max_edges:
+            truncated = True
+            break
+        edges.append(edge)
+    nodes = [_node(entry, options) for entry in entries]
+    if options.explicit_categories:
+        nodes += [{"id": f"category:{category}", "nodeType": "category"} for category in sorted(members)]
+    meta: dict[str, Any] = {"graphSchemaVersion": 2 if options.enrich else 1, "nodeCount": len(nodes), "edgeCount": len(edges)}
+    if truncated:
+        meta["truncated"] = True
+    notes = _capped(members, options)
+    if notes:
+        meta["notes"] = notes
+    return {"meta": meta, "nodes": nodes, "edges": edges}
+
+
+def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
+    if not options.enrich:
+        node: dict[str, Any] = {"id": entry.id}
+    else:
+        document = entry.document
+        node = {
+            "id": entry.id,
+            "nodeType": "instruction",
+            "categories": document["categories"],
+            "primaryCategory": document["primaryCategory"],
+        }
+        for field in ("priority", "priorityTier", "requirement", "owner", "status", "createdAt", "updatedAt"):
+            node[field] = document[field]
+    if options.usage is not None:
+        node["usageCount"] = options.usage(entry.id)
+    return node
+
+
+def _edges(entries: Sequence[Instruction], members: dict[str, list[str]], options: GraphOptions) -> Iterable[dict[str, Any]]:
+    """Edges ordered by both ends, then primary, category, belongs; made one instruction at a time, so a cap costs nothing beyond it."""
+    prefix = "category:" if options.explicit_categories else ""
+    weight: dict[str, Any] = {"weight": 1} if options.enrich else {}
+    primary = options.primary_edges and _wanted("primary", options)
+    category = _wanted("category", options)
+    belongs = options.enrich and _wanted("belongs", options) and (options.category_nodes or options.edge_types is not None)
+    for entry in entries:
+        ends: list[tuple[str, int]] = []
+        if primary:
+            ends.append((prefix + entry.document["primaryCategory"], 0))
+        for name in entry.document["categories"]:
+            ids = members[name]
+            if category and (options.category_cap is None or len(ids) <= options.category_cap):
+                ends += [(other, 1) for other in ids[bisect_right(ids, entry.id) :]]
+            if belongs:
+                ends.append((prefix + name, 2))
+        for end, kind in sorted(ends):
+            yield {"from": entry.id, "to": end, "type": EDGE_TYPES[kind], **weight}
+
+
+def _wanted(kind: str, options: GraphOptions) -> bool:
+    return options.edge_types is None or kind in options.edge_types
+
+
+def _capped(members: dict[str, list[str]], options: GraphOptions) -> list[str]:
+    cap = options.category_cap
+    if cap is None or not _wanted("category", options):
+        return []
+    return [
+        f"skipped pairwise edges of category {name}: {len(ids)} members exceed the cap of {cap}"
+        for name, ids in sorted(members.items())
+        if len(ids) > cap
+    ]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def to_dot(graph: dict[str, Any]) -> str:
+    lines = ["graph Instructions {"]
+    lines += [f"  {_quoted(node['id'])};" for node in graph["nodes"]]
+    lines += [f"  {_quoted(edge['from'])} -- {_quoted(edge['to'])} [label={_quoted(edge['type'])}];" for edge in graph["edges"]]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def to_mermaid(graph: dict[str, Any], generated_at: str) -> str:
+    """Front matter, then `flowchart TB`. Every end of an edge is declared as a node; names that Mermaid cannot hold get a suffix."""
+    version = graph["meta"]["graphSchemaVersion"]
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    ends = (end for edge in graph["edges"] for end in (edge["from"], edge["to"]))
+    for identity in dict.fromkeys([*(node["id"] for node in graph["nodes"]), *ends]):
+        name = base = _UNSAFE.sub("_", identity)
+        suffix = 2
+        while name in taken or name.lower() == "end":  # `end` closes a block in Mermaid
+            name, suffix = f"{base}_{suffix}", suffix + 1
+        taken.add(name)
+        names[identity] = name
+    lines = [
+        "---",
+        "title: Instruction Catalog Graph",
+        f"description: Deterministic instruction relationship graph (schema v{version}{' enriched' if version == 2 else ''})",
+        "config:",
+        "  theme: base",
+        "  themeVariables:",
+        *(f"    {key}: '{colour}'" for key, colour in _THEME),
+        "meta:",
+        f"  schemaVersion: {version}",
+        f"  generatedAt: {generated_at}",
+        "---",
+        "flowchart TB",
+    ]
+    lines += [f'  {name}["{identity}"]' for identity, name in names.items()]
+    lines += [f"  {names[edge['from']]} ---|{edge['type']}| {names[edge['to']]}" for edge in graph["edges"]]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,91 @@
+"""What every instruction was before each change: one JSON line per change, from which history and restore are made."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from commonplace.instructions.model import Actor, is_valid_id, stored_form
+
+KEEP_BYTES = 4 * 1024 * 1024  # of one instruction's history; the older half goes beyond it
+MAX_DIFF_LINES = 400
+_QUIET = frozenset({"updatedAt", "changeLog", "sourceHash", "body"})
+
+
+class History:
+    """One file per instruction in the state folder, appended before the change is made."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / "history"
+
+    def record(self, id_: str, action: str, before: Mapping[str, Any] | None, at: str, actor: Actor) -> None:
+        line = {
+            "at": at,
+            "action": action,
+            "by": actor.label,
+            "tenant": actor.tenant,
+            "before": None if before is None else stored_form(before),
+        }
+        path = self._file(id_)
+        content = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+        try:
+            self._append(path, content)
+        except FileNotFoundError:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._append(path, content)
+
+    @staticmethod
+    def _append(path: Path, content: bytes) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            os.write(descriptor, content)
+            size = os.fstat(descriptor).st_size
+        finally:
+            os.close(descriptor)
+        if size > KEEP_BYTES:
+            lines = path.read_bytes().splitlines(keepends=True)
+            trimmed = path.with_suffix(".trim")
+            trimmed.write_bytes(b"".join(lines[len(lines) // 2 :]))
+            trimmed.replace(path)
+
+    def changes(self, id_: str) -> list[dict[str, Any]]:
+        """Every recorded change, oldest first; a torn line is left out."""
+        if not is_valid_id(id_):
+            return []
+        try:
+            content = self._file(id_).read_bytes()
+        except OSError:
+            return []
+        changes: list[dict[str, Any]] = []
+        for number, raw in enumerate(content.splitlines(), start=1):
+            with contextlib.suppress(orjson.JSONDecodeError):
+                changes.append({"change": number, **orjson.loads(raw)})
+        return changes
+
+    def _file(self, id_: str) -> Path:
+        return self._folder / f"{id_}.jsonl"
+
+
+def describe(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What a change did: fields that differ, and a unified diff of the body."""
+    old, new = dict(before or {}), dict(after or {})
+    fields = {
+        name: {"from": old.get(name), "to": new.get(name)}
+        for name in sorted(old.keys() | new.keys())
+        if name not in _QUIET and old.get(name) != new.get(name)
+    }
+    body = list(
+        difflib.unified_diff(
+            str(old.get("body", "")).splitlines(), str(new.get("body", "")).splitlines(), "before", "after", lineterm="", n=2
+        )
+    )
+    description: dict[str, Any] = {"fields": fields, "bodyDiff": "\n".join(body[:MAX_DIFF_LINES])}
+    if len(body) > MAX_DIFF_LINES:
+        description["bodyDiffTruncated"] = True
+    return description

@@ -1,0 +1,278 @@
+"""Looking at the catalogue itself: capabilities, health, deep inspection, usage answers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from commonplace.instructions.engine.entry import ENTRY_SCHEMA
+from commonplace.instructions.engine.hashing import governance_record, hash_body
+from commonplace.instructions.model import WARN_BODY_CHARS, Rejection, is_valid_id
+from commonplace.instructions.service import Service
+from commonplace.kernel.clock import iso
+
+PROTOCOL_VERSION = "2025-11-25"
+HOTSET_DEFAULT, HOTSET_MAX = 10, 100
+
+
+def capabilities(service: Service, actions: Sequence[str]) -> dict[str, Any]:
+    return {
+        "version": service.version,
+        "protocolVersion": PROTOCOL_VERSION,
+        "supportedActions": list(actions),
+        "mutationEnabled": service.mutation_enabled(),
+        "features": {
+            "advancedQuery": True,
+            "bulkOperations": True,
+            "governanceTracking": True,
+            "usageAnalytics": service.settings.usage_enabled,
+        },
+        "limits": service.limits(),
+    }
+
+
+def health(service: Service) -> dict[str, Any]:
+    """Degraded: files that cannot be served, drift, or broken configuration. Unhealthy: the folder cannot be read."""
+    directory = service.shelf.directory.path
+    readable = os.access(directory, os.R_OK | os.X_OK) if directory.exists() else True
+    with service.shelf.lock:
+        catalogue = service.shelf.fresh()
+        stats = {
+            "totalInstructions": len(catalogue),
+            "totalCategories": len(catalogue.facet("categories")),
+            "lastModified": catalogue.last_modified(),
+            "integrityHash": catalogue.hash,
+        }
+        broken = _broken(service)
+        drifted = [entry.id for entry in catalogue if entry.drifted]
+        size = sum(stamp[1] for _, stamp in service.shelf.directory.stamps())
+    problems = service.configuration_problems()
+    requests = service.request_stats()
+    answer: dict[str, Any] = {
+        "status": "unhealthy" if not readable else "degraded" if broken or drifted or problems else "healthy",
+        "version": service.version,
+        "uptime": round(time.monotonic() - service.started, 3),
+        "catalogStats": stats,
+        "performance": {
+            "avgResponseTime": round(float(requests.get("avgResponseTime", 0.0)), 3),
+            "requestCount": int(requests.get("requestCount", 0)),
+            "errorRate": round(float(requests.get("errorRate", 0.0)), 6),
+        },
+        "diskUsage": {"totalSize": size, "availableSpace": _available(service)},
+    }
+    if broken:
+        answer["rejectedFiles"] = [_rejection(item) for item in broken[:50]]
+        answer["rejectedCount"] = len(broken)
+    if drifted:
+        answer["drifted"] = drifted[:50]
+    if problems:
+        answer["configurationProblems"] = problems
+    return answer
+
+
+def _broken(service: Service) -> list[Rejection]:
+    """Files that should have been instructions; configuration and templates are not."""
+    skipped = ("non-instruction-config", "template", "governance-denylist")
+    return sorted((item for item in service.shelf.rejections.values() if item.reason not in skipped), key=lambda item: item.file)
+
+
+def _rejection(item: Rejection) -> dict[str, str]:
+    return {"file": item.file, "reason": item.reason, "detail": item.detail}
+
+
+def _available(service: Service) -> int:
+    path = service.shelf.directory.path
+    try:
+        return shutil.disk_usage(path if path.exists() else path.parent).free
+    except OSError:
+        return 0
+
+
+def inspect(service: Service, scope: str, id_: str | None) -> dict[str, Any]:
+    """Contract 000's deep look. With an id, every scope is about that instruction."""
+    view = {"catalog": _catalog, "instruction": _instruction, "governance": _governance, "usage": _usage}[scope]
+    answer: dict[str, Any] = {"timestamp": service.now(), "scope": scope, "data": view(service, id_)}
+    if id_ is not None:
+        answer["id"] = id_[:200]
+    return answer
+
+
+def _sections(raw: Any, normalized: Any, validation: Any, metadata: Any, filesystem: Any) -> dict[str, Any]:
+    return {"raw": raw, "normalized": normalized, "validation": validation, "metadata": metadata, "filesystem": filesystem}
+
+
+def _catalog(service: Service, id_: str | None) -> dict[str, Any]:
+    if id_ is not None:
+        return _instruction(service, id_)
+    with service.shelf.lock:
+        catalogue = service.shelf.fresh()
+        files = list(service.shelf.directory.stamps())
+        salvaged = dict(catalogue.salvaged())
+        return _sections(
+            {"files": len(files)},
+            {"count": len(catalogue), "hash": catalogue.hash, "categories": len(catalogue.facet("categories"))},
+            {
+                "accepted": len(catalogue),
+                "rejected": [_rejection(item) for item in sorted(service.shelf.rejections.values(), key=lambda item: item.file)[:500]],
+                "rejectedCount": len(service.shelf.rejections),
+                "salvaged": salvaged,
+                "salvagedCount": sum(salvaged.values()),
+                "drifted": [entry.id for entry in catalogue if entry.drifted][:500],
+                "configuration": service.configuration_problems(),
+            },
+            {"lastModified": catalogue.last_modified(), "searchIndex": service.searchable, "counters": dict(service.counters)},
+            _folder(service, sum(stamp[1] for _, stamp in files)),
+        )
+
+
+def _folder(service: Service, size: int) -> dict[str, Any]:
+    path = service.shelf.directory.path
+    return {
+        "directory": path.name,
+        "exists": path.exists(),
+        "writable": os.access(path if path.exists() else path.parent, os.W_OK),
+        "totalSize": size,
+        "availableSpace": _available(service),
+    }
+
+
+def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
+    if id_ is None or not is_valid_id(id_):
+        reason = "an id is needed for this scope" if id_ is None else "not a valid id"
+        return _sections(None, None, {"valid": False, "issues": [reason]}, {}, {"exists": False})
+    directory = service.shelf.directory
+    reading = directory.read(f"{id_}.json")
+    content = directory.read_bytes(id_)
+    raw: Any = None
+    if content is not None:
+        try:
+            raw = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
+        except orjson.JSONDecodeError:
+            raw = {"text": content[:2000].decode(errors="replace")}
+    with service.shelf.lock:
+        entry = service.shelf.fresh().get(id_)
+        shown = service.show(entry) if entry else None
+    issues = [f"{reading.rejection.reason}: {reading.rejection.detail}"] if reading.rejection else []
+    warnings: list[str] = []
+    found = reading.instruction
+    if found is not None:
+        if found.drifted:
+            issues.append("sourceHash does not match the body; run repair")
+        if len(found.document["body"]) > WARN_BODY_CHARS:
+            warnings.append(f"the body has {len(found.document['body'])} characters; agents read shorter rules better")
+    metadata: dict[str, Any] = {"inCatalog": entry is not None, "schema": {"fields": sorted(ENTRY_SCHEMA["properties"])}}
+    if found is not None:
+        metadata |= {
+            "computedSourceHash": hash_body(found.document["body"], canonical=service.rules.canonical),
+            "storedSourceHash": found.stored_hash,
+            "governanceHash": found.governance_hash,
+            "history": len(service.shelf.history.changes(id_)),
+        }
+    validation = {
+        "valid": found is not None and not issues,
+        "issues": issues,
+        "warnings": warnings,
+        "salvaged": list(found.salvaged) if found else [],
+    }
+    filesystem: dict[str, Any] = {"file": f"{id_}.json", "exists": reading.stamp is not None}
+    if reading.stamp is not None:
+        filesystem |= {"size": reading.stamp[1], "modifiedAt": iso(datetime.fromtimestamp(reading.stamp[0] / 1e9, UTC))}
+    return _sections(raw, shown, validation, metadata, filesystem)
+
+
+def _governance(service: Service, id_: str | None) -> dict[str, Any]:
+    with service.shelf.lock:
+        catalogue = service.shelf.fresh()
+        entries = [entry for entry in catalogue if id_ is None or entry.id == id_]
+        now = service.now()
+        overdue = [entry.id for entry in entries if str(entry.document.get("nextReviewDue") or "9") < now]
+        unowned = [entry.id for entry in entries if entry.document["owner"] == "unowned"]
+        tally: dict[str, dict[str, int]] = {}
+        for field in ("status", "owner", "classification", "priorityTier", "requirement"):
+            counts: dict[str, int] = {}
+            for entry in entries:
+                counts[entry.document[field]] = counts.get(entry.document[field], 0) + 1
+            tally[field] = dict(sorted(counts.items()))
+        records = [governance_record(entry.document) for entry in entries[:1000]]
+        return _sections(
+            {"records": records},
+            tally,
+            {"overdueReviews": overdue[:500], "unowned": unowned[:500], "valid": not overdue},
+            {"governanceHash": catalogue.governance_hash(trailing_newline=service.settings.hash_trailing_newline), "count": len(entries)},
+            _folder(service, 0),
+        )
+
+
+def _usage(service: Service, id_: str | None) -> dict[str, Any]:
+    counts = {known: count for known, count in service.usage.all() if id_ is None or known == id_}
+    with service.shelf.lock:
+        present = service.shelf.fresh().entries
+        orphans = sorted(known for known in counts if known not in present)
+    listed = {
+        known: {"usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used}
+        for known, count in sorted(counts.items())[:1000]
+    }
+    return _sections(
+        listed,
+        {"totalUses": sum(count.total for count in counts.values()), "tracked": len(counts)},
+        {"orphans": orphans[:500], "valid": not orphans},
+        {"enabled": service.settings.usage_enabled, "pending": sum(count.pending for count in counts.values())},
+        {"file": "usage-snapshot.json"},
+    )
+
+
+def track(service: Service, id_: str) -> dict[str, Any]:
+    """Contract 001's shape."""
+    if not service.settings.usage_enabled:
+        return {"featureDisabled": True}
+    with service.shelf.lock:
+        known = service.shelf.fresh().get(id_) is not None
+    if not known:
+        return {"notFound": True, "id": id_[:200]}
+    count, counted = service.usage.track(id_)
+    answer: dict[str, Any] = {"id": id_, "usageCount": count.total, "lastUsedAt": count.last_used}
+    if not counted:
+        answer["rateLimited"] = True
+    return answer
+
+
+def track_with_context(service: Service, id_: str, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Contract 000's shape."""
+    session = str(context.get("sessionId") or "")
+    if not service.settings.usage_enabled:
+        return {"tracked": False, "sessionId": session, "aggregatedCount": 0, "featureDisabled": True}
+    answer = track(service, id_)
+    if answer.get("notFound"):
+        return {"tracked": False, "sessionId": session, "aggregatedCount": 0, "notFound": True}
+    service.trace("usage", {"id": id_, "context": dict(context), "metrics": dict(metrics)})
+    shaped: dict[str, Any] = {
+        "tracked": not answer.get("rateLimited", False),
+        "sessionId": session,
+        "aggregatedCount": answer["usageCount"],
+    }
+    if answer.get("rateLimited"):
+        shaped["rateLimited"] = True
+    return shaped
+
+
+def hotset(service: Service, limit: int) -> dict[str, Any]:
+    bounded = max(1, min(limit, HOTSET_MAX))
+    counts = service.usage.all()
+    with service.shelf.lock:
+        catalogue = service.shelf.fresh()
+        ranked = sorted(
+            ((count.total, count.last_used, id_) for id_, count in counts if id_ in catalogue.entries),
+            key=lambda item: (-item[0], _descending(item[1]), item[2]),
+        )
+        items = [{"id": id_, "usageCount": total, "lastUsedAt": last} for total, last, id_ in ranked[:bounded]]
+        return {"hash": catalogue.hash, "count": len(items), "limit": bounded, "items": items}
+
+
+def _descending(text: str) -> tuple[int, ...]:
+    return tuple(-ord(character) for character in text)

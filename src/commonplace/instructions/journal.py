@@ -1,0 +1,223 @@
+"""How several processes share one folder: a file lock for writers, and a journal of (sequence, id, hash) that readers stat.
+
+Both live beside the instruction folder, not in it, so that git and other tools never see them."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import secrets
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.instructions.errors import CATALOGUE_BUSY
+from commonplace.kernel.errors import CommonplaceError
+
+ROTATE_BYTES = 4 * 1024 * 1024
+LOCK_SECONDS = 20.0
+_HEADER = b"# commonplace journal 1\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One change: its number, the instruction, its new source hash (`-` when removed) and the marker written with it."""
+
+    sequence: int
+    id: str
+    hash: str
+    token: str
+
+    def encode(self) -> bytes:
+        return f"{self.sequence}\t{self.id}\t{self.hash}\t{self.token}\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """What happened since the last look. `lost` when the journal was rotated or replaced: compare the whole folder."""
+
+    lines: tuple[Line, ...]
+    lost: bool = False
+
+
+def state_directory(directory: Path, fallback: Path) -> Path:
+    """Where lock, journal and history of a folder live: a hidden sibling, or below the data folder where that cannot be made.
+
+    Every process that serves the folder must come to the same answer, so it depends on the folder's real place alone."""
+    real = Path(os.path.realpath(directory))
+    beside = real.parent / f".{real.name}.commonplace"
+    ancestor = beside
+    while not ancestor.exists() and ancestor != ancestor.parent:
+        ancestor = ancestor.parent
+    if os.access(ancestor, os.W_OK | os.X_OK):
+        return beside
+    return fallback / "instructions-state" / hashlib.sha256(str(real).encode()).hexdigest()[:16]
+
+
+class Journal:
+    """The lock and the journal of one folder. Reading it needs no lock; `append` and `recover` need it."""
+
+    def __init__(self, state: Path) -> None:
+        self._path = state / "journal"
+        self._lock_path = state / "lock"
+        self._inode = -1
+        self._offset = 0
+        self._sequence = 0
+        self._lock: int | None = None
+
+    def current(self) -> bool:
+        """Whether nothing was appended since the last look: one stat."""
+        try:
+            status = self._path.stat()
+        except OSError:
+            return self._inode == -1
+        return status.st_size == self._offset and status.st_ino == self._inode
+
+    def tail(self) -> Tail:
+        """The lines since the last look."""
+        try:
+            with self._path.open("rb") as journal:
+                status = os.fstat(journal.fileno())
+                lost = status.st_ino != self._inode or status.st_size < self._offset
+                if lost:
+                    self._inode, self._offset = status.st_ino, 0
+                journal.seek(self._offset)
+                content = journal.read()
+        except FileNotFoundError:
+            lost = self._inode != -1
+            self._inode, self._offset = -1, 0
+            return Tail((), lost)
+        complete = content.rfind(b"\n") + 1
+        self._offset += complete
+        lines = tuple(_parse(content[:complete]))
+        if lines:
+            self._sequence = lines[-1].sequence
+        return Tail(lines, lost)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Exclusive among processes; a process guards its own threads itself. A dead holder's lock is free at once."""
+        try:
+            descriptor = self._open_lock()
+        except FileNotFoundError:
+            self._lock_path.parent.mkdir(parents=True, exist_ok=True)
+            (self._lock_path.parent / ".gitignore").write_text("*\n")
+            descriptor = self._open_lock()
+        try:
+            _acquire(descriptor)
+            self._lock = descriptor
+            yield
+        finally:
+            self._lock = None
+            os.close(descriptor)
+
+    def _open_lock(self) -> int:
+        return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def intend(self, ids: Iterable[str]) -> None:
+        """Note under the lock what is about to change, for the next holder should this process die before `append`."""
+        assert self._lock is not None
+        os.pwrite(self._lock, ("\n".join(ids) + "\n").encode(), 0)
+
+    def unfinished(self) -> list[str]:
+        """What a holder that died had begun. Empty after a clean release."""
+        assert self._lock is not None
+        size = os.fstat(self._lock).st_size
+        return os.pread(self._lock, size, 0).decode(errors="replace").split("\n")[:-1] if size else []
+
+    def append(self, changes: Iterable[tuple[str, str]], token: str) -> None:
+        """Tell the other processes: ids with their new hashes. Our own position moves past it."""
+        assert self._lock is not None
+        if self._inode == -1 or self._offset > ROTATE_BYTES:
+            self._start_over()
+        first = self._sequence + 1
+        lines = [Line(first + number, id_, hash_, token) for number, (id_, hash_) in enumerate(changes)]
+        content = b"".join(line.encode() for line in lines)
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            os.write(descriptor, content)
+        finally:
+            os.close(descriptor)
+        self._offset += len(content)
+        self._sequence += len(lines)
+        os.ftruncate(self._lock, 0)
+
+    def _start_over(self) -> None:
+        """A fresh file under the same name: readers see another inode and compare the whole folder."""
+        fresh = self._path.with_name(f"journal.{os.getpid()}.{secrets.token_hex(4)}")
+        fresh.write_bytes(_HEADER)
+        fresh.replace(self._path)
+        status = self._path.stat()
+        self._inode, self._offset = status.st_ino, status.st_size
+
+
+def _parse(content: bytes) -> Iterator[Line]:
+    for raw in content.splitlines():
+        parts = raw.decode(errors="replace").split("\t")
+        if len(parts) == 4 and parts[0].isdigit():
+            yield Line(int(parts[0]), parts[1], parts[2], parts[3])
+
+
+def _acquire(descriptor: int) -> None:
+    deadline = time.monotonic() + LOCK_SECONDS
+    wait = 0.0005
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise CommonplaceError(
+                    CATALOGUE_BUSY,
+                    "Another process is writing to the instruction folder.",
+                    hint="Try again; `commonplace doctor` names the processes that use the folder.",
+                    retryable=True,
+                ) from None
+        time.sleep(wait)
+        wait = min(wait * 2, 0.01)
+
+
+class Marker:
+    """`.catalog-version` in the folder: the peer's change signal, which we keep in step and obey."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: tuple[int, int, int] | None = None
+
+    def current(self) -> bool:
+        """Whether the marker is the one last seen: one stat."""
+        return self._stat() == self._stamp and self._stamp is not None
+
+    def _stat(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def read(self) -> str | None:
+        """Its text, and remember it as seen; None when it is gone."""
+        stamp = self._stat()
+        try:
+            text = self._path.read_text(errors="replace")
+        except OSError:
+            self._stamp = None
+            return None
+        self._stamp = stamp
+        return text.strip()
+
+    def write(self, token: str) -> bool:
+        """False where the folder cannot be written: then the marker is simply not there to obey."""
+        try:
+            self._path.write_text(token)
+        except OSError:
+            return False
+        self._stamp = self._stat()
+        return True
+
+    @staticmethod
+    def token() -> str:
+        return f"{time.time_ns() // 1_000_000}-{secrets.token_hex(6)}"

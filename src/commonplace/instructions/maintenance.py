@@ -1,0 +1,190 @@
+"""Care of the whole catalogue: reload, groom, repair, enrich."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.engine.entry import Refused
+from commonplace.instructions.engine.groom import GroomMode, GroomPlan, plan
+from commonplace.instructions.engine.normalise import parse_time
+from commonplace.instructions.model import UNOWNED, Actor, Instruction, stored_form
+from commonplace.instructions.service import Service
+from commonplace.instructions.shelf import Change
+from commonplace.instructions.writing import Writing, expect
+from commonplace.kernel.errors import CommonplaceError
+
+CHUNK = 200
+GOVERNED = (
+    "sourceHash",
+    "createdAt",
+    "updatedAt",
+    "priorityTier",
+    "semanticSummary",
+    "owner",
+    "version",
+    "status",
+    "changeLog",
+    "nextReviewDue",
+)
+
+
+class Maintenance:
+    """Use cases over every instruction at once."""
+
+    def __init__(self, service: Service, writing: Writing) -> None:
+        self._service = service
+        self._writing = writing
+        self._shelf = service.shelf
+
+    def reload(self, expected_hash: str | None = None) -> dict[str, Any]:
+        with self._shelf.lock:
+            expect(expected_hash, None, self._shelf.fresh().hash)
+        self._shelf.reload()
+        with self._shelf.lock:
+            catalogue = self._shelf.fresh()
+            return {"reloaded": True, "hash": catalogue.hash, "count": len(catalogue)}
+
+    def groom(self, mode: GroomMode, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
+        begun = time.perf_counter()
+        if mode.dry_run:
+            with self._shelf.lock:
+                catalogue = self._shelf.fresh()
+                expect(expected_hash, None, catalogue.hash)
+                previous, groomed = catalogue.hash, self._plan(catalogue, mode)
+            notes = _would(groomed)
+            return self._groomed(previous, previous, groomed, mode, 0, 0, notes, begun)
+        with self._shelf.writing() as catalogue:
+            expect(expected_hash, None, catalogue.hash)
+            previous, groomed = catalogue.hash, self._plan(catalogue, mode)
+            notes = []
+            rewritten = self._commit_all(groomed.rewrites, "groom", actor, notes)
+            removed = []
+            for id_ in groomed.removals:
+                try:
+                    self._shelf.commit([Change(id_, None, None, "groom")], actor)
+                    removed.append(id_)
+                except (CommonplaceError, OSError):
+                    notes.append(f"delete-failed:{id_}")
+            current = catalogue.hash
+        gone = [id_ for id_, _ in self._service.usage.all() if self._shelf.catalogue.get(id_) is None]
+        pruned = 0
+        with suppress(OSError):
+            pruned = self._service.usage.prune(gone)
+        return self._groomed(previous, current, groomed, mode, len(rewritten), pruned, notes, begun)
+
+    def _plan(self, catalogue: Catalogue, mode: GroomMode) -> GroomPlan:
+        return plan(list(catalogue), {entry.id: self._stored(entry.id) for entry in catalogue}, mode)
+
+    def _stored(self, id_: str) -> Mapping[str, Any]:
+        content = self._shelf.directory.read_bytes(id_)
+        with suppress(orjson.JSONDecodeError):
+            raw = orjson.loads((content or b"{}").removeprefix(b"\xef\xbb\xbf"))
+            return raw if isinstance(raw, dict) else {}
+        return {}
+
+    @staticmethod
+    def _groomed(
+        previous: str, current: str, groomed: GroomPlan, mode: GroomMode, rewritten: int, pruned: int, notes: list[str], begun: float
+    ) -> dict[str, Any]:
+        return {
+            "previousHash": previous,
+            "hash": current,
+            "scanned": groomed.scanned,
+            "repairedHashes": groomed.repaired_hashes,
+            "normalizedCategories": groomed.normalized_categories,
+            "deprecatedRemoved": groomed.deprecated_removed,
+            "duplicatesMerged": groomed.duplicates_merged,
+            "usagePruned": pruned,
+            "filesRewritten": rewritten,
+            "purgedScopes": groomed.purged_scopes,
+            "dryRun": mode.dry_run,
+            "notes": notes,
+            "performanceMs": round((time.perf_counter() - begun) * 1000, 3),
+        }
+
+    def _commit_all(self, documents: Mapping[str, dict[str, Any]], action: str, actor: Actor, notes: list[str]) -> list[str]:
+        """Write many documents in chunks; a document that cannot be written is noted and the others go on."""
+        now = self._service.now()
+        done: list[str] = []
+        changes: list[Change] = []
+        for id_, document in documents.items():
+            try:
+                changes.append(self._writing.change({**document, "updatedAt": now}, action))
+            except (Refused, CommonplaceError):
+                notes.append(f"write-failed:{id_}")
+        for start in range(0, len(changes), CHUNK):
+            chunk = changes[start : start + CHUNK]
+            try:
+                self._shelf.commit(chunk, actor)
+                done += [change.id for change in chunk]
+            except (CommonplaceError, OSError):
+                notes.extend(f"write-failed:{change.id}" for change in chunk)
+        return done
+
+    def repair(
+        self, client_hash: str | None, known: Sequence[tuple[str, str]] | None, expected_hash: str | None, actor: Actor
+    ) -> dict[str, Any]:
+        """With a client's state: the difference, like `diff`. Without: hashes in the files that do not fit their bodies are mended."""
+        if client_hash is not None or known is not None:
+            return self._service.diff(client_hash, known)
+        self._shelf.ensure_loaded()
+        self._shelf.compare()
+        with self._shelf.writing() as catalogue:
+            expect(expected_hash, None, catalogue.hash)
+            wrong = {entry.id: stored_form(entry.document) for entry in catalogue if entry.stored_hash is None or entry.drifted}
+            notes: list[str] = []
+            updated = self._commit_all(wrong, "repair", actor, notes)
+            answer: dict[str, Any] = {"repaired": len(updated), "updated": updated, "hash": catalogue.hash}
+        if notes:
+            answer["notes"] = notes
+        return answer
+
+    def enrich(self, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
+        """Write governance fields into files that lack them; an owner rule replaces `unowned`."""
+        with self._shelf.writing() as catalogue:
+            expect(expected_hash, None, catalogue.hash)
+            documents: dict[str, dict[str, Any]] = {}
+            for entry in catalogue:
+                document = self._enriched(entry)
+                if document is not None:
+                    documents[entry.id] = document
+            notes: list[str] = []
+            updated = self._commit_all(documents, "enrich", actor, notes)
+            answer: dict[str, Any] = {
+                "enriched": len(updated),
+                "updated": updated,
+                "rewritten": len(updated),
+                "skipped": [entry.id for entry in catalogue if entry.id not in documents],
+                "hash": catalogue.hash,
+            }
+        if notes:
+            answer["notes"] = notes
+        return answer
+
+    def _enriched(self, entry: Instruction) -> dict[str, Any] | None:
+        stored = self._stored(entry.id)
+        lacking = any(stored.get(name) in (None, "", []) for name in GOVERNED if name in entry.document)
+        owner = self._service.rules.owner_of(entry.id) if entry.document["owner"] == UNOWNED else None
+        if not lacking and owner is None and all(parse_time(stored.get(name)) is not None for name in ("createdAt", "updatedAt")):
+            return None
+        document = stored_form(entry.document)
+        if owner is not None:
+            document["owner"] = owner
+        return document
+
+
+def _would(groomed: GroomPlan) -> list[str]:
+    notes = []
+    if groomed.rewrites:
+        notes.append(f"would-rewrite:{len(groomed.rewrites)}")
+    if groomed.removals:
+        notes.append(f"would-remove:{len(groomed.removals)}")
+    if groomed.purged_scopes:
+        notes.append(f"would-purge:{groomed.purged_scopes}")
+    return notes

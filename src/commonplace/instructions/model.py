@@ -1,0 +1,140 @@
+"""What an instruction is: its fields, closed sets and limits, and the frozen value the catalogue holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+SCHEMA_VERSION = "7"  # the newest file schema we write and read; 1 to 7 are read
+MAX_ID_CHARS = 120
+MAX_TITLE_CHARS = 200
+MAX_BODY_CHARS = 1_000_000
+WARN_BODY_CHARS = 50_000
+MAX_CATEGORIES = 25
+MAX_SUMMARY_CHARS = 600
+MAX_FILE_BYTES = 2 * 1024 * 1024
+MAX_BATCH = 100
+MAX_RESULTS = 1000
+UNCATEGORIZED = "uncategorized"
+UNOWNED = "unowned"
+
+Requirement = Literal["mandatory", "critical", "recommended", "optional", "deprecated"]
+Status = Literal["draft", "review", "approved", "deprecated"]
+Classification = Literal["public", "internal", "restricted"]
+Tier = Literal["P1", "P2", "P3", "P4"]
+
+AUDIENCES = frozenset({"individual", "group", "all"})
+REQUIREMENTS = frozenset({"mandatory", "critical", "recommended", "optional", "deprecated"})
+STATUSES = frozenset({"draft", "review", "approved", "deprecated"})
+CLASSIFICATIONS = frozenset({"public", "internal", "restricted"})
+TIERS = frozenset({"P1", "P2", "P3", "P4"})
+
+ID = re.compile(r"(?!.*\.\.)[a-z0-9](?:[a-z0-9._-]{0,118}[a-z0-9])?")
+CATEGORY = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,48})")
+SEMVER = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)
+
+# Files of the folder that configure it; an instruction may not take their names.
+CONFIGURATION_STEMS = frozenset({"gates", "owners", "prompt-criteria", "package", "package-lock", "tsconfig"})
+
+FIELD_ORDER: tuple[str, ...] = (
+    "id",
+    "title",
+    "body",
+    "description",
+    "rationale",
+    "priority",
+    "audience",
+    "requirement",
+    "categories",
+    "primaryCategory",
+    "contentType",
+    "tags",
+    "version",
+    "status",
+    "owner",
+    "classification",
+    "priorityTier",
+    "workspaceId",
+    "userId",
+    "teamIds",
+    "reviewIntervalDays",
+    "lastReviewedAt",
+    "nextReviewDue",
+    "deprecatedBy",
+    "supersedes",
+    "dependencies",
+    "examples",
+    "semanticSummary",
+    "riskScore",
+    "changeLog",
+    "createdAt",
+    "updatedAt",
+    "archivedAt",
+    "sourceWorkspace",
+    "createdByAgent",
+    "sourceHash",
+    "schemaVersion",
+    "extensions",
+)
+"""The order of keys in a file, so that a change of one field is one line of a git diff."""
+
+COMPUTED = frozenset({"governanceHash", "usageCount", "firstSeenTs", "lastUsedAt"})
+"""Shown to callers, never written to a file."""
+
+KNOWN_FIELDS = frozenset(FIELD_ORDER) | COMPUTED
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: the document callers see (normalised, computed fields included) and what was derived from it.
+
+    The document is shared with every answer that shows it: nobody may change it."""
+
+    id: str
+    document: Mapping[str, Any]
+    source_hash: str
+    governance_hash: str
+    stored_hash: str | None = None  # what the file claimed; differs from source_hash on drift
+    salvaged: tuple[str, ...] = ()  # what the loader had to mend
+
+    @property
+    def drifted(self) -> bool:
+        return self.stored_hash is not None and self.stored_hash != self.source_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A file that is no instruction, and why."""
+
+    file: str
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who changes the catalogue, for entries and history."""
+
+    tenant: str
+    label: str
+    sees_all: bool = True  # scope admin: history of every tenant
+
+
+LOCAL_ACTOR = Actor("local", "local")
+
+
+def is_valid_id(candidate: object) -> bool:
+    return isinstance(candidate, str) and len(candidate) <= MAX_ID_CHARS and ID.fullmatch(candidate) is not None
+
+
+def is_reserved_id(candidate: str) -> bool:
+    return candidate in CONFIGURATION_STEMS or candidate.endswith((".schema", ".template"))
+
+
+def stored_form(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What belongs into the file, in its fixed order; keys we do not know stay, after the known ones."""
+    stored = {field: document[field] for field in FIELD_ORDER if field in document}
+    stored.update({field: value for field, value in sorted(document.items()) if field not in stored and field not in COMPUTED})
+    return stored

@@ -1,0 +1,523 @@
+"""The catalogue's use cases, reading side, and the assembly of everything a server needs. Writing is in `writing.py`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from commonplace import __version__
+from commonplace.instructions.configuration import ConfigurationFile
+from commonplace.instructions.directory import Directory, Retries
+from commonplace.instructions.engine import gates as gating
+from commonplace.instructions.engine import graph as graphing
+from commonplace.instructions.engine import review as reviewing
+from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.engine.hashing import governance_line, governance_record, hash_body, hash_governance
+from commonplace.instructions.engine.normalise import Rules
+from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
+from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CRITERIA, INVALID_CURSOR, INVALID_GATES
+from commonplace.instructions.feedback import Feedback
+from commonplace.instructions.journal import state_directory
+from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULTS, Instruction, is_valid_id
+from commonplace.instructions.shelf import Shelf, Trace
+from commonplace.instructions.usage import Usage
+from commonplace.kernel.clock import Clock, iso, utc_now
+from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.settings import InstructionsSettings
+from commonplace.search.inverted import Found, InvertedIndex
+
+DEFAULT_SEARCH = 50
+DEFAULT_QUERY = 100
+GRAPH_EDGES = 250_000  # the most one answer holds; `maxEdges` asks for fewer
+
+
+def _quiet(category: str, data: Mapping[str, Any]) -> None:
+    return None
+
+
+class Service:
+    """One instruction folder as one process serves it."""
+
+    def __init__(
+        self,
+        directory: Path,
+        data: Path,
+        settings: InstructionsSettings | None = None,
+        *,
+        mutation_enabled: Callable[[], bool] | None = None,
+        clock: Clock = utc_now,
+        trace: Trace = _quiet,
+        request_stats: Callable[[], Mapping[str, float]] | None = None,
+        trace_files: bool = False,
+    ) -> None:
+        settings = self.settings = settings or InstructionsSettings()
+        self.mutation_enabled = mutation_enabled or (lambda: settings.mutation_enabled)
+        self.clock = clock
+        self.trace = trace
+        self.started = time.monotonic()
+        self.request_stats = request_stats or (dict)
+        self._owners = ConfigurationFile("owners.json", (directory, data), _parse_owners, _invalid_owners)
+        self._gates = ConfigurationFile("gates.json", (directory, data), gating.parse_gates, _invalid_gates)
+        self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", (directory, data), reviewing.parse_criteria, _invalid_criteria)
+        retries = Retries(settings.read_retries, settings.read_backoff_ms / 1000, settings.write_retries, settings.write_backoff_ms / 1000)
+        self.rules = Rules(canonical=not settings.canonical_disable, owner_of=self._owner_of)
+        files = Directory(directory, rules=self.rules, retries=retries)
+        if trace_files:
+            files.trace_file = lambda name, outcome: trace("catalog:file", {"file": name, "outcome": outcome})
+        self.shelf = Shelf(files, state_directory(directory, data), clock=self.now, trace=trace)
+        self.usage = Usage(
+            data / "usage-snapshot.json",
+            clock=self.now,
+            flush_seconds=settings.usage_flush_ms / 1000,
+            rate_limited=not settings.usage_rate_limit_disabled,
+            clamped=not settings.usage_clamp_disabled,
+        )
+        self.feedback = Feedback(data / "feedback.json", clock=self.now)
+        self._index: InvertedIndex | None = None
+        self._texts: dict[str, str] = {}
+        self._indexing = threading.Lock()
+        self._graph: tuple[int, dict[str, Any]] | None = None
+        self._builtin: reviewing.Criteria | None = None
+        self._watcher: Any = None
+        self.counters: dict[str, int] = {}
+
+    def now(self) -> str:
+        return iso(self.clock())
+
+    # Life
+
+    @property
+    def loaded(self) -> bool:
+        return self.shelf.loaded
+
+    @property
+    def searchable(self) -> bool:
+        return self._index is not None
+
+    def load(self) -> None:
+        """Read the folder, once, and start watching it."""
+        if not self.shelf.loaded:
+            self.shelf.directory.sweep()
+            self.shelf.ensure_loaded()
+            self.watch()
+
+    def watch(self) -> None:
+        """Notice edits by editors and git from now on, until `close`."""
+        if self._watcher is None and self.settings.watch:
+            from commonplace.instructions.watcher import Watcher
+
+            self._watcher = Watcher(self.shelf)
+            self._watcher.start()
+
+    def close(self) -> None:
+        if self._watcher is not None:
+            self._watcher.stop()
+            self._watcher = None
+        self.usage.close()
+
+    def prepare_search(self) -> None:
+        """Build the index; calls that search before it is there wait for it."""
+        with self._indexing:
+            if self._index is not None:
+                return
+            self.load()
+            with self.shelf.lock:
+                known = dict(self.shelf.fresh().entries)
+            texts: dict[str, str] = {}
+            index = InvertedIndex(lambda name: texts.get(name, ""))
+            for entry in known.values():
+                _index_entry(index, texts, None, entry)
+            with self.shelf.lock:
+                present = self.shelf.catalogue.entries
+                for id_ in known.keys() | present.keys():
+                    before, after = known.get(id_), present.get(id_)
+                    if before is not after:
+                        _index_entry(index, texts, before, after)
+                self._index, self._texts = index, texts
+                self.shelf.catalogue.follow(lambda before, after: _index_entry(index, texts, before, after))
+
+    def _found(self, query: str, limit: int) -> Found:
+        assert self._index is not None
+        return self._index.search(query, limit)
+
+    # Showing
+
+    def show(self, entry: Instruction) -> Mapping[str, Any]:
+        """The document a caller sees, with its usage where there is any."""
+        count = self.usage.of(entry.id)
+        if count is None or not count.total:
+            return entry.document
+        return {**entry.document, "usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used}
+
+    def show_ids(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Mapping[str, Any]]:
+        return [self.show(catalogue.entries[id_]) for id_ in ids]
+
+    # Reads
+
+    def get(self, id_: str) -> dict[str, Any]:
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            entry = catalogue.entries.get(id_)
+            if entry is None:
+                return {
+                    "notFound": True,
+                    "id": id_[:200],
+                    "hint": "instructions_search finds ids by words; getEnhanced repairs a hidden file.",
+                }
+            return {"hash": catalogue.hash, "item": self.show(entry)}
+
+    def get_enhanced(self, id_: str) -> dict[str, Any]:
+        """`get`, and where that finds nothing: compare the folder, then read that one file."""
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            entry = catalogue.entries.get(id_)
+            repair = None if entry is not None else self._surface(id_)
+            entry = catalogue.entries.get(id_)
+            self.trace("get", {"id": id_[:200], "found": entry is not None, **(repair or {})})
+            if entry is None:
+                return {"notFound": True, "id": id_[:200], "trace": repair}
+            shown = {"hash": catalogue.hash, "item": self.show(entry)}
+            return shown if repair is None else {**shown, "trace": repair}
+
+    def _surface(self, id_: str) -> dict[str, Any]:
+        """Make one file visible if it can be: the repair paths of contract 000's recovery guide, with its trace fields."""
+        repair: dict[str, Any] = {
+            "expectOnDisk": False,
+            "expectInCatalog": False,
+            "attemptedReload": False,
+            "attemptedLate": False,
+            "repairedVisibility": False,
+            "lateMaterialized": False,
+            "lateMaterializeRejected": False,
+        }
+        if not is_valid_id(id_) or self.shelf.directory.stamp_of(f"{id_}.json") is None:
+            return repair
+        repair["expectOnDisk"] = repair["attemptedReload"] = True
+        self.shelf.compare()
+        if self.shelf.catalogue.get(id_) is None:
+            repair["attemptedLate"] = True
+            reading = self.shelf.read_one(id_)
+            if reading.instruction is not None:
+                repair["lateMaterialized"] = True
+                self._count("getLateMaterialize")
+            else:
+                repair["lateMaterializeRejected"] = True
+                reason = reading.rejection.reason if reading.rejection else "gone"
+                repair["reason"] = f"{reason}: {reading.rejection.detail}" if reading.rejection else reason
+                suffix = {"parse": "ParseError", "empty": "EmptyFile"}.get(reason, "Rejected")
+                self._count(f"getLateMaterialize{suffix}")
+        repair["expectInCatalog"] = repair["repairedVisibility"] = self.shelf.catalogue.get(id_) is not None
+        return repair
+
+    def _count(self, name: str) -> None:
+        self.counters[name] = self.counters.get(name, 0) + 1
+
+    def list_entries(self, category: str | None, limit: int | None, offset: int, expect_id: str | None) -> dict[str, Any]:
+        check_results(limit)
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            repair: dict[str, Any] | None = None
+            if expect_id is not None:
+                seen = catalogue.get(expect_id) is not None
+                repair = (
+                    {**self._surface(expect_id)}
+                    if not seen
+                    else {"expectOnDisk": True, "expectInCatalog": True, "repairedVisibility": False}
+                )
+            ids = catalogue.ids if category is None else catalogue.members(category.strip().lower())
+            count = len(ids)
+            if expect_id is not None and catalogue.get(expect_id) is not None and (category is None or expect_id in ids):
+                ids = [expect_id, *(id_ for id_ in ids if id_ != expect_id)]
+            chosen = ids[offset : offset + (MAX_RESULTS if limit is None else limit)]
+            answer: dict[str, Any] = {"hash": catalogue.hash, "count": count, "items": self.show_ids(catalogue, chosen)}
+            if repair is not None:
+                answer["trace"] = repair
+                self.trace("list", {"expectId": expect_id, "total": len(catalogue), "filtered": count, **repair})
+            return answer
+
+    def list_scoped(self, user: str | None, workspace: str | None, teams: Sequence[str], limit: int | None = None) -> dict[str, Any]:
+        """The narrowest scope that has anything: user, workspace, team, else what addresses all."""
+        check_results(limit)
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            found: set[str] = set()
+            scope = "all"
+            for name, facet, values in (("user", "userId", [user]), ("workspace", "workspaceId", [workspace]), ("team", "teamIds", teams)):
+                found = set().union(*(catalogue.facet(facet).get(value.lower(), set()) for value in values if value))
+                if found:
+                    scope = name
+                    break
+            else:
+                found = catalogue.facet("audience").get("all", set())
+            ids = sorted(found)
+            return {
+                "hash": catalogue.hash,
+                "count": len(ids),
+                "scope": scope,
+                "items": self.show_ids(catalogue, ids[: limit or MAX_RESULTS]),
+            }
+
+    def search(self, query: str, limit: int, highlight: bool) -> dict[str, Any]:
+        """Needs `prepare_search` first."""
+        check_results(limit)
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            found = self._found(query, limit)
+            answer: dict[str, Any] = {
+                "hash": catalogue.hash,
+                "count": found.count,
+                "items": self.show_ids(catalogue, found.names),
+                "query": query,
+            }
+            if found.relaxed:
+                answer["relaxed"] = True
+            if highlight:
+                from commonplace.instructions.engine.highlight import highlights
+
+                answer["highlights"] = [highlights(catalogue.entries[id_], query) for id_ in found.names]
+            return answer
+
+    def query(self, filters: Mapping[str, Any], sort: Sort, limit: int, cursor: str | None, offset: int) -> dict[str, Any]:
+        """Needs `prepare_search` first where `filters.text` is given."""
+        begun = time.perf_counter()
+        check_results(limit)
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            allowed = candidates(catalogue, filters, self._matching)
+            try:
+                found = page(catalogue, allowed, sort, limit, cursor, offset)
+            except BadCursor as error:
+                raise CommonplaceError(
+                    INVALID_CURSOR, f"{error}.", hint="Start again without a cursor.", details={"field": "cursor"}
+                ) from None
+            answer: dict[str, Any] = {
+                "hash": catalogue.hash,
+                "items": self.show_ids(catalogue, found.ids),
+                "total": found.total,
+                "returned": len(found.ids),
+            }
+        if found.next_cursor:
+            answer["nextCursor"] = found.next_cursor
+        answer["appliedFilters"] = dict(filters)
+        answer["performanceMs"] = round((time.perf_counter() - begun) * 1000, 3)
+        return answer
+
+    def _matching(self, text: str) -> set[str]:
+        assert self._index is not None
+        return self._index.matching(text)
+
+    def categories(self) -> dict[str, Any]:
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            facet = catalogue.facet("categories")
+            listed = [
+                {
+                    "name": name,
+                    "count": len(facet[name]),
+                    "lastUpdated": max(str(catalogue.entries[id_].document["updatedAt"]) for id_ in facet[name]),
+                }
+                for name in sorted(facet)
+            ]
+            return {"categories": listed, "totalDistinct": len(listed), "catalogHash": catalogue.hash, "count": len(listed)}
+
+    def diff(self, client_hash: str | None, known: Sequence[tuple[str, str]] | None) -> dict[str, Any]:
+        """Every branch of both contracts: up to date, precise changes against `known`, or the legacy `changed`."""
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            current = catalogue.hash
+            if known is None:
+                if client_hash == current:
+                    return {"upToDate": True, "hash": current}
+                return {"hash": current, "changed": [self.show(entry) for entry in catalogue]}
+            claimed: dict[str, str] = {}
+            for id_, source_hash in known:
+                claimed.setdefault(id_, source_hash)
+            added = [self.show(entry) for entry in catalogue if entry.id not in claimed]
+            updated = [self.show(entry) for entry in catalogue if claimed.get(entry.id, entry.source_hash) != entry.source_hash]
+            removed = sorted(id_ for id_ in claimed if id_ not in catalogue.entries)
+            if client_hash == current and not (added or updated or removed):
+                return {"upToDate": True, "hash": current}
+            return {"hash": current, "added": added, "updated": updated, "removed": removed}
+
+    def export(self, ids: Sequence[str] | None, meta_only: bool) -> dict[str, Any]:
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            wanted = None if not ids else set(ids)
+            items: list[Mapping[str, Any]] = [self.show(entry) for entry in catalogue if wanted is None or entry.id in wanted]
+            if meta_only:
+                items = [{**item, "body": ""} for item in items]
+            return {"hash": catalogue.hash, "count": len(items), "items": items}
+
+    def governance_hash(self, include_items: bool) -> dict[str, Any]:
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            answer: dict[str, Any] = {
+                "count": len(catalogue),
+                "governanceHash": catalogue.governance_hash(trailing_newline=self.settings.hash_trailing_newline),
+                "algorithm": "sha256",
+            }
+            if include_items:
+                answer["items"] = [
+                    {
+                        "id": entry.id,
+                        "governance": governance_record(entry.document),
+                        "hash": hash_governance(governance_line(entry.document)),
+                    }
+                    for entry in catalogue
+                ]
+            return answer
+
+    def verify(self) -> dict[str, Any]:
+        """Every body hashed again and compared with what its file claims; the folder is compared first."""
+        self.shelf.ensure_loaded()
+        self.shelf.compare()
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            entries, current = list(catalogue), catalogue.hash
+        issues = []
+        for entry in entries:
+            actual = hash_body(entry.document["body"], canonical=self.rules.canonical)
+            expected = entry.stored_hash or entry.source_hash
+            if actual != expected:
+                issues.append({"id": entry.id, "expected": expected, "actual": actual})
+        return {"hash": current, "count": len(entries), "issues": issues, "issueCount": len(issues)}
+
+    def graph(self, options: graphing.GraphOptions, format_: str) -> dict[str, Any]:
+        """Schema 1 or 2. The plain call is kept until the catalogue changes."""
+        plain = options == graphing.GraphOptions(max_edges=GRAPH_EDGES, **self._graph_environment()) and format_ == "json"
+        with self.shelf.lock:
+            catalogue = self.shelf.fresh()
+            generation = catalogue.generation
+            if plain and self._graph is not None and self._graph[0] == generation:
+                return self._graph[1]
+            entries, modified = list(catalogue), catalogue.last_modified()
+        graph = graphing.build(entries, options)
+        if format_ == "dot":
+            graph["dot"] = graphing.to_dot(graph)
+        elif format_ == "mermaid":
+            graph["mermaid"] = graphing.to_mermaid(graph, modified)
+        elif plain:
+            self._graph = (generation, graph)
+        return graph
+
+    def _graph_environment(self) -> dict[str, Any]:
+        return {"primary_edges": self.settings.graph_include_primary_edges, "category_cap": self.settings.graph_large_category_cap}
+
+    def graph_options(self, **asked: Any) -> graphing.GraphOptions:
+        """Options of a call with the environment's knobs and our own bound applied."""
+        edges = asked.pop("max_edges", None)
+        bound = GRAPH_EDGES if edges is None else min(edges, GRAPH_EDGES)
+        return graphing.GraphOptions(max_edges=bound, **asked, **self._graph_environment())
+
+    def usage_count(self, id_: str) -> int:
+        count = self.usage.of(id_)
+        return count.total if count else 0
+
+    def evaluate_gates(self) -> dict[str, Any]:
+        gates = self._gates.read()
+        if gates is None:
+            return {"notConfigured": True, "generatedAt": self.now(), "results": [], "summary": {"errors": 0, "warnings": 0, "total": 0}}
+        with self.shelf.lock:
+            entries = list(self.shelf.fresh())
+        return {"generatedAt": self.now(), **gating.evaluate(gates, entries)}
+
+    def review_prompt(self, prompt: str) -> dict[str, Any]:
+        refused = reviewing.too_long(prompt)
+        if refused is not None:
+            return dict(refused)
+        return reviewing.review(prompt, self._criteria.read() or self._builtin_criteria())
+
+    def _builtin_criteria(self) -> reviewing.Criteria:
+        if self._builtin is None:
+            import orjson
+
+            self._builtin = reviewing.parse_criteria(orjson.loads((Path(__file__).parent / "criteria.json").read_bytes()))
+        return self._builtin
+
+    # Configuration
+
+    def _owner_of(self, id_: str) -> str | None:
+        try:
+            owners = self._owners.read()
+        except CommonplaceError:  # a broken owners.json hides no instruction; health reports it
+            return None
+        return next((owner for pattern, owner in owners if pattern.search(id_)), None) if owners else None
+
+    def configuration_problems(self) -> dict[str, str]:
+        """Configuration files that are broken, and why."""
+        problems = {}
+        for file in (self._owners, self._gates, self._criteria):
+            try:
+                file.read()
+            except CommonplaceError as error:
+                problems[file.name] = error.message
+        return problems
+
+    def limits(self) -> dict[str, int]:
+        return {"maxBatchSize": MAX_BATCH, "maxQueryResults": MAX_RESULTS, "maxFileSize": MAX_FILE_BYTES}
+
+    @property
+    def version(self) -> str:
+        return __version__
+
+
+def check_results(limit: int | None) -> None:
+    if limit is not None and limit > MAX_RESULTS:
+        raise CommonplaceError(
+            CATALOGUE_LIMIT,
+            f"limit {limit} is above the most results of one call, {MAX_RESULTS}.",
+            hint=f"Ask for at most {MAX_RESULTS} and page on.",
+            details={"field": "limit", "limit": "maxQueryResults", "maximum": MAX_RESULTS, "actual": limit},
+        )
+
+
+def _index_entry(index: InvertedIndex, texts: dict[str, str], before: Instruction | None, after: Instruction | None) -> None:
+    if before is not None and after is not None and all(before.document[name] == after.document[name] for name in ("title", "body")):
+        return
+    if before is not None:
+        index.drop(before.id, before.document["title"], before.document["body"])
+        del texts[before.id]
+    if after is not None:
+        title, body = after.document["title"], after.document["body"]
+        texts[after.id] = f"{title}\n{body}".lower()
+        index.put(after.id, title, body)
+
+
+def _parse_owners(raw: Any) -> tuple[tuple[Any, str], ...]:
+    import re2
+
+    listed = raw.get("ownership") if isinstance(raw, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError('expected {"ownership": [{"pattern": ..., "owner": ...}]}')
+    options = re2.Options()
+    options.log_errors = False
+    owners = []
+    for item in listed:
+        if not isinstance(item, dict) or not isinstance(item.get("pattern"), str) or not isinstance(item.get("owner"), str):
+            raise ValueError("each rule needs a pattern and an owner")
+        try:
+            owners.append((re2.compile(item["pattern"], options), item["owner"]))
+        except re2.error:
+            raise ValueError(f"the pattern {item['pattern'][:80]!r} cannot be run") from None
+    return tuple(owners)
+
+
+def _invalid_owners(name: str, reason: str) -> CommonplaceError:
+    return CommonplaceError(
+        INVALID_CONFIG, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
+    )
+
+
+def _invalid_gates(name: str, reason: str) -> CommonplaceError:
+    return CommonplaceError(
+        INVALID_GATES, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
+    )
+
+
+def _invalid_criteria(name: str, reason: str) -> CommonplaceError:
+    return CommonplaceError(
+        INVALID_CRITERIA, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
+    )

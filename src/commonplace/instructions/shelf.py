@@ -1,0 +1,255 @@
+"""The catalogue in memory kept in step with its folder, across threads, processes, editors and git.
+
+Reads hold `lock` for microseconds and stat the journal and the marker. Writers are one at a time (a thread lock, then a file
+lock); they hold `lock` only to look and to apply, never while the disk works."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from commonplace.instructions.directory import MARKER, Directory, Reading, Staged, Stamp
+from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.history import History
+from commonplace.instructions.journal import Journal, Marker
+from commonplace.instructions.model import Actor, Instruction, Rejection
+from commonplace.kernel.errors import CommonplaceError
+
+REMOVED = "-"
+Trace = Callable[[str, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One instruction as it shall be; `after` None removes it."""
+
+    id: str
+    after: Instruction | None
+    content: bytes | None
+    action: str
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a comparison with the folder found."""
+
+    added: int = 0
+    updated: int = 0
+    removed: int = 0
+
+    @property
+    def any(self) -> bool:
+        return bool(self.added or self.updated or self.removed)
+
+
+class Shelf:
+    """Owns the catalogue, its files and what is known of them."""
+
+    def __init__(self, directory: Directory, state: Path, *, clock: Callable[[], str], trace: Trace = lambda *_: None) -> None:
+        self.directory = directory
+        self.state = state
+        self.catalogue = Catalogue()
+        self.rejections: dict[str, Rejection] = {}
+        self.lock = threading.RLock()
+        self.loaded = False
+        self.history = History(state)
+        self.trace = trace
+        self._clock = clock
+        self._writer = threading.RLock()
+        self._journal = Journal(state)
+        self._marker = Marker(directory.path / MARKER)
+        self._marker_usable = True
+        self._token = ""
+        self._stamps: dict[str, Stamp] = {}
+        self._followers: list[Callable[[Instruction | None, Instruction | None], None]] = []
+
+    # Reading
+
+    def ensure_loaded(self) -> None:
+        if not self.loaded:
+            with self._writer, self.lock:
+                if not self.loaded:
+                    self._load()
+
+    def fresh(self) -> Catalogue:
+        """The catalogue with everything other processes acknowledged. The caller holds `lock`."""
+        if not self.loaded:
+            self._load()
+        elif not (self._journal.current() and (self._marker.current() or not self._marker_usable)):
+            self._catch_up()
+        return self.catalogue
+
+    def _load(self) -> None:
+        self._journal.tail()  # first, so that a write during the scan is seen as news
+        instructions: list[Instruction] = []
+        for name, _ in list(self.directory.stamps()):
+            reading = self.directory.read(name)
+            if reading.stamp is not None:
+                self._stamps[name] = reading.stamp
+            if reading.instruction is not None:
+                instructions.append(reading.instruction)
+            elif reading.rejection is not None:
+                self.rejections[name] = reading.rejection
+        self.catalogue.load(instructions)
+        token = self._marker.read()
+        if token is None:
+            self._put_marker(Marker.token())
+        else:
+            self._token = token
+        self.loaded = True
+        self.trace("catalog:load", {"count": len(self.catalogue), "rejected": len(self.rejections), "dir": str(self.directory.path)})
+
+    def _put_marker(self, token: str) -> None:
+        self._token = token
+        self._marker_usable = self._marker.write(token)
+
+    def _catch_up(self) -> None:
+        """Apply the journal's tail; where the journal or a foreign marker cannot tell what changed, compare the folder."""
+        tail = self._journal.tail()
+        compare = tail.lost
+        for line in tail.lines:
+            self._token = line.token
+        if not compare:
+            for name in dict.fromkeys(f"{line.id}.json" for line in tail.lines):
+                self._apply(name, self.directory.read(name))
+        if self._marker_usable and not self._marker.current():
+            token = self._marker.read()
+            if token is None:
+                self.trace("catalog:marker", {"missing": True, "attemptedReload": True})
+                compare = True
+                self._put_marker(Marker.token())
+            elif token != self._token:
+                again = self._journal.tail()
+                known = False
+                for line in again.lines:
+                    known = known or line.token == token
+                    self._apply(f"{line.id}.json", self.directory.read(f"{line.id}.json"))
+                compare = compare or again.lost or not known
+                self._token = token
+        if compare:
+            self.compare()
+
+    def compare(self, *, thorough: bool = False) -> Differences:
+        """Bring the catalogue in line with the folder, reading only files whose stamp changed (or all of them)."""
+        with self.lock:
+            known = dict(self._stamps)
+        seen = dict(self.directory.stamps())
+        changed = [name for name, stamp in seen.items() if thorough or known.get(name) != stamp]
+        gone = [name for name in known if name not in seen]
+        added = updated = removed = 0
+        for name in [*changed, *gone]:
+            reading = self.directory.read(name)
+            with self.lock:
+                while reading.stamp != self.directory.stamp_of(name):  # somebody wrote it since: theirs is the news
+                    reading = self.directory.read(name)
+                before = self.catalogue.get(name[:-5])
+                if thorough or self._stamps.get(name) != reading.stamp:
+                    self._apply(name, reading)
+                after = self.catalogue.get(name[:-5])
+            added += before is None and after is not None
+            removed += before is not None and after is None
+            updated += before is not None and after is not None and before.document != after.document
+        found = Differences(added, updated, removed)
+        if found.any:
+            self.trace("catalog:compare", {"added": added, "updated": updated, "removed": removed})
+        return found
+
+    def _apply(self, name: str, reading: Reading) -> None:
+        """Make the catalogue say what a file says. The caller holds `lock`."""
+        if reading.stamp is None:
+            self._stamps.pop(name, None)
+        else:
+            self._stamps[name] = reading.stamp
+        if reading.rejection is None:
+            self.rejections.pop(name, None)
+        else:
+            self.rejections[name] = reading.rejection
+        if reading.instruction is not None:
+            self.catalogue.put(reading.instruction)
+        else:
+            self.catalogue.drop(name[:-5])
+
+    def read_one(self, id_: str) -> Reading:
+        """Look at one file now, whatever the stamps say, and apply it."""
+        name = self.directory.file_of(id_).name
+        with self.lock:
+            reading = self.directory.read(name)
+            self._apply(name, reading)
+            return reading
+
+    def reload(self) -> None:
+        """Read every file again."""
+        with self._writer:
+            self.ensure_loaded()
+            self.compare(thorough=True)
+
+    # Writing
+
+    @contextmanager
+    def writing(self) -> Iterator[Catalogue]:
+        """Exclusive use for a change, with everything others wrote already applied. Look under `lock`, then `commit`."""
+        with self._writer:
+            self.directory.ensure()
+            with self._journal.locked():
+                with self.lock:
+                    catalogue = self.fresh()
+                    begun = [id_ for id_ in self._journal.unfinished() if id_]
+                    if begun:
+                        self._finish_for_the_dead(begun)
+                yield catalogue
+
+    def _finish_for_the_dead(self, ids: Sequence[str]) -> None:
+        """A holder died between its files and its journal line: tell everybody to look at those files."""
+        known = []
+        for id_ in ids:
+            with contextlib.suppress(ValueError):
+                reading = self.directory.read(self.directory.file_of(id_).name)
+                self._apply(f"{id_}.json", reading)
+                known.append((id_, reading.instruction.source_hash if reading.instruction else REMOVED))
+        self._announce(known)
+
+    def _announce(self, changes: Sequence[tuple[str, str]]) -> None:
+        token = Marker.token()
+        self._journal.append(changes, token)
+        self._put_marker(token)
+
+    def commit(self, changes: Sequence[Change], actor: Actor) -> None:
+        """Make the changes durable, then visible here and to the other processes. All files are in place before any is announced.
+
+        Inside `writing` only. An error leaves the files that were already placed, and they are announced too."""
+        if not changes:
+            return
+        at = self._clock()
+        staged: dict[str, Staged] = {}
+        try:
+            for change in changes:
+                if change.content is not None:
+                    staged[change.id] = self.directory.stage(change.id, change.content)
+        except CommonplaceError:
+            self.directory.discard(staged.values())
+            raise
+        for change in changes:
+            before = self.catalogue.get(change.id)
+            self.history.record(change.id, change.action, before.document if before else None, at, actor)
+        self._journal.intend(change.id for change in changes)
+        placed: list[Change] = []
+        try:
+            for change in changes:
+                if change.after is None:
+                    self.directory.remove(change.id)
+                else:
+                    self.directory.place(staged[change.id])
+                placed.append(change)
+            self.directory.sync()
+        finally:
+            self.directory.discard([item for id_, item in staged.items() if id_ not in {change.id for change in placed}])
+            with self.lock:
+                for change in placed:
+                    stamp = staged[change.id].stamp if change.after is not None else None
+                    self._apply(f"{change.id}.json", Reading(stamp, change.after))
+                self._announce([(change.id, change.after.source_hash if change.after else REMOVED) for change in placed])

@@ -1,0 +1,1 @@
+"""The catalogue's tools: each maps its arguments to one use case."""

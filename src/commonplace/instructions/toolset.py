@@ -1,0 +1,112 @@
+"""The toolset `instructions`: its names, and its tools and service when first needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from commonplace.dispatch.registry import Toolset
+from commonplace.dispatch.tool import Tool
+from commonplace.kernel.errors import Code
+
+if TYPE_CHECKING:
+    from commonplace.instructions.service import Service
+    from commonplace.kernel.settings import Settings
+    from commonplace.telemetry.trace import Tracer
+
+READS = ("list", "get", "getEnhanced", "search", "query", "categories", "diff", "export", "listScoped", "governanceHash")
+LOOKS = ("capabilities", "health", "inspect")
+WRITES = ("add", "import", "remove", "reload", "groom", "repair", "enrich", "governanceUpdate")
+OURS = ("history", "restore")  # not in the contracts, so without a bare method
+FAMILIES = (
+    "graph/export",
+    "integrity/verify",
+    "prompt/review",
+    "gates/evaluate",
+    "usage/track",
+    "usage/hotset",
+    "feedback/submit",
+    "feedback/list",
+    "feedback/get",
+    "feedback/update",
+    "feedback/stats",
+    "feedback/health",
+)
+ACTIONS: tuple[str, ...] = (*READS, *LOOKS, *WRITES, *OURS, "batch", *FAMILIES)
+BARE = frozenset(
+    {"instructions/dispatch", "instructions/batch", *(f"instructions/{action}" for action in (*READS, *LOOKS, *WRITES)), *FAMILIES}
+)
+
+
+def tool_name(action: str) -> str:
+    """`getEnhanced` -> `instructions_get_enhanced`, `graph/export` -> `graph_export`."""
+    if "/" in action:
+        return action.replace("/", "_")
+    return "instructions_" + re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), action)
+
+
+NAMES = BARE | {"instructions_dispatch", *(tool_name(action) for action in ACTIONS)}
+
+
+class Parts(Protocol):
+    """What bootstrap hands to a domain's builder."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def tracer(self) -> Tracer: ...
+
+    @property
+    def mutation(self) -> Callable[[], bool]: ...
+
+    def service(self, name: str) -> Any: ...
+
+
+def build(parts: Parts) -> Service:
+    from commonplace.instructions.service import Service
+
+    settings = parts.settings
+    return Service(
+        settings.instructions_directory,
+        settings.data,
+        settings.mcp.instructions,
+        mutation_enabled=parts.mutation,
+        trace=parts.tracer.emit,
+        trace_files=parts.tracer.wants("catalog:file"),
+        request_stats=lambda: _request_stats(parts),
+    )
+
+
+def _request_stats(parts: Parts) -> Mapping[str, float]:
+    """Calls of this process so far, for the health answer."""
+    from commonplace.kernel.auth import local_user
+
+    methods = parts.service("server").snapshot(local_user())["methods"]
+    count = sum(method["count"] for method in methods)
+    if not count:
+        return {}
+    return {
+        "requestCount": count,
+        "avgResponseTime": sum(method["avgMs"] * method["count"] for method in methods) / count,
+        "errorRate": sum(method["errors"] for method in methods) / count,
+    }
+
+
+def toolset(service: Callable[[], Service]) -> Toolset:
+    def load() -> Sequence[Tool]:
+        from commonplace.instructions.tools import analytics, dispatch, feedback, reads, writes
+
+        made = service()
+        family = (*reads.tools(made), *writes.tools(made), *analytics.tools(made, ACTIONS), *feedback.tools(made))
+        by_name = {tool.name: tool for tool in family}
+        actions = {action: by_name[tool_name(action)] for action in ACTIONS if action != "batch"}
+        return (*dispatch.tools(made, actions, ACTIONS), *family)
+
+    def codes() -> Sequence[Code]:
+        from commonplace.instructions.errors import CODES
+
+        return CODES
+
+    return Toolset("instructions", "Governed instructions: find, read, change and check the rules agents follow.", NAMES, BARE, load, codes)

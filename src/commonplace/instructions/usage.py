@@ -1,0 +1,180 @@
+"""How often instructions are used: counted at once, limited per second, written to disk in batches that survive a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+PER_SECOND = 10  # uses of one id in one wall-clock second
+ALWAYS_COUNTED = 2  # the first uses of an id pass whatever the rate
+
+
+@dataclass(slots=True)
+class Count:
+    """What is known of one id: what the file said, and what happened here since."""
+
+    stored: int = 0
+    pending: int = 0
+    first_seen: str = ""
+    last_used: str = ""
+    second: int = 0
+    in_second: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.stored + self.pending
+
+
+class Usage:
+    """Counters in memory over `usage-snapshot.json`. Several processes add up: each writes only what it counted itself."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], str],
+        flush_seconds: float = 0.075,
+        rate_limited: bool = True,
+        clamped: bool = True,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._flush_seconds = flush_seconds
+        self._rate_limited = rate_limited
+        self._clamped = clamped
+        self._lock = threading.RLock()
+        self._counts: dict[str, Count] = {}
+        self._stamp: tuple[int, int, int] | None = None
+        self._timer: threading.Timer | None = None
+        self._read = False
+
+    def of(self, id_: str) -> Count | None:
+        if not self._read:
+            self._refresh()
+        return self._counts.get(id_)
+
+    def all(self) -> list[tuple[str, Count]]:
+        with self._lock:
+            self._refresh()
+            return [(id_, count) for id_, count in self._counts.items() if count.total > 0]
+
+    def track(self, id_: str) -> tuple[Count, bool]:
+        """Count one use. The second value is False where the rate limit swallowed it."""
+        with self._lock:
+            self._refresh()
+            count = self._counts.setdefault(id_, Count())
+            now = int(time.time())
+            if count.second != now:
+                count.second, count.in_second = now, 0
+            if self._rate_limited and count.in_second >= PER_SECOND and count.total >= ALWAYS_COUNTED:
+                return count, False
+            count.in_second += 1
+            count.pending += 1
+            moment = self._clock()
+            count.first_seen = count.first_seen or moment
+            count.last_used = moment
+            if count.total <= ALWAYS_COUNTED:
+                self.flush()
+            elif self._timer is None:
+                self._timer = threading.Timer(self._flush_seconds, self.flush)
+                self._timer.daemon = True
+                self._timer.start()
+            return count, True
+
+    def flush(self) -> None:
+        """Add what was counted here to the file, durably."""
+        with self._lock:
+            timer, self._timer = self._timer, None
+            if timer is not None:
+                timer.cancel()
+            fresh = {id_: count for id_, count in self._counts.items() if count.pending}
+            if not fresh:
+                return
+            with self._exclusive():
+                stored = self._stored()
+                for id_, count in fresh.items():
+                    line = stored.setdefault(id_, {"usageCount": 0, "firstSeenTs": count.first_seen})
+                    line["usageCount"] = int(line.get("usageCount") or 0) + count.pending
+                    line["lastUsedAt"] = max(str(line.get("lastUsedAt") or ""), count.last_used)
+                self._write(stored)
+            for count in fresh.values():
+                count.pending = 0
+            self._take(stored)
+
+    def prune(self, ids: Iterable[str]) -> int:
+        """Forget instructions that were removed."""
+        gone = set(ids)
+        with self._lock:
+            self._refresh()
+            known = [id_ for id_ in gone if id_ in self._counts]
+            if known:
+                with self._exclusive():
+                    stored = {id_: line for id_, line in self._stored().items() if id_ not in gone}
+                    self._write(stored)
+                for id_ in known:
+                    del self._counts[id_]
+                self._take(stored)
+            return len(known)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self.flush()
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Any:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._path.with_suffix(".lock").open("w") as guard:
+            fcntl.flock(guard, fcntl.LOCK_EX)
+            yield
+
+    def _refresh(self) -> None:
+        """Take over what other processes wrote: one stat when nothing did."""
+        with self._lock:
+            self._read = True
+            try:
+                status = self._path.stat()
+            except OSError:
+                return
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if stamp != self._stamp:
+                self._take(self._stored())
+                self._stamp = stamp
+
+    def _stored(self) -> dict[str, dict[str, Any]]:
+        try:
+            raw = orjson.loads(self._path.read_bytes())
+        except (OSError, orjson.JSONDecodeError):
+            return {}
+        return {id_: line for id_, line in raw.items() if isinstance(line, dict)} if isinstance(raw, dict) else {}
+
+    def _take(self, stored: dict[str, dict[str, Any]]) -> None:
+        for id_, count in self._counts.items():
+            if id_ not in stored:
+                count.stored = 0
+        for id_, line in stored.items():
+            count = self._counts.setdefault(id_, Count())
+            used = line.get("usageCount")
+            count.stored = used if isinstance(used, int) and used >= 0 else 0
+            if self._clamped and not line.get("firstSeenTs"):
+                count.stored = min(count.stored, 1)  # a count nobody saw begin starts at one
+            count.first_seen = count.first_seen or str(line.get("firstSeenTs") or "")
+            count.last_used = max(count.last_used, str(line.get("lastUsedAt") or ""))
+
+    def _write(self, stored: dict[str, dict[str, Any]]) -> None:
+        temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
+        with temporary.open("wb") as snapshot:
+            snapshot.write(orjson.dumps(stored, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
+            snapshot.flush()
+            os.fsync(snapshot.fileno())
+        temporary.replace(self._path)
+        status = self._path.stat()
+        self._stamp = (status.st_mtime_ns, status.st_size, status.st_ino)

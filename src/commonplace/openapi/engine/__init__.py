@@ -1,0 +1,1 @@
+"""Pure algorithms over loaded documents. No I/O."""

@@ -1,0 +1,60 @@
+"""`convert`: from any version to any other, one neighbouring step at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.openapi.engine.convert.down_3_0 import down_to_2_0
+from commonplace.openapi.engine.convert.down_3_1 import down_to_3_0
+from commonplace.openapi.engine.convert.down_3_2 import down_to_3_1
+from commonplace.openapi.engine.convert.issues import Issue, Issues
+from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
+from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1, up_to_3_2
+from commonplace.openapi.model import Family
+
+LADDER = (Family.V20, Family.V30, Family.V31, Family.V32)
+PATCH = {Family.V20: "2.0", Family.V30: "3.0.4", Family.V31: "3.1.1", Family.V32: "3.2.0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    document: dict[str, Any]
+    issues: tuple[Issue, ...]
+
+    @property
+    def critical(self) -> int:
+        return sum(issue.severity == "critical" for issue in self.issues)
+
+
+def convert(document: dict[str, Any], source: Family, target: Family, version: str | None = None) -> Conversion:
+    """The document in the target version. `version` is the exact one to declare (such as 3.1.2); it belongs to the target's family."""
+    issues = Issues()
+    declared = version or PATCH[target]
+    here, there = LADDER.index(source), LADDER.index(target)
+    if here == there:
+        key = "swagger" if target is Family.V20 else "openapi"
+        kept = version if version is not None and document.get(key) != version else None
+        return Conversion({**document, key: kept} if kept else document, ())
+    while here != there:
+        up = there > here
+        here += 1 if up else -1
+        reached = LADDER[here]
+        patch = declared if reached is target else PATCH[reached]
+        if up:
+            document = _up(document, reached, issues, patch)
+        else:
+            document = _down(document, reached, issues, patch)
+    return Conversion(document, tuple(issues.found))
+
+
+def _up(document: dict[str, Any], reached: Family, issues: Issues, version: str) -> dict[str, Any]:
+    if reached is Family.V30:
+        return SwaggerUp(document, issues).convert(version)
+    return up_to_3_1(document, issues, version) if reached is Family.V31 else up_to_3_2(document, issues, version)
+
+
+def _down(document: dict[str, Any], reached: Family, issues: Issues, version: str) -> dict[str, Any]:
+    if reached is Family.V20:
+        return down_to_2_0(document, issues)
+    return down_to_3_0(document, issues, version) if reached is Family.V30 else down_to_3_1(document, issues, version)

@@ -1,0 +1,439 @@
+"""3.0 to 2.0: one server, body and form parameters, one schema per response, and a report of everything 2.0 cannot say."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown
+from commonplace.openapi.engine.convert.swagger_schema import pointer_of
+from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
+from commonplace.openapi.engine.shape import Json, resolve_pointer
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+_FLOWS = {"implicit": "implicit", "password": "password", "clientCredentials": "application", "authorizationCode": "accessCode"}
+_COLLECTIONS = {"form": "csv", "simple": "csv", "spaceDelimited": "ssv", "pipeDelimited": "pipes"}
+_SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
+_HOST = re.compile(r"[^{}/ :\\]+(?::\d+)?")
+_OPERATION_FIELDS = ("tags", "summary", "description", "externalDocs", "operationId", "deprecated", "security")
+
+
+class SwaggerDown:
+    """One conversion of a 3.0 document."""
+
+    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        self.source = document
+        self.issues = issues
+        self.components: dict[str, Any] = document.get("components") or {}
+        self.values = ValueDown(document, issues)
+        self.schemes: dict[str, list[str]] = {}
+
+    def convert(self) -> dict[str, Any]:
+        source = self.source
+        result: dict[str, Any] = {"swagger": "2.0", "info": self._info()}
+        result.update(self._server(source.get("servers"), ["servers"]))
+        definitions = self._security_definitions()
+        paths = source.get("paths")
+        result["paths"] = {
+            path: self._path_item(item, ["paths", path]) if isinstance(item, dict) and not path.startswith("x-") else item
+            for path, item in (paths.items() if isinstance(paths, dict) else ())
+        }
+        result.update(self._components(definitions))
+        if isinstance(source.get("security"), list):
+            result["security"] = self._requirements(source["security"], ["security"])
+        for key, value in source.items():
+            if key in ("tags", "externalDocs") or (key.startswith("x-") and key != "x-webhooks"):
+                result[key] = value
+            elif key == "x-webhooks":
+                self.issues.critical("/x-webhooks", "2.0 has no webhooks; they were dropped.")
+        return dict(self._with_old_references(result))
+
+    def _info(self) -> dict[str, Any]:
+        info = self.source.get("info")
+        return dict(info) if isinstance(info, dict) else {"title": "", "version": ""}
+
+    # Servers
+    def _server(self, servers: Json, at: list[str]) -> dict[str, Any]:
+        if not isinstance(servers, list) or not servers:
+            return {}
+        urls = []
+        for server in servers:
+            if isinstance(server, dict) and isinstance(server.get("url"), str):
+                urls.append(_expanded(server))
+        if not urls:
+            return {}
+        if any(isinstance(server, dict) and server.get("variables") for server in servers):
+            self.issues.warning(pointer_of(at), "2.0 has no server variables; their default values were put in.")
+        parts = urlsplit(urls[0])
+        result: dict[str, Any] = {}
+        if parts.netloc and _HOST.fullmatch(parts.netloc):
+            result["host"] = parts.netloc
+        elif parts.netloc:
+            self.issues.critical(pointer_of([*at, "0"]), f"{parts.netloc!r} cannot be a host in 2.0 and was dropped.")
+        path = parts.path.rstrip("/")
+        if path:
+            result["basePath"] = path if path.startswith("/") else "/" + path
+        schemes = [parts.scheme] if parts.scheme in ("http", "https", "ws", "wss") else []
+        for index, url in enumerate(urls[1:], start=1):
+            other = urlsplit(url)
+            same = (other.netloc, other.path.rstrip("/")) == (parts.netloc, parts.path.rstrip("/"))
+            if same and other.scheme in ("http", "https", "ws", "wss"):
+                if other.scheme not in schemes:
+                    schemes.append(other.scheme)
+            else:
+                self.issues.warning(pointer_of([*at, str(index)]), f"2.0 has one server; {url!r} was dropped.")
+        if schemes:
+            result["schemes"] = schemes
+        return result
+
+    # References
+    def _with_old_references(self, node: Json) -> Any:
+        if isinstance(node, dict):
+            reference = node.get("$ref")
+            if isinstance(reference, str):
+                new = _old_reference(reference)
+                return {**node, "$ref": new} if new != reference else node
+            return {key: self._with_old_references(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [self._with_old_references(value) for value in node]
+        return node
+
+    def _resolved(self, node: Json) -> dict[str, Any]:
+        for _ in range(20):
+            if not isinstance(node, dict):
+                return {}
+            reference = node.get("$ref")
+            if not isinstance(reference, str):
+                return node
+            try:
+                node = resolve_pointer(self.source, reference)
+            except LookupError:
+                self.issues.critical("", f"{reference!r} leads nowhere.")
+                return {}
+        return {}
+
+    def _schema(self, schema: Json, at: list[str]) -> Any:
+        return SchemaDown(self.issues, list(at)).rewrite(schema, "schema")
+
+    # Components
+    def _components(self, definitions: dict[str, Any]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        components = self.components
+
+        def section(name: str) -> dict[str, Any]:
+            value = components.get(name)
+            return value if isinstance(value, dict) else {}
+
+        schemas = {name: self._schema(schema, ["components", "schemas", name]) for name, schema in section("schemas").items()}
+        parameters = {}
+        for name, parameter in section("parameters").items():
+            found = self._parameter(parameter, ["components", "parameters", name])
+            if found is not None:
+                parameters[name] = found
+        responses = {}
+        for name, response in section("responses").items():
+            responses[name], _ = self._response(self._resolved(response), ["components", "responses", name])
+        for key, value in (("definitions", schemas), ("parameters", parameters), ("responses", responses), ("securityDefinitions", definitions)):
+            if value:
+                result[key] = value
+        for name in ("links", "callbacks"):
+            if section(name):
+                self.issues.critical(pointer_of(["components", name]), f"2.0 has no {name}; they were dropped.")
+        return result
+
+    def _security_definitions(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        schemes = self.components.get("securitySchemes")
+        for name, scheme in (schemes.items() if isinstance(schemes, dict) else ()):
+            at = ["components", "securitySchemes", name]
+            definitions = self._security_scheme(name, self._resolved(scheme), at)
+            self.schemes[name] = list(definitions)
+            found.update(definitions)
+        return found
+
+    def _security_scheme(self, name: str, scheme: dict[str, Any], at: list[str]) -> dict[str, Any]:
+        rest = {key: value for key, value in scheme.items() if key == "description" or key.startswith("x-")}
+        kind = scheme.get("type")
+        if kind == "http":
+            if str(scheme.get("scheme", "")).lower() == "basic":
+                return {name: {"type": "basic", **rest}}
+            self.issues.warning(pointer_of(at), f"2.0 has no HTTP scheme {scheme.get('scheme')!r}; it is an API key in the Authorization header.")
+            return {name: {"type": "apiKey", "name": "Authorization", "in": "header", "x-scheme": scheme.get("scheme"), **rest}}
+        if kind == "apiKey":
+            if scheme.get("in") == "cookie":
+                self.issues.warning(pointer_of(at), "2.0 has no keys in cookies; it is an API key in the Cookie header.")
+                return {name: {"type": "apiKey", "name": "Cookie", "in": "header", "x-cookie-name": scheme.get("name"), **rest}}
+            return {name: {key: value for key, value in scheme.items() if key in ("type", "name", "in")} | rest}
+        if kind == "oauth2":
+            return self._oauth(name, scheme, rest, at)
+        self.issues.critical(pointer_of(at), f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the demand for it.")
+        return {}
+
+    def _oauth(self, name: str, scheme: dict[str, Any], rest: dict[str, Any], at: list[str]) -> dict[str, Any]:
+        flows = {key: flow for key, flow in (scheme.get("flows") or {}).items() if key in _FLOWS and isinstance(flow, dict)}
+        if len(flows) > 1:
+            self.issues.info(pointer_of(at), f"2.0 has one flow per scheme; {name!r} became {len(flows)} schemes.")
+        result = {}
+        for index, (kind, flow) in enumerate(flows.items()):
+            definition = {"type": "oauth2", "flow": _FLOWS[kind], **rest}
+            wanted = {"implicit": ("authorizationUrl",), "authorizationCode": ("authorizationUrl", "tokenUrl")}.get(kind, ("tokenUrl",))
+            definition.update({key: flow.get(key, "") for key in wanted})
+            definition["scopes"] = flow.get("scopes") or {}
+            if "refreshUrl" in flow:
+                self.issues.info(pointer_of([*at, "flows", kind, "refreshUrl"]), "2.0 has no `refreshUrl`; it is kept as an extension.")
+                definition["x-refreshUrl"] = flow["refreshUrl"]
+            result[name if index == 0 else f"{name}_{_FLOWS[kind]}"] = definition
+        return result
+
+    def _requirements(self, requirements: list[Any], at: list[str]) -> list[Any]:
+        """A scheme that became several is satisfied by any one of them."""
+        found: list[dict[str, Any]] = []
+        for requirement in requirements:
+            if not isinstance(requirement, dict):
+                continue
+            alternatives: list[dict[str, Any]] = [{}]
+            for name, scopes in requirement.items():
+                names = self.schemes.get(name, [name])
+                if not names:
+                    continue
+                alternatives = [{**one, new: scopes} for one in alternatives for new in names]
+            if alternatives == [{}] and requirement:
+                continue
+            found.extend(one for one in alternatives if one not in found)
+        if requirements and not found:
+            self.issues.critical(pointer_of(at), "No security requirement could be carried over.")
+        return found
+
+    # Paths
+    def _path_item(self, item: dict[str, Any], at: list[str]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key, value in item.items():
+            if key == "parameters" and isinstance(value, list):
+                parameters = self._parameters(value, [*at, "parameters"])
+                if parameters:
+                    result["parameters"] = parameters
+            elif key in _METHODS and isinstance(value, dict):
+                result[key] = self._operation(value, [*at, key])
+            elif key == "trace":
+                self.issues.critical(pointer_of([*at, key]), "2.0 has no TRACE operations; it was dropped.")
+            elif key == "servers":
+                self.issues.warning(pointer_of([*at, key]), "2.0 has no servers per path; they were dropped.")
+            elif key in ("summary", "description"):
+                self.issues.info(pointer_of([*at, key]), f"2.0 path items have no `{key}`; it is kept as `x-{key}`.")
+                result[f"x-{key}"] = value
+            else:
+                result[key] = value
+        return result
+
+    def _parameters(self, parameters: list[Any], at: list[str]) -> list[Any]:
+        converted = [self._parameter(one, [*at, str(index)]) for index, one in enumerate(parameters)]
+        kept = [one for one in converted if one is not None]
+        return [one for index, one in enumerate(kept) if one not in kept[:index]]
+
+    def _operation(self, operation: dict[str, Any], at: list[str]) -> dict[str, Any]:
+        result: dict[str, Any] = {key: operation[key] for key in _OPERATION_FIELDS if key in operation and key != "security"}
+        result.update({key: value for key, value in operation.items() if key.startswith("x-")})
+        parameters = self._parameters(operation.get("parameters") or [], [*at, "parameters"])
+        if "requestBody" in operation:
+            consumes, more = self._request_body(self._resolved(operation["requestBody"]), [*at, "requestBody"])
+            if consumes:
+                result["consumes"] = consumes
+            parameters += more
+        if parameters:
+            result["parameters"] = parameters
+        produces: list[str] = []
+        responses: dict[str, Any] = {}
+        source = operation.get("responses")
+        source = source if isinstance(source, dict) else {}
+        for code, response in source.items():
+            where = [*at, "responses", code]
+            if code.startswith("x-"):
+                responses[code] = response
+                continue
+            kept = self._status(str(code), source, where)
+            if kept is None:
+                continue
+            if isinstance(response, dict) and isinstance(response.get("$ref"), str):
+                responses[kept] = {"$ref": response["$ref"]}
+                content = self._resolved(response).get("content")
+                produces += list(content) if isinstance(content, dict) else []
+            else:
+                responses[kept], kinds = self._response(self._resolved(response), where)
+                produces += kinds
+        if not any(not code.startswith("x-") for code in responses):
+            responses["default"] = {"description": ""}
+        if produces:
+            result["produces"] = list(dict.fromkeys(produces))
+        result["responses"] = responses
+        if isinstance(operation.get("security"), list):
+            result["security"] = self._requirements(operation["security"], [*at, "security"])
+        if operation.get("callbacks"):
+            self.issues.critical(pointer_of([*at, "callbacks"]), "2.0 has no callbacks; they were dropped.")
+        if operation.get("servers"):
+            self.issues.warning(pointer_of([*at, "servers"]), "2.0 has no servers per operation; they were dropped.")
+        return result
+
+    def _status(self, code: str, responses: dict[str, Any], at: list[str]) -> str | None:
+        if code == "default" or re.fullmatch(r"\d{3}", code):
+            return code
+        exact = f"{code[0]}00"
+        if exact not in responses:
+            self.issues.warning(pointer_of(at), f"2.0 has no ranges of status codes; {code} became {exact}.")
+            return exact
+        self.issues.warning(pointer_of(at), f"2.0 has no ranges of status codes; {code} was dropped beside {exact}.")
+        return None
+
+    def _parameter(self, parameter: Json, at: list[str]) -> dict[str, Any] | None:
+        resolved = self._resolved(parameter)
+        place = resolved.get("in")
+        if place not in ("path", "query", "header"):
+            if not (isinstance(parameter, dict) and "$ref" in parameter and at[0] == "paths"):
+                self.issues.critical(pointer_of(at), f"2.0 has no parameters in {place!r}; it was dropped.")
+            return None
+        if isinstance(parameter, dict) and isinstance(parameter.get("$ref"), str):
+            return {"$ref": parameter["$ref"]}
+        result: dict[str, Any] = {key: value for key, value in resolved.items() if key in ("name", "in", "description") or key.startswith("x-")}
+        if place == "path" or resolved.get("required") is True:
+            result["required"] = True
+        if place == "query" and "allowEmptyValue" in resolved:
+            result["allowEmptyValue"] = resolved["allowEmptyValue"]
+        if resolved.get("deprecated") is True:
+            self.issues.info(pointer_of(at), "2.0 parameters cannot be deprecated; it is kept as `x-deprecated`.")
+            result["x-deprecated"] = True
+        schema = resolved.get("schema")
+        if schema is None and isinstance(resolved.get("content"), dict):
+            self.issues.warning(pointer_of([*at, "content"]), "2.0 parameters have no content; the value is described as a string.")
+            schema = {"type": "string"}
+        result.update(self.values.value(schema or {}, pointer_of([*at, "schema"]), collection=self._collection(resolved, str(place), at)))
+        return result
+
+    def _collection(self, parameter: dict[str, Any], place: str, at: list[str]) -> str:
+        style = parameter.get("style") or ("form" if place == "query" else "simple")
+        explode = parameter.get("explode", style == "form")
+        if style == "form" and explode and place == "query":
+            return "multi"
+        if style not in _COLLECTIONS:
+            self.issues.warning(pointer_of([*at, "style"]), f"2.0 has no style {style!r}; commas are assumed.")
+        return _COLLECTIONS.get(str(style), "csv")
+
+    # Bodies
+    def _request_body(self, body: dict[str, Any], at: list[str]) -> tuple[list[str], list[dict[str, Any]]]:
+        content = body.get("content")
+        content = {kind: media for kind, media in content.items() if isinstance(media, dict)} if isinstance(content, dict) else {}
+        if not content:
+            return [], []
+        forms = [kind for kind in content if kind.split(";")[0].strip().lower() in (FORM_TYPE, MULTIPART_TYPE)]
+        if forms and len(forms) == len(content):
+            flat = self.values.flatten(content[forms[0]].get("schema"), pointer_of([*at, "content", forms[0]]))
+            if isinstance(flat.get("properties"), dict) and flat["properties"]:
+                return forms, self._form(flat, content[forms[0]], [*at, "content", forms[0], "schema"])
+        kinds = [kind for kind in content if kind not in forms] or list(content)
+        if forms and len(kinds) < len(content):
+            self.issues.warning(pointer_of([*at, "content"]), f"2.0 has either a body or a form; {', '.join(forms)} was dropped.")
+        chosen = next((kind for kind in kinds if "json" in kind), kinds[0])
+        schema = content[chosen].get("schema", {})
+        if any(content[kind].get("schema", {}) != schema for kind in kinds):
+            self.issues.warning(pointer_of([*at, "content"]), f"2.0 has one schema per body; that of {chosen} was kept.")
+        if _is_binary(schema):
+            schema = {"type": "string", "format": "binary"}
+        name = body.get("x-body-name")
+        parameter: dict[str, Any] = {"name": name if isinstance(name, str) and name else "body", "in": "body"}
+        if "description" in body:
+            parameter["description"] = body["description"]
+        if body.get("required") is True:
+            parameter["required"] = True
+        parameter["schema"] = self._schema(schema, [*at, "content", chosen, "schema"])
+        parameter.update({key: value for key, value in body.items() if key.startswith("x-") and key != "x-body-name"})
+        return kinds, [parameter]
+
+    def _form(self, schema: dict[str, Any], media: dict[str, Any], at: list[str]) -> list[dict[str, Any]]:
+        parameters = []
+        required = schema.get("required") or []
+        encoding = media.get("encoding") or {}
+        for name, part in schema["properties"].items():
+            where = [*at, "properties", name]
+            rule = encoding.get(name) if isinstance(encoding, dict) else None
+            rule = rule if isinstance(rule, dict) else {}
+            collection = self._collection(rule, "query", where)
+            parameter: dict[str, Any] = {"name": name, "in": "formData"}
+            flat = self.values.flatten(part, pointer_of(where))
+            if "description" in flat:
+                parameter["description"] = flat["description"]
+            if name in required:
+                parameter["required"] = True
+            value = self.values.value(part, pointer_of(where), file=True, collection=collection)
+            if value.get("type") == "array" and _is_binary(value.get("items")):
+                self.issues.warning(pointer_of(where), "2.0 has no lists of files; one file is described.")
+                value = {"type": "file"}
+            parameter.update(value)
+            parameter.update({key: extension for key, extension in flat.items() if key.startswith("x-")})
+            parameters.append(parameter)
+        return parameters
+
+    def _response(self, response: dict[str, Any], at: list[str]) -> tuple[dict[str, Any], list[str]]:
+        result: dict[str, Any] = {"description": response.get("description", "")}
+        content = response.get("content")
+        content = {kind: media for kind, media in content.items() if isinstance(media, dict)} if isinstance(content, dict) else {}
+        if content:
+            chosen = next((kind for kind in content if "json" in kind), next(iter(content)))
+            schemas = [media["schema"] for media in content.values() if "schema" in media]
+            if "schema" in content[chosen]:
+                schema = content[chosen]["schema"]
+                if any(other != schema for other in schemas):
+                    self.issues.warning(pointer_of([*at, "content"]), f"2.0 has one schema per response; that of {chosen} was kept.")
+                if _is_binary(schema):
+                    result["schema"] = {"type": "file"}
+                else:
+                    result["schema"] = self._schema(schema, [*at, "content", chosen, "schema"])
+            examples = {kind: example for kind, media in content.items() for example in self._examples(media, [*at, "content", kind])}
+            if examples:
+                result["examples"] = examples
+        headers = response.get("headers")
+        if isinstance(headers, dict) and headers:
+            result["headers"] = {name: self._header(header, [*at, "headers", name]) for name, header in headers.items()}
+        if response.get("links"):
+            self.issues.critical(pointer_of([*at, "links"]), "2.0 has no links; they were dropped.")
+        result.update({key: value for key, value in response.items() if key.startswith("x-")})
+        return result, list(content)
+
+    def _examples(self, media: dict[str, Any], at: list[str]) -> list[Any]:
+        if "example" in media:
+            return [media["example"]]
+        examples = media.get("examples")
+        values = [self._resolved(one) for one in examples.values()] if isinstance(examples, dict) else []
+        given = [one["value"] for one in values if "value" in one]
+        if len(values) > 1:
+            self.issues.info(pointer_of([*at, "examples"]), f"2.0 has one example per media type; {len(values) - 1} were dropped.")
+        return given[:1]
+
+    def _header(self, header: Json, at: list[str]) -> dict[str, Any]:
+        resolved = self._resolved(header)
+        result: dict[str, Any] = {key: value for key, value in resolved.items() if key == "description" or key.startswith("x-")}
+        schema = resolved.get("schema")
+        result.update(self.values.value(schema if schema is not None else {"type": "string"}, pointer_of([*at, "schema"])))
+        return result
+
+
+def _old_reference(reference: str) -> str:
+    tokens = reference.split("/")
+    if len(tokens) >= 4 and tokens[:2] == ["#", "components"] and tokens[2] in _SECTIONS:
+        return "/".join(["#", _SECTIONS[tokens[2]], *tokens[3:]])
+    return reference
+
+
+def _is_binary(schema: Json) -> bool:
+    return isinstance(schema, dict) and schema.get("type") == "string" and schema.get("format") == "binary"
+
+
+def _expanded(server: dict[str, Any]) -> str:
+    url = str(server["url"])
+    variables = server.get("variables")
+    for name, variable in (variables.items() if isinstance(variables, dict) else ()):
+        url = url.replace("{" + name + "}", str(variable.get("default", "")) if isinstance(variable, dict) else "")
+    return url
+
+
+def down_to_2_0(document: dict[str, Any], issues: Issues) -> dict[str, Any]:
+    return SwaggerDown(document, issues).convert()

@@ -1,0 +1,310 @@
+"""3.1 to 3.0: JSON Schema 2020-12 as far as 3.0's Schema Objects can say it, and the objects that 3.0 does not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.swagger_schema import SCHEMA_30, split_types
+from commonplace.openapi.engine.shape import DROP, Json, Rewriter, resolve_pointer
+
+_UNSPOKEN = frozenset(("$comment", "$schema", "$id", "$anchor", "$vocabulary", "$dynamicAnchor"))
+OCTETS = "application/octet-stream"
+_ANNOTATIONS = frozenset(("title", "description", "default", "deprecated", "readOnly", "writeOnly", "example", "externalDocs", "xml"))
+
+
+class DownTo30(Rewriter):
+    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        super().__init__()
+        self.document = document
+        self.issues = issues
+        self.mutual_tls = _mutual_tls(document)
+        self.hoisted: dict[str, tuple[str, Json]] = {}
+        self._names = set((document.get("components") or {}).get("schemas") or {})
+
+    def on_boolean_schema(self, node: bool) -> Json:
+        if self.at and self.at[-1] == "additionalProperties":
+            return node
+        return {} if node else {"not": {}}
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        result = dict(node)
+        if "$ref" in result:
+            result = self._reference(result)
+            if "$ref" in result:
+                return node if result == node else result
+        self._constants(result)
+        self._bounds(result)
+        self._content(result)
+        self._conditions(result)
+        self._arrays(result)
+        self._null_branches(result)
+        split_types(result)
+        if result.get("type") == "array" and "items" not in result:
+            result["items"] = {}
+        if isinstance(result.get("items"), bool):
+            result["items"] = {}
+        patterns = result.pop("patternProperties", None)
+        if isinstance(patterns, dict) and patterns:
+            self._patterns(result, list(patterns.values()))
+        if result.get("required") == []:
+            del result["required"]
+        if result.get("enum") == []:
+            self.issues.warning(self.pointer("enum"), "An empty `enum`, which admits nothing, is not allowed in 3.0 and was dropped.")
+            del result["enum"]
+        if isinstance(result.get("additionalProperties"), dict) and result["additionalProperties"] == {"not": {}}:
+            result["additionalProperties"] = False
+        for key in [key for key in result if key not in SCHEMA_30 and not key.startswith("x-")]:
+            if key == "$defs" or key in _UNSPOKEN:
+                pass
+            else:
+                self.issues.warning(self.pointer(key), f"`{key}` has no form in a 3.0 schema and was dropped: the schema admits more.")
+            del result[key]
+        return node if result == node else result
+
+    def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
+        reference = schema["$ref"]
+        if isinstance(reference, str) and "/$defs/" in reference and reference.startswith("#"):
+            reference = self._hoist(reference)
+        elif isinstance(reference, str) and not reference.startswith("#/") and reference.startswith("#"):
+            self.issues.critical(self.pointer("$ref"), f"The anchor {reference!r} cannot be followed in 3.0; any value is admitted.")
+            return {key: value for key, value in schema.items() if key != "$ref"}
+        rest = {key: value for key, value in schema.items() if key != "$ref" and key not in _UNSPOKEN and key != "$defs"}
+        if not rest:
+            return {"$ref": reference}
+        self.issues.info(self.pointer(), "3.0 ignores what stands beside `$ref`, so the reference moved into `allOf`.")
+        parts = rest.get("allOf")
+        return {**rest, "allOf": [{"$ref": reference}, *(parts if isinstance(parts, list) else [])]}
+
+    def _hoist(self, reference: str) -> str:
+        """Definitions inside schemas become components."""
+        if reference not in self.hoisted:
+            try:
+                target = resolve_pointer(self.document, reference)
+            except LookupError:
+                return reference
+            base = reference.rsplit("/", 1)[-1]
+            name, number = base, 2
+            while name in self._names:
+                name, number = f"{base}_{number}", number + 1
+            self._names.add(name)
+            self.hoisted[reference] = (name, {})
+            self.issues.info(self.pointer("$ref"), f"`$defs` are unknown to 3.0; the definition became the component {name!r}.")
+            self.hoisted[reference] = (name, self.rewrite(target, "schema"))
+        return f"#/components/schemas/{self.hoisted[reference][0]}"
+
+    def _constants(self, schema: dict[str, Any]) -> None:
+        if "const" in schema:
+            value = schema.pop("const")
+            schema["enum"] = [value]
+            if value is None:
+                schema["nullable"] = True
+        examples = schema.pop("examples", None)
+        if isinstance(examples, list) and examples:
+            schema.setdefault("example", examples[0])
+            if len(examples) > 1:
+                self.issues.info(self.pointer("examples"), f"3.0 schemas have one example; {len(examples) - 1} of {len(examples)} were dropped.")
+
+    def _bounds(self, schema: dict[str, Any]) -> None:
+        for exclusive, bound, tighter in (("exclusiveMinimum", "minimum", max), ("exclusiveMaximum", "maximum", min)):
+            limit = schema.get(exclusive)
+            if isinstance(limit, (int, float)) and not isinstance(limit, bool):
+                inclusive = schema.get(bound)
+                if isinstance(inclusive, (int, float)) and inclusive != limit and tighter(inclusive, limit) == inclusive:
+                    del schema[exclusive]
+                else:
+                    schema[bound] = limit
+                    schema[exclusive] = True
+
+    def _content(self, schema: dict[str, Any]) -> None:
+        encoding, media_type = schema.get("contentEncoding"), schema.get("contentMediaType")
+        if encoding == "base64" and "format" not in schema:
+            del schema["contentEncoding"]
+            schema["format"] = "byte"
+            schema.pop("contentMediaType", None)
+        elif encoding is None and media_type == OCTETS and "format" not in schema:
+            del schema["contentMediaType"]
+            schema["format"] = "binary"
+
+    def _conditions(self, schema: dict[str, Any]) -> None:
+        """`if`/`then`/`else` and dependencies, said with `not` and `anyOf`."""
+        extra: list[dict[str, Any]] = []
+        condition = schema.pop("if", None)
+        then, otherwise = schema.pop("then", None), schema.pop("else", None)
+        if isinstance(condition, dict):
+            if isinstance(then, dict):
+                extra.append({"anyOf": [{"not": condition}, then]})
+            if isinstance(otherwise, dict):
+                extra.append({"anyOf": [condition, otherwise]})
+            if extra:
+                self.issues.info(self.pointer("if"), "`if` is unknown to 3.0; the condition is said with `not` and `anyOf`.")
+        for keyword in ("dependentRequired", "dependentSchemas"):
+            dependent = schema.pop(keyword, None)
+            for name, demand in dependent.items() if isinstance(dependent, dict) else ():
+                part = {"required": demand} if keyword == "dependentRequired" else demand
+                if part == {"required": []}:
+                    continue
+                extra.append({"anyOf": [{"not": {"required": [name]}}, part]})
+        if extra:
+            parts = schema.get("allOf")
+            schema["allOf"] = [*(parts if isinstance(parts, list) else []), *extra]
+
+    def _arrays(self, schema: dict[str, Any]) -> None:
+        prefix = schema.pop("prefixItems", None)
+        if not isinstance(prefix, list):
+            return
+        self.issues.warning(self.pointer("prefixItems"), "3.0 has no tuples; every item may have any of the listed forms.")
+        rest = schema.get("items")
+        limit = schema.get("maxItems")
+        if rest == {"not": {}}:  # what `items: false` has become
+            schema["maxItems"] = min(limit, len(prefix)) if isinstance(limit, int) else len(prefix)
+            forms = prefix
+        elif isinstance(rest, dict) and rest:
+            forms = [*prefix, rest]
+        elif isinstance(limit, int) and limit <= len(prefix):
+            forms = prefix
+        else:
+            schema["items"] = {}
+            return
+        distinct = [form for index, form in enumerate(forms) if form not in forms[:index]]
+        schema["items"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+
+    def _null_branches(self, schema: dict[str, Any]) -> None:
+        """A choice between something and null is `nullable`."""
+        for keyword in ("oneOf", "anyOf"):
+            branches = schema.get(keyword)
+            if not isinstance(branches, list):
+                continue
+            real = [branch for branch in branches if not _is_null(branch)]
+            if len(real) == len(branches):
+                continue
+            if not real:
+                del schema[keyword]
+                schema.update(enum=[None], nullable=True)
+                continue
+            if len(real) > 1:
+                schema[keyword] = real
+                schema["nullable"] = True
+                continue
+            del schema[keyword]
+            only = real[0]
+            if isinstance(only, dict) and "$ref" not in only and isinstance(only.get("type"), str) and not (only.keys() & schema.keys()):
+                schema.update(only)
+            else:
+                parts = schema.get("allOf")
+                schema["allOf"] = [*(parts if isinstance(parts, list) else []), only]
+            schema["nullable"] = True
+
+    def _patterns(self, schema: dict[str, Any], forms: list[Any]) -> None:
+        self.issues.warning(self.pointer("patternProperties"), "3.0 cannot name members by pattern; every other member may have these forms.")
+        additional = schema.get("additionalProperties", True)
+        if additional is True or additional == {}:
+            return
+        if isinstance(additional, dict):
+            forms = [*forms, additional]
+        distinct = [form for index, form in enumerate(forms) if form not in forms[:index]]
+        schema["additionalProperties"] = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+
+    # Objects around schemas
+    def on_license(self, node: dict[str, Any]) -> Json:
+        identifier = node.get("identifier")
+        if identifier is None:
+            return node
+        result = {key: value for key, value in node.items() if key != "identifier"}
+        self.issues.info(self.pointer("identifier"), "`identifier` is unknown to 3.0; the licence's address on spdx.org is given.")
+        result.setdefault("url", f"https://spdx.org/licenses/{identifier}.html")
+        return result
+
+    def on_info(self, node: dict[str, Any]) -> Json:
+        if "summary" not in node:
+            return node
+        self.issues.info(self.pointer("summary"), "`summary` is unknown to 3.0 here; it is kept as `x-summary`.")
+        return {("x-summary" if key == "summary" else key): value for key, value in node.items()}
+
+    def enter_path_item(self, node: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(10):
+            reference = node.get("$ref")
+            if not isinstance(reference, str) or not reference.startswith("#/components/pathItems/"):
+                return node
+            try:
+                target = resolve_pointer(self.document, reference)
+            except LookupError:
+                return node
+            self.issues.info(self.pointer("$ref"), "`components.pathItems` is unknown to 3.0; the path item stands here instead.")
+            node = {**(target if isinstance(target, dict) else {}), **{key: value for key, value in node.items() if key != "$ref"}}
+        return node
+
+    def on_operation(self, node: dict[str, Any]) -> Json:
+        responses = node.get("responses")
+        if isinstance(responses, dict) and any(not key.startswith("x-") for key in responses):
+            return node
+        self.issues.info(self.pointer(), "3.0 needs a response; an empty default one was added.")
+        return {**node, "responses": {**(responses or {}), "default": {"description": ""}}}
+
+    def _plain_reference(self, node: dict[str, Any]) -> dict[str, Any]:
+        if "$ref" in node and len(node) > 1:
+            self.issues.info(self.pointer(), "3.0 ignores what stands beside a reference, so it was dropped.")
+            return {"$ref": node["$ref"]}
+        return node
+
+    def on_response(self, node: dict[str, Any]) -> Json:
+        return self._plain_reference(node)
+
+    def on_parameter(self, node: dict[str, Any]) -> Json:
+        node = self._plain_reference(node)
+        return {**node, "required": True} if node.get("in") == "path" and node.get("required") is not True else node
+
+    def on_header(self, node: dict[str, Any]) -> Json:
+        return self._plain_reference(node)
+
+    def on_request_body(self, node: dict[str, Any]) -> Json:
+        return self._plain_reference(node)
+
+    def on_example(self, node: dict[str, Any]) -> Json:
+        return self._plain_reference(node)
+
+    def on_link(self, node: dict[str, Any]) -> Json:
+        return self._plain_reference(node)
+
+    def on_security_scheme(self, node: dict[str, Any]) -> Json:
+        node = self._plain_reference(node)
+        if node.get("type") != "mutualTLS":
+            return node
+        self.issues.critical(self.pointer(), "3.0 has no mutual TLS; the scheme was dropped and must be demanded outside of the document.")
+        return DROP
+
+    def on_requirement(self, node: dict[str, Any]) -> Json:
+        kept = {name: scopes for name, scopes in node.items() if name not in self.mutual_tls}
+        return node if len(kept) == len(node) else kept
+
+    def on_components(self, node: dict[str, Any]) -> Json:
+        if "pathItems" not in node:
+            return node
+        return {key: value for key, value in node.items() if key != "pathItems"}
+
+    def on_document(self, node: dict[str, Any]) -> Json:
+        result = {key: value for key, value in node.items() if key not in ("webhooks", "jsonSchemaDialect")}
+        if "webhooks" in node:
+            self.issues.critical("/webhooks", "3.0 has no webhooks; they are kept as `x-webhooks`, which most tools ignore.")
+            result["x-webhooks"] = node["webhooks"]
+        result.setdefault("paths", {})
+        if self.hoisted:
+            components = dict(result.get("components") or {})
+            components["schemas"] = {**(components.get("schemas") or {}), **dict(self.hoisted.values())}
+            result["components"] = components
+        return result
+
+
+def _is_null(branch: Json) -> bool:
+    """Null alone, as it looks after its own rewriting."""
+    return isinstance(branch, dict) and branch.get("enum") == [None] and branch.keys() <= {"enum", "nullable"} | _ANNOTATIONS
+
+
+def _mutual_tls(document: dict[str, Any]) -> set[str]:
+    schemes = (document.get("components") or {}).get("securitySchemes")
+    return {name for name, scheme in (schemes or {}).items() if isinstance(scheme, dict) and scheme.get("type") == "mutualTLS"}
+
+
+def down_to_3_0(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+    result = DownTo30(document, issues).rewrite(document, "document")
+    return {**result, "openapi": version}

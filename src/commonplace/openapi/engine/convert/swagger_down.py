@@ -1,0 +1,119 @@
+"""Schema Objects of 3.0 as Schema Objects of 2.0, and schemas as the keywords of 2.0 parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
+
+SCHEMA_20 = frozenset(
+    "$ref format title description default multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern "
+    "maxItems minItems uniqueItems maxProperties minProperties required enum additionalProperties type items allOf properties "
+    "discriminator readOnly xml externalDocs example".split()
+)
+_ITEM_KEYWORDS = (
+    "type format items collectionFormat default maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems "
+    "minItems uniqueItems enum multipleOf"
+).split()
+
+
+class SchemaDown(Rewriter):
+    """Rewrites one 3.0 schema; references already point to 2.0 places."""
+
+    def __init__(self, issues: Issues, at: list[str]) -> None:
+        super().__init__()
+        self.issues = issues
+        self.at = at
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        if "$ref" in node:
+            return {"$ref": node["$ref"]} if len(node) > 1 else node
+        result = dict(node)
+        if result.pop("nullable", False) is True:
+            self.issues.info(self.pointer("nullable"), "2.0 has no `nullable`; it is kept as `x-nullable`.")
+            result["x-nullable"] = True
+        discriminator = result.get("discriminator")
+        if isinstance(discriminator, dict):
+            name = discriminator.get("propertyName")
+            if isinstance(name, str):
+                result["discriminator"] = name
+            else:
+                del result["discriminator"]
+            if discriminator.get("mapping"):
+                self.issues.warning(self.pointer("discriminator", "mapping"), "2.0 knows no mapping: values must be the names of definitions.")
+                result["x-discriminator-mapping"] = discriminator["mapping"]
+        for keyword in ("oneOf", "anyOf", "not"):
+            if keyword in result:
+                self.issues.warning(self.pointer(keyword), f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits more.")
+                result[f"x-{keyword}"] = result.pop(keyword)
+        for keyword in ("writeOnly", "deprecated"):
+            if keyword in result:
+                value = result.pop(keyword)
+                if value is True:
+                    self.issues.info(self.pointer(keyword), f"2.0 has no `{keyword}` in schemas; it is kept as `x-{keyword}`.")
+                    result[f"x-{keyword}"] = True
+        for key in [key for key in result if key not in SCHEMA_20 and not key.startswith("x-")]:
+            self.issues.warning(self.pointer(key), f"`{key}` is no keyword of a 2.0 schema and was dropped.")
+            del result[key]
+        return node if result == node else result
+
+
+class ValueDown:
+    """Schemas as the flat keywords of 2.0 parameters and headers."""
+
+    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        self.document = document
+        self.issues = issues
+
+    def flatten(self, schema: Json, at: str, depth: int = 0) -> dict[str, Any]:
+        """The schema with references and single compositions followed."""
+        if not isinstance(schema, dict) or depth > 20:
+            return {}
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            try:
+                return self.flatten(resolve_pointer(self.document, reference), at, depth + 1)
+            except LookupError:
+                self.issues.critical(at, f"{reference!r} leads nowhere; a string is assumed.")
+                return {"type": "string"}
+        result = {key: value for key, value in schema.items() if key not in ("allOf", "anyOf", "oneOf", "not")}
+        for part in schema.get("allOf") or ():
+            for key, value in self.flatten(part, at, depth + 1).items():
+                result.setdefault(key, value)
+        for keyword in ("oneOf", "anyOf"):
+            branches = schema.get(keyword)
+            if isinstance(branches, list) and branches:
+                kinds = [self.flatten(branch, at, depth + 1) for branch in branches]
+                types = {kind.get("type") for kind in kinds}
+                self.issues.warning(at, f"2.0 parameters have one type; `{keyword}` was reduced to its first branch or to a string.")
+                if "type" not in result:
+                    result["type"] = next(iter(types)) if len(types) == 1 and None not in types else "string"
+                if result.get("type") == "array" and "items" not in result:
+                    result["items"] = next((kind["items"] for kind in kinds if "items" in kind), {})
+        return result
+
+    def value(self, schema: Json, at: str, *, file: bool = False, collection: str | None = None) -> dict[str, Any]:
+        flat = self.flatten(schema, at)
+        kind = flat.get("type")
+        if file and kind == "string" and flat.get("format") == "binary":
+            return {"type": "file"}
+        result: dict[str, Any] = {}
+        if kind not in ("string", "number", "integer", "boolean", "array"):
+            if kind == "object" or "properties" in flat:
+                self.issues.warning(at, "2.0 parameters cannot be objects; the value is described as a string.")
+            kind = "string"
+            flat = {key: value for key, value in flat.items() if key in ("description", "default", "pattern", "enum") or key.startswith("x-")}
+            if isinstance(flat.get("default"), (dict, list)):
+                del flat["default"]
+        result["type"] = kind
+        for key in _ITEM_KEYWORDS:
+            if key in flat and key not in ("type", "items"):
+                result[key] = flat[key]
+        if kind == "array":
+            result["items"] = self.value(flat.get("items") or {}, at)
+            if collection is not None and collection != "csv":
+                result["collectionFormat"] = collection
+        if flat.get("nullable") is True:
+            result["x-nullable"] = True
+        return result

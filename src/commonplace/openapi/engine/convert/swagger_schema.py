@@ -1,0 +1,106 @@
+"""Schema Objects of 2.0 as Schema Objects of 3.0, and where 2.0 parameters and headers become schemas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.shape import Json, Rewriter
+
+# What a 2.0 parameter, header or items object says about its value; everything else is about the parameter.
+VALUE_KEYWORDS = frozenset(
+    "type format items default maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems "
+    "uniqueItems enum multipleOf x-nullable".split()
+)
+SCHEMA_30 = frozenset(
+    "title multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems uniqueItems "
+    "maxProperties minProperties required enum type not allOf oneOf anyOf items properties additionalProperties description format "
+    "default nullable discriminator readOnly writeOnly example externalDocs deprecated xml $ref".split()
+)
+
+
+class SchemaUp(Rewriter):
+    """Rewrites one 2.0 schema; references must already point to 3.0 places."""
+
+    def __init__(self, issues: Issues, at: list[str]) -> None:
+        super().__init__()
+        self.issues = issues
+        self.at = at
+
+    def on_boolean_schema(self, node: bool) -> Json:
+        return {} if node else {"not": {}}
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        if "$ref" in node:
+            return node if len(node) == 1 else {"$ref": node["$ref"]}
+        result = dict(node)
+        if result.get("type") == "file":
+            result.update(type="string", format="binary")
+        if isinstance(result.get("discriminator"), str):
+            result["discriminator"] = {"propertyName": result["discriminator"]}
+        elif "discriminator" in result and not isinstance(result["discriminator"], dict):
+            del result["discriminator"]
+        nullable = result.pop("x-nullable", None)
+        if nullable is True:
+            result["nullable"] = True
+        split_types(result)
+        if isinstance(result.get("items"), list):
+            self.issues.warning(self.pointer("items"), "A list of item schemas became one schema that admits each of them.")
+            result["items"] = {"anyOf": result["items"]} if result["items"] else {}
+        if result.get("type") == "array" and "items" not in result:
+            result["items"] = {}
+        if result.get("required") == [] or isinstance(result.get("required"), bool):
+            del result["required"]
+        for key in [key for key in result if key not in SCHEMA_30 and not key.startswith("x-")]:
+            self.issues.warning(self.pointer(key), f"`{key}` is no keyword of a 3.0 schema and was dropped.")
+            del result[key]
+        return result if result != node else node
+
+
+def split_types(schema: dict[str, Any]) -> None:
+    """A list of types as 3.0 says it: `nullable` for null, `anyOf` for several. Changes the (already copied) schema."""
+    types = schema.get("type")
+    if types == "null":
+        types = ["null"]
+    if not isinstance(types, list):
+        return
+    real = [one for one in types if one != "null" and isinstance(one, str)]
+    if not real and "null" in types:
+        del schema["type"]
+        schema.setdefault("enum", [None])
+        schema["nullable"] = True
+        return
+    if len(real) < len(types):
+        schema["nullable"] = True
+    if len(real) == 1:
+        schema["type"] = real[0]
+        return
+    del schema["type"]
+    if real:
+        branches: list[dict[str, Any]] = [{"type": one, **({"items": schema.get("items", {})} if one == "array" else {})} for one in real]
+        if schema.get("nullable"):
+            del schema["nullable"]
+            for branch in branches:
+                branch["nullable"] = True
+        if "array" in real:
+            schema.pop("items", None)
+        if "anyOf" in schema:
+            schema["allOf"] = [*schema.get("allOf", []), {"anyOf": branches}]
+        else:
+            schema["anyOf"] = branches
+
+
+def value_schema(source: dict[str, Any], issues: Issues, at: list[str]) -> dict[str, Any]:
+    """The schema of a 2.0 parameter, header or items object."""
+    schema = {key: value for key, value in source.items() if key in VALUE_KEYWORDS}
+    items = schema.get("items")
+    if isinstance(items, dict):
+        if items.get("collectionFormat", "csv") != "csv":
+            issues.warning(pointer_of(at, "items"), f"collectionFormat {items['collectionFormat']!r} of nested items has no 3.0 form.")
+        schema["items"] = value_schema(items, issues, [*at, "items"]) if "$ref" not in items else items
+        schema["items"].update({key: value for key, value in items.items() if key.startswith("x-") and key != "x-nullable"})
+    return dict(SchemaUp(issues, list(at)).on_schema(schema))
+
+
+def pointer_of(at: list[str], *more: str) -> str:
+    return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in (*at, *more))

@@ -1,0 +1,377 @@
+"""2.0 to 3.0: servers, bodies, forms, styles, content, components, OAuth flows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.swagger_schema import VALUE_KEYWORDS, SchemaUp, pointer_of, value_schema
+from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
+
+JSON_TYPE = "application/json"
+FORM_TYPE = "application/x-www-form-urlencoded"
+MULTIPART_TYPE = "multipart/form-data"
+_FLOWS = {"implicit": "implicit", "password": "password", "application": "clientCredentials", "accessCode": "authorizationCode"}
+_STYLES = {"csv": ("form", False), "multi": ("form", True), "ssv": ("spaceDelimited", False), "pipes": ("pipeDelimited", False)}
+_COMPONENT_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_HANDLED_ROOT = frozenset(
+    "swagger host basePath schemes consumes produces info paths definitions parameters responses securityDefinitions".split()
+)
+_HANDLED_OPERATION = frozenset(("consumes", "produces", "parameters", "responses", "schemes"))
+
+
+def component_names(names: list[str]) -> dict[str, str]:
+    """Each name with the form that components allow; distinct names stay distinct."""
+    taken: set[str] = set()
+    result = {}
+    for name in sorted(names, key=lambda one: bool(_COMPONENT_NAME.search(one))):
+        plain = _COMPONENT_NAME.sub("_", name).strip("_") or "unnamed"
+        if not _COMPONENT_NAME.search(name) and name:
+            plain = name
+        unique, number = plain, 2
+        while unique in taken:
+            unique, number = f"{plain}_{number}", number + 1
+        taken.add(unique)
+        result[name] = unique
+    return result
+
+
+class SwaggerUp:
+    """One conversion of a 2.0 document."""
+
+    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        self.source = document
+        self.issues = issues
+        self.consumes = _strings(document.get("consumes"))
+        self.produces = _strings(document.get("produces"))
+        self.renamed: dict[str, dict[str, str]] = {}
+        for section in ("definitions", "parameters", "responses", "securityDefinitions"):
+            names = list(_mapping(document, section))
+            self.renamed[section] = component_names(names)
+            for old, new in self.renamed[section].items():
+                if old != new:
+                    issues.info(pointer_of([section, old]), f"Renamed to {new!r}: 3.0 allows only letters, digits, `.`, `_`, `-` here.")
+
+    def convert(self, version: str) -> dict[str, Any]:
+        source = self._with_new_references(self.source)
+        self.document = source
+        result: dict[str, Any] = {"openapi": version}
+        result["info"] = source.get("info", {})
+        servers = self._servers(source.get("schemes"), note=True)
+        if servers:
+            result["servers"] = servers
+        result["paths"] = {
+            path: self._path_item(item, ["paths", path]) if isinstance(item, dict) and not path.startswith("x-") else item
+            for path, item in _mapping(source, "paths").items()
+        }
+        components = self._components(source)
+        if components:
+            result["components"] = components
+        result.update({key: value for key, value in source.items() if key not in _HANDLED_ROOT and key != "security"})
+        if "security" in source:
+            result["security"] = self._requirements(source["security"])
+        return result
+
+    # References first, so that nothing below has to think of them.
+    def _with_new_references(self, node: Json) -> Any:
+        if isinstance(node, dict):
+            reference = node.get("$ref")
+            if isinstance(reference, str):
+                new = self._reference(reference)
+                return {**node, "$ref": new} if new != reference else node
+            return {key: self._with_new_references(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [self._with_new_references(value) for value in node]
+        return node
+
+    def _reference(self, reference: str) -> str:
+        tokens = reference.split("/")
+        if len(tokens) < 3 or tokens[0] != "#":
+            return reference
+        section, name = tokens[1], tokens[2].replace("~1", "/").replace("~0", "~")
+        if name not in self.renamed.get(section, {}):
+            from urllib.parse import unquote
+
+            name = unquote(name)
+        new = self.renamed.get(section, {}).get(name, name)
+        rest = "".join("/" + token for token in tokens[3:])
+        if section == "definitions":
+            return f"#/components/schemas/{new}{rest}"
+        if section == "responses":
+            return f"#/components/responses/{new}{rest}"
+        if section == "parameters":
+            target = _mapping(self.source, "parameters").get(name)
+            kind = "requestBodies" if isinstance(target, dict) and target.get("in") in ("body", "formData") else "parameters"
+            return f"#/components/{kind}/{new}{rest}"
+        return reference
+
+    def _servers(self, schemes: Json, *, note: bool = False) -> list[dict[str, Any]]:
+        host, base = self.source.get("host"), self.source.get("basePath") or ""
+        base = base.rstrip("/") if isinstance(base, str) else ""
+        if not isinstance(host, str) or not host:
+            return [{"url": base}] if base else []
+        chosen = _strings(schemes)
+        if not chosen:
+            if note:
+                self.issues.info("/host", "No scheme is declared; the server address starts with `//` and takes the reader's scheme.")
+            return [{"url": f"//{host}{base}"}]
+        return [{"url": f"{scheme}://{host}{base}"} for scheme in chosen]
+
+    def _schema(self, schema: Json, at: list[str]) -> Any:
+        return SchemaUp(self.issues, list(at)).rewrite(schema, "schema")
+
+    def _components(self, source: dict[str, Any]) -> dict[str, Any]:
+        components: dict[str, Any] = {}
+        schemas = {
+            self.renamed["definitions"][name]: self._schema(schema, ["definitions", name])
+            for name, schema in _mapping(source, "definitions").items()
+        }
+        parameters: dict[str, Any] = {}
+        bodies: dict[str, Any] = {}
+        for name, parameter in _mapping(source, "parameters").items():
+            at = ["parameters", name]
+            new = self.renamed["parameters"][name]
+            if not isinstance(parameter, dict):
+                continue
+            if parameter.get("in") == "body":
+                bodies[new] = self._body(parameter, self.consumes or [JSON_TYPE], at)
+            elif parameter.get("in") == "formData":
+                bodies[new] = self._form([(parameter, at)], self.consumes)
+            else:
+                parameters[new] = self._parameter(parameter, at)
+        responses = {
+            self.renamed["responses"][name]: self._response(response, self.produces, ["responses", name])
+            for name, response in _mapping(source, "responses").items()
+        }
+        schemes = {
+            self.renamed["securityDefinitions"][name]: self._security_scheme(scheme, ["securityDefinitions", name])
+            for name, scheme in _mapping(source, "securityDefinitions").items()
+        }
+        for key, value in (
+            ("schemas", schemas),
+            ("responses", responses),
+            ("parameters", parameters),
+            ("requestBodies", bodies),
+            ("securitySchemes", schemes),
+        ):
+            if value:
+                components[key] = value
+        return components
+
+    def _path_item(self, item: dict[str, Any], at: list[str]) -> dict[str, Any]:
+        shared = [(entry, [*at, "parameters", str(index)]) for index, entry in enumerate(item.get("parameters") or [])]
+        result: dict[str, Any] = {}
+        for key, value in item.items():
+            if key == "parameters":
+                plain = [self._parameter(entry, where) for entry, where in shared if self._place(entry) not in ("body", "formData")]
+                if plain:
+                    result["parameters"] = plain
+            elif key in METHODS and isinstance(value, dict):
+                result[key] = self._operation(value, shared, [*at, key])
+            else:
+                result[key] = value
+        return result
+
+    def _place(self, parameter: Json) -> str:
+        return str(self._resolved(parameter).get("in", ""))
+
+    def _resolved(self, parameter: Json) -> dict[str, Any]:
+        """The 2.0 parameter itself, through a reference that has already been renamed."""
+        if not isinstance(parameter, dict):
+            return {}
+        reference = parameter.get("$ref")
+        if not isinstance(reference, str):
+            return parameter
+        name = reference.rsplit("/", 1)[-1]
+        for old, new in self.renamed["parameters"].items():
+            if new == name and reference.startswith(("#/components/parameters/", "#/components/requestBodies/")):
+                found = self.document["parameters"][old]
+                return found if isinstance(found, dict) else {}
+        try:
+            found = resolve_pointer(self.document, reference)
+        except LookupError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _operation(self, operation: dict[str, Any], shared: list[tuple[Json, list[str]]], at: list[str]) -> dict[str, Any]:
+        own = [(entry, [*at, "parameters", str(index)]) for index, entry in enumerate(operation.get("parameters") or [])]
+        consumes = _strings(operation.get("consumes")) if "consumes" in operation else self.consumes
+        produces = _strings(operation.get("produces")) if "produces" in operation else self.produces
+        result: dict[str, Any] = {key: value for key, value in operation.items() if key not in _HANDLED_OPERATION and key != "security"}
+        plain = [self._parameter(entry, where) for entry, where in own if self._place(entry) not in ("body", "formData")]
+        if plain:
+            result["parameters"] = plain
+        body = self._request_body([*own, *shared], consumes, own_consumes="consumes" in operation)
+        if body is not None:
+            result["requestBody"] = body
+        result["responses"] = {
+            code: self._response(response, produces, [*at, "responses", code]) if not code.startswith("x-") else response
+            for code, response in _mapping(operation, "responses").items()
+        }
+        if "schemes" in operation:
+            servers = self._servers(operation["schemes"])
+            if servers:
+                result["servers"] = servers
+        if "security" in operation:
+            result["security"] = self._requirements(operation["security"])
+        return result
+
+    def _request_body(self, parameters: list[tuple[Json, list[str]]], consumes: list[str], *, own_consumes: bool) -> dict[str, Any] | None:
+        bodies = [(entry, at) for entry, at in parameters if self._place(entry) == "body"]
+        if bodies:
+            entry, at = bodies[0]
+            if "$ref" in entry and not own_consumes and str(entry["$ref"]).startswith("#/components/requestBodies/"):
+                return {"$ref": entry["$ref"]}
+            return self._body(self._resolved(entry), consumes or [JSON_TYPE], at)
+        fields: dict[str, tuple[dict[str, Any], list[str]]] = {}
+        for entry, at in parameters:
+            if self._place(entry) == "formData":
+                field = self._resolved(entry)
+                fields.setdefault(str(field.get("name", "")), (field, at))
+        return self._form(list(fields.values()), consumes) if fields else None
+
+    def _body(self, parameter: dict[str, Any], consumes: list[str], at: list[str]) -> dict[str, Any]:
+        schema = self._schema(parameter.get("schema", {}), [*at, "schema"])
+        body: dict[str, Any] = {}
+        if "description" in parameter:
+            body["description"] = parameter["description"]
+        body["content"] = {media_type: {"schema": schema} for media_type in consumes}
+        if parameter.get("required"):
+            body["required"] = True
+        body.update(_extensions(parameter))
+        if parameter.get("name") not in (None, "body"):
+            body.setdefault("x-body-name", parameter["name"])
+        return body
+
+    def _form(self, fields: list[tuple[dict[str, Any], list[str]]], consumes: list[str]) -> dict[str, Any]:
+        properties: dict[str, Any] = {}
+        encoding: dict[str, Any] = {}
+        required: list[str] = []
+        has_file = False
+        for field, at in fields:
+            name = str(field.get("name", ""))
+            schema = value_schema(field, self.issues, at)
+            has_file = has_file or field.get("type") == "file"
+            if "description" in field:
+                schema["description"] = field["description"]
+            schema.update(_extensions(field))
+            properties[name] = schema
+            if field.get("required"):
+                required.append(name)
+            if field.get("type") == "array":
+                style, explode = self._style(field, "formData", at)
+                if (style, explode) != ("form", True):
+                    encoding[name] = {"style": style, "explode": explode}
+        schema = {"type": "object", "properties": properties}
+        if required:
+            schema["required"] = required
+        media_type: dict[str, Any] = {"schema": schema}
+        if encoding:
+            media_type["encoding"] = encoding
+        allowed = (MULTIPART_TYPE,) if has_file else (FORM_TYPE, MULTIPART_TYPE)
+        kinds = [kind for kind in consumes if kind in allowed] or [allowed[0]]
+        body: dict[str, Any] = {"content": {kind: media_type for kind in kinds}}
+        if required:
+            body["required"] = True
+        return body
+
+    def _style(self, parameter: dict[str, Any], place: str, at: list[str]) -> tuple[str, bool]:
+        collection = parameter.get("collectionFormat", "csv")
+        if collection == "tsv":
+            self.issues.warning(pointer_of(at, "collectionFormat"), "Tab-separated values have no 3.0 style; commas are used.")
+            collection = "csv"
+        if place in ("path", "header"):
+            if collection != "csv":
+                self.issues.warning(pointer_of(at, "collectionFormat"), f"{collection!r} is not possible in a {place}; commas are used.")
+            return "simple", False
+        return _STYLES.get(str(collection), ("form", False))
+
+    def _parameter(self, parameter: Json, at: list[str]) -> Any:
+        if not isinstance(parameter, dict) or "$ref" in parameter:
+            return parameter
+        place = str(parameter.get("in", ""))
+        result = {key: value for key, value in parameter.items() if key not in VALUE_KEYWORDS and key not in ("collectionFormat", "schema")}
+        if place == "path":
+            result["required"] = True
+        if place != "query":
+            result.pop("allowEmptyValue", None)
+        if parameter.get("type") == "array":
+            style, explode = self._style(parameter, place, at)
+            if (style, explode) != (("simple", False) if place in ("path", "header") else ("form", True)):
+                result.update(style=style, explode=explode)
+        result["schema"] = value_schema(parameter, self.issues, at)
+        return result
+
+    def _response(self, response: Json, produces: list[str], at: list[str]) -> Any:
+        if not isinstance(response, dict) or "$ref" in response:
+            return response
+        result: dict[str, Any] = {"description": response.get("description", "")}
+        if isinstance(response.get("headers"), dict):
+            result["headers"] = {
+                name: self._header(header, [*at, "headers", name])
+                for name, header in response["headers"].items()
+                if isinstance(header, dict)
+            }
+        examples = response.get("examples")
+        examples = examples if isinstance(examples, dict) else {}
+        if "schema" in response:
+            schema = self._schema(response["schema"], [*at, "schema"])
+            is_file = isinstance(response["schema"], dict) and response["schema"].get("type") == "file"
+            kinds = produces or (["application/octet-stream"] if is_file else [JSON_TYPE])
+            result["content"] = {kind: {"schema": schema} for kind in kinds}
+        for kind, example in examples.items():
+            if kind.startswith("x-"):
+                continue
+            result.setdefault("content", {})
+            known = result["content"].get(kind, {})
+            result["content"][kind] = {**known, "example": example}
+        result.update(_extensions(response))
+        return result
+
+    def _header(self, header: dict[str, Any], at: list[str]) -> dict[str, Any]:
+        result = {key: value for key, value in header.items() if key not in VALUE_KEYWORDS and key != "collectionFormat"}
+        if header.get("type") == "array":
+            self._style(header, "header", at)
+        result["schema"] = value_schema(header, self.issues, at)
+        return result
+
+    def _security_scheme(self, scheme: Json, at: list[str]) -> Any:
+        if not isinstance(scheme, dict):
+            return scheme
+        rest = _extensions(scheme)
+        if "description" in scheme:
+            rest = {"description": scheme["description"], **rest}
+        kind = scheme.get("type")
+        if kind == "basic":
+            return {"type": "http", "scheme": "basic", **rest}
+        if kind == "oauth2":
+            flow = {key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme}
+            flow["scopes"] = {name: text for name, text in _mapping(scheme, "scopes").items() if not name.startswith("x-")}
+            name = _FLOWS.get(str(scheme.get("flow")))
+            if name is None:
+                self.issues.critical(pointer_of(at, "flow"), f"OAuth flow {scheme.get('flow')!r} is unknown; `implicit` is assumed.")
+                name = "implicit"
+            return {"type": "oauth2", "flows": {name: flow}, **rest}
+        return dict(scheme)
+
+    def _requirements(self, requirements: Json) -> Any:
+        if not isinstance(requirements, list):
+            return requirements
+        names = self.renamed["securityDefinitions"]
+        return [
+            {names.get(name, name): scopes for name, scopes in one.items()} if isinstance(one, dict) else one for one in requirements
+        ]
+
+
+def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:
+    value = node.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def _strings(value: Json) -> list[str]:
+    return list(dict.fromkeys(one for one in value if isinstance(one, str))) if isinstance(value, list) else []
+
+
+def _extensions(node: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in node.items() if key.startswith("x-") and key != "x-nullable"}

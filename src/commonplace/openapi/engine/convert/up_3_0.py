@@ -1,0 +1,137 @@
+"""3.0 to 3.1 and 3.1 to 3.2: Schema Objects become JSON Schema 2020-12."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.shape import Json, Rewriter
+
+# Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
+_KEPT_BESIDE_REF = frozenset(("$ref", "description", "title"))
+_ANNOTATIONS = frozenset(
+    "title description default deprecated readOnly writeOnly example examples externalDocs xml discriminator nullable".split()
+)
+OCTETS = "application/octet-stream"
+
+
+class UpTo31(Rewriter):
+    def __init__(self, issues: Issues) -> None:
+        super().__init__()
+        self.issues = issues
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        if "$ref" in node:
+            return self._reference(node)
+        if not (
+            "nullable" in node
+            or "example" in node
+            or "exclusiveMinimum" in node
+            or "exclusiveMaximum" in node
+            or node.get("format") in ("binary", "byte")
+        ):
+            return node
+        result = dict(node)
+        for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+            flag = result.get(exclusive)
+            if isinstance(flag, bool):
+                if flag and bound in result:
+                    result = {(exclusive if key == bound else key): value for key, value in result.items() if key != exclusive}
+                else:
+                    del result[exclusive]
+        if "example" in result:
+            example = result.pop("example")
+            result.setdefault("examples", [example])
+        if result.get("type") == "string" and result.get("format") in ("binary", "byte"):
+            if result.pop("format") == "byte":
+                result["contentEncoding"] = "base64"
+            else:
+                result["contentMediaType"] = OCTETS
+        if "nullable" in result:
+            result = self._nullable(result)
+        return result
+
+    def _nullable(self, schema: dict[str, Any]) -> dict[str, Any]:
+        if schema.get("nullable") is not True:
+            del schema["nullable"]
+            return schema
+        kind = schema.get("type")
+        if isinstance(kind, str):
+            return {key: [kind, "null"] if key == "type" else value for key, value in schema.items() if key != "nullable"}
+        del schema["nullable"]
+        for union in ("oneOf", "anyOf"):
+            if isinstance(schema.get(union), list):
+                schema[union] = [*schema[union], {"type": "null"}]
+                return schema
+        whole = schema.get("allOf")
+        if isinstance(whole, list) and whole and all(key in _ANNOTATIONS or key == "allOf" or key.startswith("x-") for key in schema):
+            self.issues.info(self.pointer(), "`nullable` without `type` became a choice between the schema and null.")
+            branch = whole[0] if len(whole) == 1 else {"allOf": whole}
+            return {("anyOf" if key == "allOf" else key): ([branch, {"type": "null"}] if key == "allOf" else v) for key, v in schema.items()}
+        if schema.get("enum") == [None]:
+            return {"type": "null", **{key: value for key, value in schema.items() if key != "enum"}}
+        self.issues.info(self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped.")
+        return schema
+
+    def _reference(self, node: dict[str, Any]) -> dict[str, Any]:
+        if len(node) == 1:
+            return node
+        kept = {key: value for key, value in node.items() if key in _KEPT_BESIDE_REF or key.startswith("x-")}
+        lost = [key for key in node if key not in kept]
+        if not lost:
+            return node
+        self.issues.info(self.pointer(), f"Beside `$ref`, 3.0 ignores {', '.join(lost)} and 3.1 would apply it, so it was dropped.")
+        return kept
+
+    def on_server(self, node: dict[str, Any]) -> Json:
+        variables = node.get("variables")
+        if not isinstance(variables, dict) or not any(isinstance(one, dict) and one.get("enum") == [] for one in variables.values()):
+            return node
+        return {
+            **node,
+            "variables": {
+                name: {key: value for key, value in one.items() if key != "enum" or value} if isinstance(one, dict) else one
+                for name, one in variables.items()
+            },
+        }
+
+    def on_parameter(self, node: dict[str, Any]) -> Json:
+        """3.1's schema is closed about where `allowReserved` and `allowEmptyValue` make sense."""
+        if "$ref" in node:
+            return {"$ref": node["$ref"]} if len(node) > 1 else node
+        lost = [key for key in ("allowReserved", "allowEmptyValue") if key in node and node.get("in") != "query"]
+        if not lost:
+            return node
+        for key in lost:
+            self.issues.info(self.pointer(key), f"`{key}` means something only for query parameters and was dropped.")
+        return {key: value for key, value in node.items() if key not in lost}
+
+    def on_header(self, node: dict[str, Any]) -> Json:
+        if "$ref" in node:
+            return {"$ref": node["$ref"]} if len(node) > 1 else node
+        lost = [key for key in ("allowReserved", "allowEmptyValue", "name", "in") if key in node]
+        return {key: value for key, value in node.items() if key not in lost} if lost else node
+
+    def on_document(self, node: dict[str, Any]) -> Json:
+        hooks = node.get("x-webhooks")
+        if isinstance(hooks, dict) and "webhooks" not in node and all(isinstance(one, dict) for one in hooks.values()):
+            self.issues.info("/x-webhooks", "`x-webhooks` became `webhooks`.")
+            self.at.append("x-webhooks")
+            hooks = self._map(hooks, "path_item")
+            self.at.pop()
+            return {("webhooks" if key == "x-webhooks" else key): (hooks if key == "x-webhooks" else v) for key, v in node.items()}
+        return node
+
+
+def up_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+    result = UpTo31(issues).rewrite(document, "document")
+    return {**result, "openapi": version}
+
+
+def up_to_3_2(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+    """Everything 3.1 can say, 3.2 says the same way."""
+    result = {**document, "openapi": version}
+    dialect = result.get("jsonSchemaDialect")
+    if isinstance(dialect, str) and dialect.startswith("https://spec.openapis.org/oas/3.1/dialect/"):
+        del result["jsonSchemaDialect"]
+    return result

@@ -1,0 +1,344 @@
+"""Two schemas compared by what they accept. Named schemas are compared once each, however many operations use them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Direction
+from commonplace.openapi.engine.diff_view import ALL_TYPES, Site, View, Views, canonical
+from commonplace.openapi.model import Json
+
+_GROUPS = {"Length": "length", "Items": "number of items", "Properties": "number of properties", "value": "value"}
+Report = Callable[[str, str, str, Direction], None]
+"""rule, path, message, direction"""
+
+
+class Same(Protocol):
+    """Tells what need not be compared."""
+
+    def untouched(self, old: Json, new: Json) -> bool: ...
+
+
+class Collector:
+    """Changes by rule, place and message; the same change seen from several operations and directions is one."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str, str], tuple[set[Direction], dict[str, None]]] = {}
+        self.operation = ""
+
+    def add(self, rule: str, path: str, message: str, direction: Direction = Direction.NONE) -> None:
+        directions, operations = self._found.setdefault((rule, path, message), (set(), {}))
+        directions.add(direction)
+        if self.operation:
+            operations[self.operation] = None
+
+    def changes(self) -> list[Change]:
+        result = []
+        for (name, path, message), (directions, operations) in self._found.items():
+            rule = CHANGE_RULES[name]
+            level = min((rule.level(direction) for direction in directions), key=lambda item: item.rank)
+            if Direction.NONE in directions and rule.request is rule.response:
+                level = rule.request
+            shown = tuple(sorted(direction for direction in directions if direction is not Direction.NONE))
+            result.append(Change(rule, level, path, message, shown, tuple(operations)[:5], len(operations)))
+        return result
+
+
+class SchemaDiff:
+    """Compares schemas of two documents. Pairs of references wait in a queue, so cycles end and each pair is judged once."""
+
+    def __init__(self, old: Views, new: Views, collector: Collector, same: Same) -> None:
+        self.same = same
+        self.old, self.new = old, new
+        self.collector = collector
+        self._queue: deque[tuple[Site, Site, Direction]] = deque()
+        self._seen: set[tuple[str, str, Direction]] = set()
+        self._inline: set[tuple[int, int, str, Direction]] = set()
+
+    def compare(self, old: Site, new: Site, direction: Direction) -> None:
+        """Judge a pair of schemas; pairs of references are judged later, by `drain`."""
+        if self.same.untouched(old.schema, new.schema):
+            return
+        target_old, target_new = self.old.reference(old), self.new.reference(new)
+        if target_old is not None and target_new is not None:
+            key = (target_old.pointer, target_new.pointer, direction)
+            if key not in self._seen:
+                self._seen.add(key)
+                self._queue.append((target_old, target_new, direction))
+            return
+        inline = (id(old.schema), id(new.schema), new.pointer, direction)
+        if inline in self._inline:
+            return
+        self._inline.add(inline)
+        self._views(self.old.view(old), self.new.view(new), direction)
+
+    def drain(self) -> None:
+        self.collector.operation = ""  # a named schema is judged once, for all operations that use it
+        while self._queue:
+            old, new, direction = self._queue.popleft()
+            if self.same.untouched(old.schema, new.schema):
+                continue
+            following_old, following_new = self.old.reference(old), self.new.reference(new)
+            if following_old is not None and following_new is not None:
+                self.compare(old, new, direction)
+            else:
+                self._views(self.old.view(old), self.new.view(new), direction)
+
+    @property
+    def reached(self) -> set[str]:
+        """Pointers of the named schemas that operations use, on either side."""
+        return {pointer for old, new, _ in self._seen for pointer in (old, new)}
+
+    def _views(self, old: View, new: View, direction: Direction) -> None:
+        here = new.site.pointer
+
+        def report(rule: str, path: str, message: str) -> None:
+            self.collector.add(rule, path, message, direction)
+
+        if self._hidden(new, direction) and self._hidden(old, direction):
+            return
+        self._annotations(old, new, here, report)
+        if not self._types(old, new, here, report):
+            return
+        self._values(old, new, here, report)
+        if old.enum is None and new.enum is None:
+            self._bounds(old, new, here, report)
+        self._objects(old, new, here, direction, report)
+        self._arrays(old, new, direction)
+        self._choices(old, new, here, direction, report)
+        for keyword in sorted(old.undecided.keys() | new.undecided.keys()):
+            if canonical(old.undecided.get(keyword)) != canonical(new.undecided.get(keyword)):
+                report("composition-changed", f"{here}/{keyword}", f"{keyword} changed.")
+
+    @staticmethod
+    def _hidden(view: View, direction: Direction) -> bool:
+        return (direction is Direction.REQUEST and view.read_only) or (direction is Direction.RESPONSE and view.write_only)
+
+    def _annotations(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> None:
+        if old.description != new.description:
+            self.collector.add("description-changed", here, "The description changed.")
+        if new.deprecated and not old.deprecated:
+            self.collector.add("schema-deprecated", here, "It became deprecated.")
+        if (old.read_only, old.write_only) != (new.read_only, new.write_only):
+            report("read-write-changed", here, "readOnly or writeOnly changed.")
+        if old.has_default != new.has_default or canonical(old.default) != canonical(new.default):
+            self.collector.add("default-changed", here, f"The default changed from {_shown(old, 'default')} to {_shown(new, 'default')}.")
+        if old.discriminator != new.discriminator and old.discriminator and new.discriminator:
+            report("discriminator-changed", here, f"The discriminator changed from {old.discriminator!r} to {new.discriminator!r}.")
+
+    def _types(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> bool:
+        """Report a change of types; False where nothing else is worth comparing."""
+        before, after = _expanded(old), _expanded(new)
+        if before == after:
+            return True
+        if old.enum is not None and new.enum is not None:
+            return True  # the lists of values tell it exactly
+        gone, come = before - after, after - before
+        told = f"from {_named(old)} to {_named(new)}"
+        if gone and come:
+            report("type-changed", f"{here}/type", f"The type changed {told}.")
+            return bool(before & after)
+        if old.enum is None and new.enum is None:
+            report("type-narrowed" if gone else "type-widened", f"{here}/type", f"The type changed {told}.")
+        elif gone and new.enum is None:
+            report("type-narrowed", f"{here}/type", f"The type changed {told}.")
+        elif come and old.enum is None:
+            report("type-widened", f"{here}/type", f"The type changed {told}.")
+        return True
+
+    def _values(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> None:
+        if old.enum is None and new.enum is None:
+            if old.patterns != new.patterns and old.allows("string") and new.allows("string"):
+                report(
+                    "pattern-changed", f"{here}/pattern", f"The pattern changed from {_listed(old.patterns)} to {_listed(new.patterns)}."
+                )
+            if old.formats != new.formats:
+                report("format-changed", f"{here}/format", f"The format changed from {_listed(old.formats)} to {_listed(new.formats)}.")
+            if old.multiples != new.multiples:
+                report("multiple-of-changed", f"{here}/multipleOf", "multipleOf changed.")
+            return
+        if old.enum is None:
+            report("enum-added", f"{here}/enum", f"Only {_some(new.enum)} are allowed now.")
+            return
+        if new.enum is None:
+            report("enum-removed", f"{here}/enum", f"Other values than {_some(old.enum)} are allowed now.")
+            return
+        before = {canonical(value): value for value in old.enum}
+        after = {canonical(value): value for value in new.enum}
+        for key, value in before.items():
+            if key not in after:
+                report("enum-value-removed", f"{here}/enum", f"{_text(value)} is no longer allowed.")
+        for key, value in after.items():
+            if key not in before:
+                report("enum-value-added", f"{here}/enum", f"{_text(value)} is allowed now.")
+
+    def _bounds(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> None:
+        for group, what in _GROUPS.items():
+            for name, before, after, sign in (
+                ("least", old.lower.get(group), new.lower.get(group), 1),
+                ("most", old.upper.get(group), new.upper.get(group), -1),
+            ):
+                if before == after:
+                    continue
+                tighter = after is not None and (before is None or (sign * after[0], after[1]) > (sign * before[0], before[1]))
+                rule = "bound-tightened" if tighter else "bound-loosened"
+                report(rule, here, f"The {name} {what} changed from {_limit(before)} to {_limit(after)}.")
+        if old.unique != new.unique:
+            rule = "unique-items-added" if new.unique else "unique-items-removed"
+            report(rule, f"{here}/uniqueItems", "Items must differ now." if new.unique else "Items may repeat now.")
+
+    def _objects(self, old: View, new: View, here: str, direction: Direction, report: Callable[[str, str, str], None]) -> None:
+        if not old.allows("object") or not new.allows("object"):
+            return
+        before = {name: site for name, site in old.properties.items() if not self.old.hidden(site, direction is Direction.REQUEST)}
+        after = {name: site for name, site in new.properties.items() if not self.new.hidden(site, direction is Direction.REQUEST)}
+        for name in [name for name in before if name not in after]:
+            if name in new.properties:
+                continue  # only hidden in this direction now; read-write-changed tells
+            self._property_removed(old, new, name, report)
+        for name in after:
+            if name in old.properties:
+                if name in before:
+                    self.compare(before[name], after[name], direction)
+                continue
+            where = after[name].pointer
+            if name in new.required and name not in old.required:
+                report("required-property-added", where, f"The property {name!r} was added and is required.")
+            elif old.closed:
+                report("property-added-to-closed", where, f"The property {name!r} was added where none were allowed.")
+            elif old.additional is not None:
+                report("property-added", where, f"The property {name!r} was added.")
+                self.compare(old.additional, after[name], direction)
+            else:
+                report("property-added", where, f"The property {name!r} was added.")
+        self._required(old, new, before, after, report)
+        self._additional(old, new, here, direction, report)
+
+    def _property_removed(self, old: View, new: View, name: str, report: Callable[[str, str, str], None]) -> None:
+        where = old.properties[name].pointer
+        if name in old.required and name not in new.required:
+            report("required-property-removed", where, f"The property {name!r}, which was required, was removed.")
+            if new.closed:
+                report("property-removed-from-closed", where, f"The property {name!r} was removed and unknown ones are refused.")
+        elif new.closed:
+            report("property-removed-from-closed", where, f"The property {name!r} was removed and unknown ones are refused.")
+        else:
+            report("property-removed", where, f"The property {name!r} was removed.")
+
+    def _required(
+        self, old: View, new: View, before: dict[str, Site], after: dict[str, Site], report: Callable[[str, str, str], None]
+    ) -> None:
+        for name, where in new.required.items():
+            if name not in old.required and (name in before or name not in new.properties):
+                report("property-became-required", where, f"The property {name!r} is required now.")
+        for name in old.required:
+            if name not in new.required and (name in after or name not in old.properties):
+                where = after[name].pointer if name in after else new.site.pointer
+                report("property-became-optional", where, f"The property {name!r} may be missing now.")
+
+    def _additional(self, old: View, new: View, here: str, direction: Direction, report: Callable[[str, str, str], None]) -> None:
+        if old.closed and new.closed:
+            return
+        if new.closed:
+            report("additional-properties-closed", new.closed, "Unknown properties are no longer allowed.")
+        elif old.closed:
+            report("additional-properties-opened", f"{here}/additionalProperties", "Unknown properties are allowed now.")
+        elif old.additional is not None or new.additional is not None:
+            anything = Site({}, f"{here}/additionalProperties")
+            self.compare(old.additional or anything, new.additional or anything, direction)
+
+    def _arrays(self, old: View, new: View, direction: Direction) -> None:
+        if (old.items is None and new.items is None) or not old.allows("array") or not new.allows("array"):
+            return
+        here = new.site.at("items")
+        self.compare(old.items or Site({}, here), new.items or Site({}, here), direction)
+
+    def _choices(self, old: View, new: View, here: str, direction: Direction, report: Callable[[str, str, str], None]) -> None:
+        if len(old.choices) == len(new.choices):
+            for before, after in zip(old.choices, new.choices, strict=True):
+                self._branches(before, after, direction, report)
+            return
+        if not old.choices and len(new.choices) == 1:
+            # What was one schema may now be one branch of several: that is only more.
+            report("composition-changed", here, "oneOf or anyOf was added.")
+        else:
+            report("composition-changed", here, "oneOf or anyOf was removed, or there are more of them.")
+
+    def _branches(self, before: list[Site], after: list[Site], direction: Direction, report: Callable[[str, str, str], None]) -> None:
+        left = list(after)
+        unmatched = []
+        for branch in before:
+            match = next((other for other in left if self._same(branch, other)), None)
+            if match is None:
+                unmatched.append(branch)
+            else:
+                left.remove(match)
+                self.compare(branch, match, direction)
+        # What is alike in kind is the same branch, changed; the rest came or went.
+        for branch in list(unmatched):
+            match = next((other for other in left if self._alike(branch, other)), None)
+            if match is not None:
+                unmatched.remove(branch)
+                left.remove(match)
+                self.compare(branch, match, direction)
+        for branch in unmatched:
+            report("alternative-removed", branch.pointer, f"The alternative {self._label(branch)} was removed.")
+        for branch in left:
+            report("alternative-added", branch.pointer, f"The alternative {self._label(branch)} was added.")
+
+    def _same(self, old: Site, new: Site) -> bool:
+        before, after = self._label(old), self._label(new)
+        if before.startswith("#") or after.startswith("#"):
+            return before.rsplit("/", 1)[-1] == after.rsplit("/", 1)[-1] and before.startswith("#") == after.startswith("#")
+        return canonical(old.schema) == canonical(new.schema)
+
+    def _alike(self, old: Site, new: Site) -> bool:
+        if self._label(old).startswith("#") or self._label(new).startswith("#"):
+            return False
+        before, after = self.old.view(old), self.new.view(new)
+        if before.types != after.types or before.types is None:
+            return False
+        return "object" not in before.types or bool(before.properties.keys() & after.properties.keys()) or not before.properties
+
+    @staticmethod
+    def _label(site: Site) -> str:
+        schema = site.schema
+        if isinstance(schema, dict):
+            if isinstance(schema.get("$ref"), str):
+                return f"#{schema['$ref'].partition('#')[2]}"
+            if isinstance(schema.get("title"), str):
+                return repr(schema["title"])
+        return f"at {site.pointer}"
+
+
+def _expanded(view: View) -> frozenset[str]:
+    types = ALL_TYPES if view.types is None else view.types
+    return types | {"integer"} if "number" in types else types
+
+
+def _named(view: View) -> str:
+    return "any" if view.types is None else " or ".join(sorted(view.types)) or "nothing"
+
+
+def _listed(values: set[str]) -> str:
+    return " and ".join(repr(value[:60]) for value in sorted(values)) or "none"
+
+
+def _some(values: list[Json] | None) -> str:
+    shown = ", ".join(_text(value) for value in (values or [])[:8])
+    return shown + (", ..." if values and len(values) > 8 else "")
+
+
+def _text(value: Json) -> str:
+    text = canonical(value).decode()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _limit(bound: tuple[float, bool] | None) -> str:
+    return "none" if bound is None else f"{bound[0]}{' (exclusive)' if bound[1] else ''}"
+
+
+def _shown(view: View, what: str) -> str:
+    return _text(getattr(view, what)) if view.has_default else "none"

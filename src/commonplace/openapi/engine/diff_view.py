@@ -1,0 +1,356 @@
+"""Schemas as what they accept: references followed, allOf merged, versions made alike. What comparison looks at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import orjson
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.load import escape
+from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.model import Document, Json, JsonObject
+
+ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
+UNDECIDED = (
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "minContains",
+    "maxContains",
+    "propertyNames",
+    "dependentSchemas",
+    "dependentRequired",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "patternProperties",
+    "prefixItems",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+)
+"""Keywords whose effect is not decided: a difference is a warning."""
+_SIZES = (("minLength", "string"), ("minItems", "array"), ("minProperties", "object"))
+_MOST = 64
+
+
+class Site(NamedTuple):
+    """A schema and where it is; `base` is the file ('' for the document itself)."""
+
+    schema: Json
+    pointer: str
+    base: str = ""
+
+    def at(self, *steps: str | int) -> str:
+        return self.pointer + "".join("/" + escape(str(step)) for step in steps)
+
+
+@dataclass(slots=True)
+class View:
+    """The conjunction of a schema's own keywords and those of everything in its allOf."""
+
+    site: Site
+    types: frozenset[str] | None = None  # None: any
+    enum: list[Json] | None = None
+    lower: dict[str, tuple[float, bool]] = field(default_factory=dict)  # keyword group -> (value, exclusive); larger is stricter
+    upper: dict[str, tuple[float, bool]] = field(default_factory=dict)
+    properties: dict[str, Site] = field(default_factory=dict)
+    required: dict[str, str] = field(default_factory=dict)  # name -> pointer of the list that requires it
+    closed: str | None = None  # pointer of additionalProperties: false
+    additional: Site | None = None
+    items: Site | None = None
+    unique: bool = False
+    patterns: set[str] = field(default_factory=set)
+    formats: set[str] = field(default_factory=set)
+    multiples: set[float] = field(default_factory=set)
+    choices: list[list[Site]] = field(default_factory=list)  # one list of branches per oneOf or anyOf
+    discriminator: str | None = None
+    undecided: dict[str, Json] = field(default_factory=dict)
+    default: Json = None
+    has_default: bool = False
+    description: str | None = None
+    deprecated: bool = False
+    read_only: bool = False
+    write_only: bool = False
+    nothing: bool = False  # the schema `false`
+
+    def allows(self, kind: str) -> bool:
+        return self.types is None or kind in self.types or (kind == "integer" and "number" in self.types)
+
+
+class Views:
+    """Views of one document, each computed once."""
+
+    def __init__(self, document: Document, resolver: Resolver) -> None:
+        self.document = document
+        self.resolver = resolver
+        self._known: dict[tuple[int, str], View] = {}
+        self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
+
+    def keep(self, schema: JsonObject) -> JsonObject:
+        self._alive.append(schema)
+        return schema
+
+    def reference(self, site: Site) -> Site | None:
+        """The target of a schema that is nothing but a reference; None where it is more, or broken."""
+        schema = site.schema
+        if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
+            return None
+        if self.document.family.json_schema and schema.keys() - _ANNOTATIONS - {"$ref"}:
+            return None
+        return self._target(schema["$ref"], site.base)
+
+    def _target(self, ref: str, base: str) -> Site | None:
+        try:
+            target = self.resolver.resolve(ref, base)
+        except CommonplaceError:
+            return None
+        pointer = target.pointer if target.pointer.startswith("/") or not target.pointer else f"/{escape(target.pointer)}"
+        return Site(target.value, pointer if not target.base else f"{target.base}#{pointer}", target.base)
+
+    def hidden(self, site: Site, sent: bool) -> bool:
+        """Whether a property is left out of what is sent (readOnly) or received (writeOnly)."""
+        flag = "readOnly" if sent else "writeOnly"
+        schema = site.schema
+        if not isinstance(schema, dict):
+            return False
+        if schema.get(flag) is True:
+            return True
+        if "$ref" not in schema and "allOf" not in schema:
+            return False
+        target = self.reference(site)
+        if target is not None:
+            return isinstance(target.schema, dict) and target.schema.get(flag) is True
+        return getattr(self.view(site), "read_only" if sent else "write_only") is True
+
+    def view(self, site: Site) -> View:
+        key = (id(site.schema), site.pointer)
+        known = self._known.get(key)
+        if known is None:
+            known = View(site)
+            self._merge(known, site, set())
+            _settle(known)
+            self._known[key] = known
+            self._alive.append(site.schema)
+        return known
+
+    def _merge(self, view: View, site: Site, active: set[tuple[str, str]]) -> None:
+        schema = site.schema
+        if schema is False:
+            view.nothing = True
+        if not isinstance(schema, dict):
+            return
+        ref = schema.get("$ref")
+        if isinstance(ref, str):
+            key = (site.base, ref)
+            target = self._target(ref, site.base)
+            if key not in active and target is not None and len(active) < _MOST:
+                self._merge(view, target, active | {key})
+            if not self.document.family.json_schema:
+                return
+        self._own(view, site, schema)
+        parts = schema.get("allOf")
+        for position, part in enumerate(parts if isinstance(parts, list) else ()):
+            self._merge(view, Site(part, site.at("allOf", position), site.base), active)
+        for keyword in ("oneOf", "anyOf"):
+            branches = schema.get(keyword)
+            if isinstance(branches, list) and branches:
+                self._choice(view, [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)], active)
+        if (schema.get("nullable") is True or schema.get("x-nullable") is True) and view.types is not None:
+            view.types |= {"null"}
+            if view.enum is not None and None not in view.enum:
+                view.enum = [*view.enum, None]
+
+    def _choice(self, view: View, branches: list[Site], active: set[tuple[str, str]]) -> None:
+        """A choice of one is no choice, and one of two that is only null makes the other nullable."""
+        solid = [branch for branch in branches if not _only_null(branch.schema)]
+        if len(solid) != 1:
+            view.choices.append(branches)
+            return
+        inner = View(solid[0])
+        self._merge(inner, solid[0], active)
+        if len(branches) > 1:
+            if inner.types is not None:
+                inner.types |= {"null"}
+            if inner.enum is not None and None not in inner.enum:
+                inner.enum = [*inner.enum, None]
+        _conjoin(view, inner)
+
+    def _own(self, view: View, site: Site, schema: JsonObject) -> None:
+        own = View(site)
+        own.types = _types(schema)
+        if "const" in schema:
+            own.enum = [schema["const"]]
+        elif isinstance(schema.get("enum"), list):
+            own.enum = list(schema["enum"])
+        self._bounds(own, schema)
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            own.properties = {name: Site(value, site.at("properties", name), site.base) for name, value in properties.items()}
+        required = schema.get("required")
+        if isinstance(required, list):
+            own.required = {name: site.at("required") for name in required if isinstance(name, str)}
+        extra = schema.get("additionalProperties")
+        if extra is False:
+            own.closed = site.at("additionalProperties")
+        elif isinstance(extra, dict) and extra:
+            own.additional = Site(extra, site.at("additionalProperties"), site.base)
+        if isinstance(schema.get("items"), (dict, bool)) and schema["items"] not in (True, {}):
+            own.items = Site(schema["items"], site.at("items"), site.base)
+        own.unique = schema.get("uniqueItems") is True
+        for keyword, found in (("pattern", own.patterns), ("format", own.formats)):
+            if isinstance(schema.get(keyword), str):
+                found.add(schema[keyword])
+        if _number(schema.get("multipleOf")):
+            own.multiples.add(schema["multipleOf"])
+        discriminator = schema.get("discriminator")
+        own.discriminator = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
+        own.undecided = {keyword: schema[keyword] for keyword in UNDECIDED if keyword in schema}
+        if "default" in schema:
+            own.default, own.has_default = schema["default"], True
+        own.description = schema.get("description") if isinstance(schema.get("description"), str) else None
+        own.deprecated = schema.get("deprecated") is True
+        own.read_only, own.write_only = schema.get("readOnly") is True, schema.get("writeOnly") is True
+        _conjoin(view, own)
+
+    def _bounds(self, view: View, schema: JsonObject) -> None:
+        for keyword, _ in _SIZES:
+            if _number(schema.get(keyword)) and schema[keyword] > 0:
+                view.lower[keyword[3:]] = (schema[keyword], False)
+            upper = "max" + keyword[3:]
+            if _number(schema.get(upper)):
+                view.upper[keyword[3:]] = (schema[upper], False)
+        for bound, exclusive, table in (("minimum", "exclusiveMinimum", view.lower), ("maximum", "exclusiveMaximum", view.upper)):
+            value: Any = schema.get(bound)
+            strict: Any = schema.get(exclusive)
+            limits: list[tuple[float, bool]] = []
+            if _number(value):
+                limits.append((value, strict is True))
+            if _number(strict):
+                limits.append((strict, True))
+            if limits:
+                sign = 1 if table is view.lower else -1
+                table["value"] = max(limits, key=lambda limit: (sign * limit[0], limit[1]))
+
+
+_ANNOTATIONS = frozenset({"description", "summary", "title", "example", "examples", "deprecated", "externalDocs", "$comment"})
+
+
+def _types(schema: JsonObject) -> frozenset[str] | None:
+    kind = schema.get("type")
+    found = (
+        frozenset({kind}) if isinstance(kind, str) else frozenset(k for k in kind if isinstance(k, str)) if isinstance(kind, list) else None
+    )
+    if found is None:
+        return None
+    if "file" in found:
+        return frozenset({"string"})
+    if (schema.get("nullable") is True or schema.get("x-nullable") is True) and found:
+        found |= {"null"}
+    return found
+
+
+def _conjoin(view: View, other: View) -> None:
+    """Add another part's constraints: both must hold."""
+    if other.types is not None:
+        view.types = other.types if view.types is None else _common(view.types, other.types)
+    if other.enum is not None:
+        view.enum = other.enum if view.enum is None else [value for value in view.enum if _in(value, other.enum)]
+    for own, added, sign in ((view.lower, other.lower, 1), (view.upper, other.upper, -1)):
+        for group, limit in added.items():
+            own[group] = max(own.get(group, limit), limit, key=lambda entry: (sign * entry[0], entry[1]))
+    for name, site in other.properties.items():
+        view.properties.setdefault(name, site)
+    for name, pointer in other.required.items():
+        view.required.setdefault(name, pointer)
+    view.closed = view.closed or other.closed
+    view.additional = view.additional or other.additional
+    view.items = view.items or other.items
+    view.unique = view.unique or other.unique
+    view.patterns |= other.patterns
+    view.formats |= other.formats
+    view.multiples |= other.multiples
+    view.choices += other.choices
+    view.discriminator = view.discriminator or other.discriminator
+    view.undecided = {**other.undecided, **view.undecided}
+    if other.has_default and not view.has_default:
+        view.default, view.has_default = other.default, True
+    view.description = view.description if view.description is not None else other.description
+    view.deprecated = view.deprecated or other.deprecated
+    view.read_only = view.read_only or other.read_only
+    view.write_only = view.write_only or other.write_only
+    view.nothing = view.nothing or other.nothing
+
+
+def _settle(view: View) -> None:
+    """Drop what cannot matter, so that equal meanings look equal."""
+    if view.types is not None and "number" in view.types:
+        view.types -= {"integer"}
+    if view.types is not None and view.types <= {"integer", "null"}:
+        for table, sign in ((view.lower, 1), (view.upper, -1)):
+            if "value" in table and math.isfinite(table["value"][0]):
+                value, exclusive = table["value"]
+                whole = math.ceil(value * sign)
+                table["value"] = ((whole + 1 if exclusive and whole == value * sign else whole) * sign, False)
+    for group, kind in (("Length", "string"), ("Items", "array"), ("Properties", "object"), ("value", "number")):
+        if not view.allows(kind) and not (kind == "number" and view.allows("integer")):
+            view.lower.pop(group, None)
+            view.upper.pop(group, None)
+    if view.enum is not None:
+        if view.types is not None:
+            view.enum = [value for value in view.enum if fits(view.types, value)]
+        view.types = frozenset(type_name(value) for value in view.enum)
+        view.lower, view.upper, view.unique = {}, {}, False
+
+
+def _common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
+    both = first & second
+    if ("integer" in first and "number" in second) or ("integer" in second and "number" in first):
+        both |= {"integer"}
+    return both
+
+
+def type_name(value: Json) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, (int, float)):
+        return "integer" if isinstance(value, int) or float(value).is_integer() else "number"
+    return "array" if isinstance(value, list) else "object"
+
+
+def fits(types: frozenset[str], value: Json) -> bool:
+    name = type_name(value)
+    return name in types or (name == "integer" and "number" in types)
+
+
+def canonical(value: Json) -> bytes:
+    """A value's identity: 1 and 1.0 are one, the order of keys does not count."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (TypeError, ValueError):
+        return repr(value).encode()
+
+
+def _in(value: Json, values: list[Json]) -> bool:
+    key = canonical(value)
+    return any(canonical(other) == key for other in values)
+
+
+def _only_null(schema: Json) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    return schema.get("type") in ("null", ["null"]) or schema.get("enum") == [None] or ("const" in schema and schema["const"] is None)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

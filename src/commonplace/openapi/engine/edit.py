@@ -1,0 +1,174 @@
+"""Changes to a YAML text that leave the rest of it alone: comments, quotes, order and spacing stay.
+
+The old and the new value are compared; only the spans that differ are rewritten. The result is read back, and where that does
+not give the new value (anchors, exotic layouts) the whole text is written anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.emit import to_yaml, yaml_key
+from commonplace.openapi.engine.load import parse_text
+from commonplace.openapi.model import Json
+
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Impossible(Exception):
+    """This place cannot be edited in the text; the caller replaces a larger one."""
+
+
+class _Edit:
+    __slots__ = ("end", "start", "text")
+
+    def __init__(self, start: int, end: int, text: str) -> None:
+        self.start, self.end, self.text = start, end, text
+
+
+def edited_yaml(text: str, old: Json, new: Json) -> str:
+    """The text with the least changes after which it reads as `new`."""
+    if old == new:
+        return text
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+        edits: list[_Edit] = []
+        if root is None:
+            raise _Impossible
+        _Editor(text, edits).change(root, old, new)
+        result = text
+        for edit in sorted(edits, key=lambda one: one.start, reverse=True):
+            result = result[: edit.start] + edit.text + result[edit.end :]
+        if parse_text(result).data == new:
+            return result
+    except (_Impossible, yaml.YAMLError, CommonplaceError, RecursionError):
+        pass
+    return to_yaml(new)
+
+
+class _Editor:
+    def __init__(self, text: str, edits: list[_Edit]) -> None:
+        self.text = text
+        self.edits = edits
+
+    def change(self, node: yaml.Node, old: Json, new: Json) -> None:
+        if isinstance(node, yaml.MappingNode) and isinstance(old, dict) and isinstance(new, dict):
+            self._mapping(node, old, new)
+        elif isinstance(node, yaml.SequenceNode) and isinstance(old, list) and isinstance(new, list):
+            self._sequence(node, old, new)
+        elif isinstance(node, yaml.ScalarNode) and not isinstance(new, (dict, list)):
+            self._scalar(node, new)
+        else:
+            raise _Impossible
+
+    def _mapping(self, node: yaml.MappingNode, old: dict[str, Any], new: dict[str, Any]) -> None:
+        pairs = {str(key.value): (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        if len(pairs) != len(node.value) or pairs.keys() != old.keys():
+            raise _Impossible  # merge keys, duplicate or odd keys
+        renamed = _renamed(old, new)
+        for name, (key, value) in pairs.items():
+            target = renamed.get(name, name)
+            if target not in new:
+                if node.flow_style or not any(one in new or one in renamed for one in old):
+                    raise _Impossible
+                self._delete(key, value, node)
+                continue
+            if target != name:
+                self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, yaml_key(target)))
+            if old[name] != new[target]:
+                self._child(value, old[name], new[target], key)
+        added = {name: value for name, value in new.items() if name not in old and name not in renamed.values()}
+        if added:
+            self._add(node, added)
+
+    def _child(self, value: yaml.Node, old: Json, new: Json, key: yaml.Node) -> None:
+        mark = len(self.edits)
+        try:
+            self.change(value, old, new)
+        except _Impossible:
+            del self.edits[mark:]
+            self._replace(value, new, key.start_mark.column)
+
+    def _replace(self, value: yaml.Node, new: Json, column: int) -> None:
+        """The whole value anew, under its key."""
+        end = self._end(value)
+        if isinstance(new, (dict, list)) and new:
+            body = to_yaml(new, column + 2)
+            start = value.start_mark.index
+            while self.text[start - 1] in " \n":
+                start -= 1
+            self.edits.append(_Edit(start, end, "\n" + body.rstrip("\n")))
+        else:
+            self.edits.append(_Edit(value.start_mark.index, end, to_yaml(new).rstrip("\n")))
+
+    def _scalar(self, node: yaml.ScalarNode, new: Json) -> None:
+        if node.style in ("|", ">") or (isinstance(new, str) and "\n" in new):
+            raise _Impossible
+        text = to_yaml(new).rstrip("\n")
+        if node.style in ("'", '"') and isinstance(new, str):
+            text = "'" + new.replace("'", "''") + "'" if node.style == "'" else text if text.startswith('"') else f'"{new}"'
+            if '"' in new or "\\" in new:
+                text = to_yaml(new).rstrip("\n")
+        self.edits.append(_Edit(node.start_mark.index, node.end_mark.index, text))
+
+    def _sequence(self, node: yaml.SequenceNode, old: list[Any], new: list[Any]) -> None:
+        if len(new) < len(old) or len(node.value) != len(old):
+            raise _Impossible
+        for child, before, after in zip(node.value, old, new, strict=False):
+            if before != after:
+                mark = len(self.edits)
+                try:
+                    self.change(child, before, after)
+                except _Impossible:
+                    del self.edits[mark:]
+                    raise
+        extra = new[len(old) :]
+        if extra:
+            if node.flow_style or not node.value:
+                raise _Impossible
+            column = node.start_mark.column
+            end = self._line_end(self._end(node.value[-1]))
+            self.edits.append(_Edit(end, end, "\n" + to_yaml(extra, column).rstrip("\n")))
+
+    def _add(self, node: yaml.MappingNode, added: dict[str, Any]) -> None:
+        if node.flow_style or not node.value:
+            raise _Impossible
+        column = node.value[0][0].start_mark.column
+        end = self._line_end(self._end(node.value[-1][1]))
+        self.edits.append(_Edit(end, end, "\n" + to_yaml(added, column).rstrip("\n")))
+
+    def _delete(self, key: yaml.Node, value: yaml.Node, node: yaml.MappingNode) -> None:
+        start = key.start_mark.index - key.start_mark.column
+        if self.text[start : key.start_mark.index].strip():
+            raise _Impossible  # the first key of a list item stands behind its dash
+        end = self._line_end(self._end(value))
+        self.edits.append(_Edit(start, min(end + 1, len(self.text)), ""))
+
+    def _end(self, node: yaml.Node) -> int:
+        """Where the text of a node ends; composed block nodes reach to the start of the next token."""
+        if isinstance(node, yaml.ScalarNode):
+            if node.style in ("|", ">"):
+                end = int(node.end_mark.index)
+                return len(self.text[:end].rstrip("\n")) if end else end
+            return int(node.end_mark.index)
+        if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
+            return int(node.end_mark.index)
+        last = node.value[-1]
+        return self._end(last[1] if isinstance(last, tuple) else last)
+
+    def _line_end(self, index: int) -> int:
+        """The end of the line: a comment behind a value stays with it."""
+        end = self.text.find("\n", index)
+        return len(self.text) if end < 0 else end
+
+
+def _renamed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
+    """Keys that only changed their name: the same number of members, in the same order."""
+    if len(old) != len(new):
+        return {}
+    pairs = [(one, other) for one, other in zip(old, new, strict=True) if one != other]
+    if any(one in new or other in old for one, other in pairs):
+        return {}
+    return dict(pairs)

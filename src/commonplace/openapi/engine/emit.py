@@ -1,0 +1,134 @@
+"""Documents as text: JSON or YAML, keys in the order they have."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import orjson
+
+from commonplace.openapi.model import Format, Json
+
+# What YAML 1.1 or 1.2 would read as something else than text.
+_AMBIGUOUS = re.compile(
+    r"(?:~|null|true|false|yes|no|on|off|y|n|[-+]?[0-9_.][-+0-9_.:eExXoOa-fA-F]*|[-+]?\.?(?:inf|nan)|<<|=|\d{4}-\d\d?-\d\d?.*)\Z",
+    re.IGNORECASE,
+)
+_PLAIN = re.compile(r"[A-Za-z0-9_/$.(<\u00a1-\ufefe\U00010000-\U0010ffff]"  # first character
+                    r"(?:[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff:#]|:(?=[^\s])|(?<=[^\s])#)*\Z")
+_BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]*\Z")
+_SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def to_text(data: Json, form: Format) -> str:
+    return to_json(data) if form == "json" else to_yaml(data)
+
+
+def to_json(data: Json) -> str:
+    """Indented by two; integers of any size."""
+    try:
+        return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    except TypeError:
+        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_yaml(data: Json, indent: int = 0) -> str:
+    """Block style, two spaces. Reading it back gives the same value."""
+    lines: list[str] = []
+    if isinstance(data, dict) and data:
+        _mapping(data, " " * indent, lines)
+    elif isinstance(data, list) and data:
+        _sequence(data, " " * indent, lines)
+    else:
+        lines.append(" " * indent + _scalar(data, " " * indent))
+    return "\n".join(lines) + "\n"
+
+
+def _mapping(node: dict[str, Any], pad: str, lines: list[str]) -> None:
+    for key, value in node.items():
+        head = f"{pad}{yaml_key(key)}:"
+        if isinstance(value, dict) and value:
+            lines.append(head)
+            _mapping(value, pad + "  ", lines)
+        elif isinstance(value, list) and value:
+            lines.append(head)
+            _sequence(value, pad + "  ", lines)
+        else:
+            lines.append(f"{head} {_scalar(value, pad + '  ')}")
+
+
+def _sequence(node: list[Any], pad: str, lines: list[str]) -> None:
+    for value in node:
+        if isinstance(value, (dict, list)) and value:
+            start = len(lines)
+            if isinstance(value, dict):
+                _mapping(value, pad + "  ", lines)
+            else:
+                _sequence(value, pad + "  ", lines)
+            lines[start] = f"{pad}- {lines[start][len(pad) + 2 :]}"
+        else:
+            lines.append(f"{pad}- {_scalar(value, pad + '  ')}")
+
+
+def yaml_key(key: str) -> str:
+    if len(key) > 500 or "\n" in key:
+        return _quoted(key)
+    return key if _is_plain(key) else _single_or_double(key)
+
+
+def _scalar(value: Json, pad: str) -> str:
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, str):
+        return _text(value, pad)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            return ".nan" if value != value else ".inf" if value > 0 else "-.inf"
+        text = repr(value)
+        return text if "." in text or "e" not in text else text.replace("e", ".0e", 1)
+    if isinstance(value, int):
+        return str(value)
+    return "{}" if isinstance(value, dict) else "[]"
+
+
+def _text(value: str, pad: str) -> str:
+    if "\n" in value:
+        body = value.rstrip("\n")
+        lines = body.split("\n")
+        if _BLOCK.match(value) and body and not any(line != line.rstrip() or line.startswith("\t") for line in lines):
+            if not lines[0].startswith(" ") and lines[0]:
+                trailing = len(value) - len(body)
+                sign = "-" if trailing == 0 else "" if trailing == 1 else "+"
+                rows = [pad + line if line else "" for line in lines] + [""] * (trailing - 1)
+                return "\n".join([f"|{sign}", *rows])
+        return _quoted(value)
+    return value if _is_plain(value) else _single_or_double(value)
+
+
+def _is_plain(value: str) -> bool:
+    return (
+        bool(_PLAIN.match(value))
+        and not _AMBIGUOUS.match(value)
+        and value == value.strip()
+        and not value.endswith(":")
+        and not value.startswith(("---", "..."))
+    )
+
+
+def _single_or_double(value: str) -> str:
+    if _BLOCK.match(value):
+        return "'" + value.replace("'", "''") + "'"
+    return _quoted(value)
+
+
+def _quoted(value: str) -> str:
+    try:
+        text = orjson.dumps(value).decode()
+    except TypeError:  # lone surrogates
+        text = json.dumps(value)
+    return _SPECIAL.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

@@ -1,0 +1,312 @@
+"""Repairs: path parameters, operation ids, generic schema names, unused parts, missing reference targets.
+
+Each fixer changes only what it is about and says where. Running it again changes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.openapi.engine.references import rename_components
+from commonplace.openapi.engine.shape import METHODS, Json, clone, escape_token, resolve_pointer
+from commonplace.openapi.model import Family
+
+_TEMPLATE = re.compile(r"\{([^{}/]+)\}")
+_GENERIC = re.compile(r"[^A-Za-z0-9._-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    type: str
+    path: str  # JSON pointer
+    description: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"type": self.type, "path": self.path, "description": self.description}
+
+
+@dataclass(frozen=True, slots=True)
+class FixOptions:
+    duplicate_operation_ids: bool = False
+    schema_names: bool = False
+    prune: bool = False
+    stub_missing_refs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    document: dict[str, Any]
+    fixes: tuple[Fix, ...]
+
+
+def fix(document: dict[str, Any], family: Family, options: FixOptions) -> Fixed:
+    """The repaired document; the given one is not changed. Without fixes, it is the same object."""
+    fixer = _Fixer(document, family)
+    fixer.path_parameters()
+    if options.duplicate_operation_ids:
+        fixer.operation_ids()
+    if options.schema_names:
+        fixer.schema_names()
+    if options.stub_missing_refs:
+        fixer.missing_references()
+    if options.prune:
+        fixer.empty_paths()
+        fixer.unused_schemas()
+    return Fixed(fixer.document, tuple(fixer.fixes))
+
+
+class _Fixer:
+    def __init__(self, document: dict[str, Any], family: Family) -> None:
+        self.source = document
+        self.document = document
+        self.old = family is Family.V20
+        self.fixes: list[Fix] = []
+
+    def _change(self, kind: str, path: str, description: str, action: Callable[[dict[str, Any]], None]) -> None:
+        """Record a fix and make it, in a copy that is taken with the first one."""
+        if self.document is self.source:
+            self.document = clone(self.source)
+        action(self.document)
+        self.fixes.append(Fix(kind, path, description))
+
+    def _paths(self) -> Iterator[tuple[str, dict[str, Any], str]]:
+        """Path items with their template and pointer, in every place that has them."""
+        paths = self.document.get("paths")
+        for path, item in list(paths.items()) if isinstance(paths, dict) else ():
+            if isinstance(item, dict) and not path.startswith("x-"):
+                yield path, item, f"/paths/{escape_token(path)}"
+
+    def _operations(self, item: dict[str, Any], pointer: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+        for method in METHODS:
+            if isinstance(item.get(method), dict):
+                yield method, item[method], f"{pointer}/{method}"
+        extra = item.get("additionalOperations")
+        for method, operation in list(extra.items()) if isinstance(extra, dict) else ():
+            if isinstance(operation, dict):
+                yield method, operation, f"{pointer}/additionalOperations/{escape_token(method)}"
+
+    # Path parameters
+    def path_parameters(self) -> None:
+        self._required_components()
+        for path, item, pointer in self._paths():
+            if "$ref" in item:
+                continue
+            self._require(item, pointer)
+            names = list(dict.fromkeys(_TEMPLATE.findall(path)))
+            shared = self._declared(item)
+            for _, operation, where in self._operations(item, pointer):
+                self._require(operation, where)
+                declared = shared | self._declared(operation)
+                for name in names:
+                    if name not in declared:
+                        self._declare(operation, where, name)
+
+    def _declared(self, node: dict[str, Any]) -> set[str]:
+        names = set()
+        parameters = node.get("parameters")
+        for parameter in parameters if isinstance(parameters, list) else ():
+            parameter = self._resolved(parameter)
+            if isinstance(parameter, dict) and parameter.get("in") == "path":
+                names.add(str(parameter.get("name")))
+        return names
+
+    def _resolved(self, node: Json) -> Json:
+        for _ in range(20):
+            if not isinstance(node, dict) or not isinstance(node.get("$ref"), str):
+                return node
+            try:
+                node = resolve_pointer(self.document, node["$ref"])
+            except LookupError:
+                return None
+        return None
+
+    def _declare(self, operation: dict[str, Any], pointer: str, name: str) -> None:
+        parameter: dict[str, Any] = {"name": name, "in": "path", "required": True}
+        parameter.update({"type": "string"} if self.old else {"schema": {"type": "string"}})
+
+        def add(document: dict[str, Any]) -> None:
+            node = resolve_pointer(document, "#" + pointer)
+            parameters = node.get("parameters")
+            node["parameters"] = [*(parameters if isinstance(parameters, list) else []), parameter]
+
+        self._change("missing-path-parameter", pointer, f"Declared path parameter {name!r} as a required string.", add)
+
+    def _require(self, node: dict[str, Any], pointer: str) -> None:
+        parameters = node.get("parameters")
+        for index, parameter in enumerate(parameters if isinstance(parameters, list) else ()):
+            self._require_one(parameter, f"{pointer}/parameters/{index}")
+
+    def _require_one(self, parameter: Json, where: str) -> None:
+        if not isinstance(parameter, dict) or parameter.get("in") != "path" or parameter.get("required") is True:
+            return
+
+        def require(document: dict[str, Any]) -> None:
+            resolve_pointer(document, "#" + where)["required"] = True
+
+        name = str(parameter.get("name"))
+        self._change("path-parameter-not-required", where, f"Made path parameter {name!r} required.", require)
+
+    def _required_components(self) -> None:
+        base = "/parameters" if self.old else "/components/parameters"
+        container = self.document if self.old else self.document.get("components")
+        parameters = container.get("parameters") if isinstance(container, dict) else None
+        for name, parameter in list(parameters.items()) if isinstance(parameters, dict) else ():
+            self._require_one(parameter, f"{base}/{escape_token(name)}")
+
+    # Operation ids
+    def operation_ids(self) -> None:
+        every = [
+            (operation["operationId"], where)
+            for _, item, pointer in self._paths()
+            for _, operation, where in self._operations(item, pointer)
+            if isinstance(operation.get("operationId"), str)
+        ]
+        taken = {identifier for identifier, _ in every}
+        seen: set[str] = set()
+        for identifier, where in every:
+            if identifier not in seen:
+                seen.add(identifier)
+                continue
+            number = 2
+            while f"{identifier}{number}" in taken:
+                number += 1
+            new = f"{identifier}{number}"
+            taken.add(new)
+
+            def rename(document: dict[str, Any], where: str = where, new: str = new) -> None:
+                resolve_pointer(document, "#" + where)["operationId"] = new
+
+            self._change("duplicate-operation-id", f"{where}/operationId", f"Renamed {identifier!r} to {new!r}.", rename)
+
+    # Schemas
+    @property
+    def _schema_base(self) -> str:
+        return "/definitions" if self.old else "/components/schemas"
+
+    def _schemas(self) -> dict[str, Any]:
+        try:
+            found = resolve_pointer(self.document, "#" + self._schema_base)
+        except LookupError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def schema_names(self) -> None:
+        schemas = self._schemas()
+        taken = set(schemas)
+        renames: dict[str, str] = {}
+        for name in schemas:
+            if not _GENERIC.search(name):
+                continue
+            plain = re.sub(r"_+", "_", _GENERIC.sub("_", name)) or "Schema"
+            new, number = plain, 2
+            while new in taken:
+                new, number = f"{plain}{number}", number + 1
+            taken.add(new)
+            renames[name] = new
+        if not renames:
+            return
+        section = "definitions" if self.old else "schemas"
+        self.document = rename_components(self.document, {section: renames}, old=self.old)
+        for name, new in renames.items():
+            pointer = f"{self._schema_base}/{escape_token(name)}"
+            self.fixes.append(Fix("renamed-generic-schema", pointer, f"Renamed {name!r} to {new!r}, with the references to it."))
+
+    def missing_references(self) -> None:
+        prefix = f"#{self._schema_base}/"
+        responses = "#/responses/" if self.old else "#/components/responses/"
+        for reference in list(dict.fromkeys(_references(self.document))):
+            kind = "schema" if reference.startswith(prefix) else "response" if reference.startswith(responses) else ""
+            if not kind or reference.count("/") != (prefix if kind == "schema" else responses).count("/"):
+                continue
+            try:
+                resolve_pointer(self.document, reference)
+            except LookupError:
+                self._stub(reference, kind)
+
+    def _stub(self, reference: str, kind: str) -> None:
+        *parents, last = reference[2:].split("/")
+        name = last.replace("~1", "/").replace("~0", "~")
+        stub = {"type": "object", "description": "Stub: the document referred to this schema without defining it."}
+        if kind == "response":
+            stub = {"description": "Stub: the document referred to this response without defining it."}
+
+        def add(document: dict[str, Any]) -> None:
+            node = document
+            for token in parents:
+                node = node.setdefault(token, {})
+            node[name] = dict(stub)
+
+        self._change("stub-missing-ref", reference[1:], f"Added a stub for the missing {kind} {name!r}.", add)
+
+    # Pruning
+    def empty_paths(self) -> None:
+        for path, item, pointer in self._paths():
+            if "$ref" in item or any(True for _ in self._operations(item, pointer)):
+                continue
+
+            def remove(document: dict[str, Any], path: str = path) -> None:
+                del document["paths"][path]
+
+            self._change("pruned-empty-path", pointer, f"Removed path {path!r}, which has no operations.", remove)
+
+    def unused_schemas(self) -> None:
+        schemas = self._schemas()
+        if not schemas:
+            return
+        prefix = f"#{self._schema_base}/"
+        used: set[str] = set()
+        pending = [name for name in _names(self._without_schemas(), prefix)]
+        while pending:
+            name = pending.pop()
+            if name in used or name not in schemas:
+                continue
+            used.add(name)
+            pending.extend(_names(schemas[name], prefix))
+        for name in [name for name in schemas if name not in used]:
+
+            def remove(document: dict[str, Any], name: str = name) -> None:
+                del resolve_pointer(document, "#" + self._schema_base)[name]
+
+            pointer = f"{self._schema_base}/{escape_token(name)}"
+            self._change("pruned-unused-schema", pointer, f"Removed schema {name!r}, which nothing refers to.", remove)
+
+    def _without_schemas(self) -> dict[str, Any]:
+        if self.old:
+            return {key: value for key, value in self.document.items() if key != "definitions"}
+        components = self.document.get("components")
+        rest = {key: value for key, value in components.items() if key != "schemas"} if isinstance(components, dict) else components
+        return {**self.document, "components": rest}
+
+
+def _references(node: Json) -> Iterator[str]:
+    """Every `$ref` and discriminator mapping target, in document order."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            reference = node.get("$ref")
+            if isinstance(reference, str):
+                yield reference
+            discriminator = node.get("discriminator")
+            mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
+            if isinstance(mapping, dict):
+                yield from (target for target in mapping.values() if isinstance(target, str))
+            stack.extend(value for value in reversed(node.values()) if isinstance(value, (dict, list)))
+        elif isinstance(node, list):
+            stack.extend(value for value in reversed(node) if isinstance(value, (dict, list)))
+
+
+def _names(node: Json, prefix: str) -> Iterator[str]:
+    from urllib.parse import unquote
+
+    for reference in _references(node):
+        if reference.startswith(prefix):
+            token = reference[len(prefix) :].split("/", 1)[0]
+            plain = token.replace("~1", "/").replace("~0", "~")
+            yield plain
+            if "%" in plain:
+                yield unquote(plain)
+        elif "/" not in reference and "#" not in reference:
+            yield reference  # a discriminator may name a schema by its bare name

@@ -1,0 +1,333 @@
+"""Requests, responses, client methods and server interface in Go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from commonplace.openapi.engine.generate.go.schemas import SchemaTable
+from commonplace.openapi.engine.generate.go.text import columns, comment, exported, quoted
+from commonplace.openapi.engine.generate.go.types import GoTypes, nilable
+from commonplace.openapi.engine.generate.model import Api, Body, Operation, Parameter, Primitive, Response, Scalar
+from commonplace.openapi.engine.generate.names import Scope
+
+# go vet knows these methods and wants their standard signatures.
+VET_METHODS = (
+    "ReadByte",
+    "ReadRune",
+    "UnreadByte",
+    "UnreadRune",
+    "WriteByte",
+    "GobDecode",
+    "GobEncode",
+    "MarshalJSON",
+    "MarshalXML",
+    "UnmarshalJSON",
+    "UnmarshalXML",
+)
+_KIND_LABELS = {"json": "JSON", "form": "Form", "multipart": "Multipart", "text": "Text", "bytes": "Raw"}
+
+
+@dataclass(slots=True)
+class Content:
+    """One response content as a field."""
+
+    field: str
+    spelled: str
+    response: Response
+    body: Body
+
+
+@dataclass(slots=True)
+class Named:
+    """An operation with all of its Go names."""
+
+    operation: Operation
+    method: str
+    variable: str
+    request: str
+    response: str
+
+
+class GoOperations:
+    def __init__(self, api: Api, types: GoTypes, package: Scope, schemas: SchemaTable, *, server: bool) -> None:
+        self.api = api
+        self.types = types
+        self.package = package
+        self.schemas = schemas
+        self.server = server
+        self.named: list[Named] = []
+        self.imports: set[str] = set()
+
+    def name(self) -> None:
+        methods = Scope(VET_METHODS)
+        for operation in self.api.operations:
+            plain = exported(operation.hint)
+            method = methods.claim(plain, plain + "Operation") if plain in VET_METHODS else methods.claim(plain)
+            self.named.append(
+                Named(
+                    operation,
+                    method,
+                    self.package.claim(f"operation{method}"),
+                    self.package.claim(f"{method}Request", f"{method}CallRequest"),
+                    self.package.claim(f"{method}Response", f"{method}CallResponse"),
+                )
+            )
+
+    def declare(self) -> list[str]:
+        """Request and response types and the table entry of every operation."""
+        lines: list[str] = []
+        for one in self.named:
+            lines += self._request(one)
+            lines += self._response(one)
+            lines += self._table(one)
+        return lines
+
+    def _request(self, one: Named) -> list[str]:
+        operation = one.operation
+        scope = Scope(("parameters", "bodies"))
+        lines = [f"// {one.request} is what {one.method} takes.", f"type {one.request} struct {{"]
+        head = lines[-1]
+        parameters: list[str] = []
+        rows: list[tuple[str, str]] = []
+
+        def add(identifier: str, spelled: str, doc: list[str]) -> None:
+            nonlocal rows
+            if doc:
+                lines.extend(columns(rows))
+                rows = []
+                if lines[-1] != head:
+                    lines.append("")
+                lines.extend(doc)
+            rows.append((identifier, spelled))
+
+        for parameter in operation.parameters:
+            wanted = exported(parameter.name)
+            identifier = scope.claim(wanted, wanted + exported(parameter.place))
+            parameters.append(identifier)
+            spelled = self._parameter_type(parameter)
+            add(identifier, spelled, comment(parameter.doc, "\t", deprecated=parameter.deprecated, limit=300))
+        bodies: list[str] = []
+        for body in operation.bodies:
+            identifier = scope.claim(self._body_field(operation, body))
+            bodies.append(identifier)
+            alone = len(operation.bodies) == 1 and operation.body_required
+            spelled = self.types.field_type(None, body.use, required=True)[0] if alone else self.types.optional(body.use)
+            add(identifier, spelled, [f"\t// {identifier} is sent as {body.media_types[0]}."] if _plain(body.media_types[0]) else [])
+        lines.extend(columns(rows))
+        lines += ["}", ""] if lines[-1] != head else []
+        if lines[-1] == head:
+            lines[-1:] = [f"type {one.request} struct{{}}", ""]
+        for method, fields in (("parameters", parameters), ("bodies", bodies)):
+            lines += [
+                f"func (r *{one.request}) {method}() []any {{",
+                f"\treturn {'[]any{' + ', '.join('&r.' + name for name in fields) + '}' if fields else 'nil'}",
+                "}",
+                "",
+            ]
+        return lines
+
+    def _parameter_type(self, parameter: Parameter) -> str:
+        if parameter.required:
+            return self.types.spell(parameter.use.type)
+        return self.types.optional(parameter.use)
+
+    def _body_field(self, operation: Operation, body: Body) -> str:
+        if len(operation.bodies) == 1:
+            return "Body"
+        return f"{_KIND_LABELS[body.kind]}Body"
+
+    def _contents(self, one: Named, scope: Scope) -> list[Content]:
+        found: list[Content] = []
+        for response in one.operation.responses:
+            suffix = "Default" if response.status == "default" else response.status
+            for body in response.contents:
+                if body.kind == "json":
+                    found.append(Content(scope.claim(f"JSON{suffix}"), self.types.optional(body.use), response, body))
+                elif body.kind == "text":
+                    found.append(Content(scope.claim(f"Text{suffix}"), "*string", response, body))
+        return found
+
+    def _response(self, one: Named) -> list[str]:
+        scope = Scope(("ResponseInfo", "StatusCode", "Header", "Body", "info", "fields"))
+        contents = self._contents(one, scope)
+        lines = [f"// {one.response} is what {one.method} returns.", f"type {one.response} struct {{", "\tResponseInfo"]
+        for content in contents:
+            text = f"{content.field} is the content of status {content.response.status}"
+            doc = comment(content.response.doc, "\t", name=text, limit=200) or [f"\t// {text}."]
+            lines += ["", *doc, f"\t{content.field} {content.spelled}"]
+        lines += ["}", "", f"func (r *{one.response}) fields() []responseField {{", "\treturn []responseField{"]
+        typed = {id(content.body): content.field for content in contents}
+        for response in one.operation.responses:
+            for body in response.contents:
+                kinds = ", ".join(quoted(name) for name in body.media_types)
+                value = f"&r.{typed[id(body)]}" if id(body) in typed else "nil"
+                kind = body.kind if id(body) in typed else "bytes"
+                lines.append(f"\t\t{{{quoted(response.status)}, {quoted(kind)}, []string{{{kinds}}}, {value}}},")
+            if not response.contents:
+                lines.append(f"\t\t{{{quoted(response.status)}, {quoted('none')}, nil, nil}},")
+        if lines[-1] == "\treturn []responseField{":
+            lines[-1:] = ["\treturn nil", "}", ""]
+        else:
+            lines += ["\t}", "}", ""]
+        return lines
+
+    def _table(self, one: Named) -> list[str]:
+        operation = one.operation
+        cells = [f"id: {quoted(operation.hint)}", f"method: {quoted(operation.method)}", f"path: {quoted(operation.path)}"]
+        if operation.server:
+            cells.append(f"server: {quoted(operation.server.rstrip('/'))}")
+        if operation.parameters:
+            cells.append(f"parameters: []parameter{{{', '.join(self._parameter(one, parameter) for parameter in operation.parameters)}}}")
+        if operation.bodies:
+            bodies = [self._body(one, index, body) for index, body in enumerate(operation.bodies)]
+            cells.append(f"bodies: []body{{{', '.join(bodies)}}}")
+        if operation.body_required:
+            cells.append("needsBody: true")
+        if operation.security:
+            cells.append(f"security: [][]schemeUse{{{', '.join(_requirement(requirement) for requirement in operation.security)}}}")
+        cells.append(f"success: {_success(operation)}")
+        return [f"var {one.variable} = &operation{{{', '.join(cells)}}}", ""]
+
+    def _parameter(self, one: Named, parameter: Parameter) -> str:
+        cells = [f"name: {quoted(parameter.name)}", f"in: {quoted(parameter.place)}", f"style: {quoted(parameter.style)}"]
+        for label, flag in (
+            ("explode", parameter.explode),
+            ("required", parameter.required),
+            ("json", parameter.as_json),
+            ("reserved", parameter.reserved),
+        ):
+            if flag:
+                cells.append(f"{label}: true")
+        if self.server:
+            key = self.schemas.add(f"{one.method}.{parameter.place}.{parameter.name}", parameter.schema)
+            if key:
+                cells.append(f"schema: {quoted(key)}")
+        return "{" + ", ".join(cells) + "}"
+
+    def _body(self, one: Named, index: int, body: Body) -> str:
+        kinds = ", ".join(quoted(name) for name in body.media_types)
+        cells = [f"kind: {quoted(body.kind)}", f"types: []string{{{kinds}}}"]
+        if body.kind in ("form", "multipart") or (self.server and body.kind != "bytes"):
+            key = self.schemas.add(f"{one.method}.body.{index}", body.schema)
+            if key:
+                cells.append(f"schema: {quoted(key)}")
+        if body.encoding and body.kind in ("form", "multipart"):
+            rules = []
+            for name, rule in body.encoding.items():
+                explode = "true" if rule.explode else "false"
+                rules.append(f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}")
+            cells.append(f"encoding: map[string]encoding{{{', '.join(rules)}}}")
+        return "{" + ", ".join(cells) + "}"
+
+    def client_methods(self) -> list[str]:
+        lines: list[str] = []
+        for one in self.named:
+            lines += self._doc(one, "")
+            lines += [
+                f"func (c *Client) {one.method}(ctx context.Context, request {one.request}) (*{one.response}, error) {{",
+                f"\tresponse := &{one.response}{{}}",
+                f"\terr := c.call(ctx, {one.variable}, &request, response)",
+                "\treturn response, err",
+                "}",
+                "",
+            ]
+        return lines
+
+    def server_interface(self) -> list[str]:
+        lines = ["// Server is what an implementation of the API provides.", "type Server interface {"]
+        for index, one in enumerate(self.named):
+            if index:
+                lines.append("")
+            lines += self._doc(one, "\t")
+            lines.append(f"\t{one.method}(ctx context.Context, request {one.request}) (*{one.response}, error)")
+        if not self.named:
+            lines[-1] = "type Server interface{}"
+        else:
+            lines.append("}")
+        lines += [
+            "",
+            "// UnimplementedServer answers every operation with status 501. Embed it to implement only some of them.",
+            "type UnimplementedServer struct{}",
+            "",
+        ]
+        for one in self.named:
+            lines += [
+                f"// {one.method} is not implemented.",
+                f"func (UnimplementedServer) {one.method}(context.Context, {one.request}) (*{one.response}, error) {{",
+                "\treturn nil, ErrNotImplemented",
+                "}",
+                "",
+            ]
+        lines += [
+            "// NewHandler serves an implementation over HTTP: it routes, checks and decodes requests and encodes responses.",
+            "func NewHandler(server Server, options ...HandlerOption) http.Handler {",
+        ]
+        if not self.named:
+            return [*lines, "\treturn newHandler(nil, options)", "}", ""]
+        lines.append("\treturn newHandler([]route{")
+        for one in self.named:
+            lines += [
+                f"\t\t{{{one.variable}, func(ctx context.Context, read func(requestValue) error) (responseValue, error) {{",
+                f"\t\t\tvar request {one.request}",
+                "\t\t\tif err := read(&request); err != nil {",
+                "\t\t\t\treturn nil, err",
+                "\t\t\t}",
+                f"\t\t\treturn server.{one.method}(ctx, request)",
+                "\t\t}},",
+            ]
+        return [*lines, "\t}, options)", "}", ""]
+
+    def _doc(self, one: Named, indent: str) -> list[str]:
+        operation = one.operation
+        doc = comment(operation.doc, indent, name=one.method, deprecated=operation.deprecated)
+        return doc or [f"{indent}// {one.method} calls {operation.method} on the API."]
+
+
+def security_options(api: Api, package: Scope) -> list[str]:
+    """One client option per security scheme."""
+    entries = []
+    lines: list[str] = []
+    for scheme in api.schemes:
+        cells = [f"kind: {quoted(scheme.kind)}"]
+        for label, value in (("in", scheme.place), ("name", scheme.parameter), ("scheme", scheme.scheme)):
+            if value:
+                cells.append(f"{label}: {quoted(value)}")
+        entries.append(f"{quoted(scheme.name)}: {{{', '.join(cells)}}}")
+        basic = scheme.kind == "http" and scheme.scheme.lower() == "basic"
+        if scheme.kind == "mutualTLS":
+            continue
+        name = package.claim(f"With{exported(scheme.name)}", f"With{exported(scheme.name)}Credential")
+        arguments = "username, password string" if basic else "token string"
+        credential = "Username: username, Password: password" if basic else "Token: token"
+        lines += [
+            f"// {name} sets the credential of one of the API's security schemes.",
+            f"func {name}({arguments}) ClientOption {{",
+            f"\treturn WithCredential({quoted(scheme.name)}, Credential{{{credential}}})",
+            "}",
+            "",
+        ]
+    return [f"var securitySchemes = map[string]securityScheme{{{', '.join(entries)}}}", "", "// options", *lines][0:2] + lines
+
+
+def _requirement(requirement: list[tuple[str, list[str]]]) -> str:
+    uses = []
+    for scheme, scopes in requirement:
+        listed = f"[]string{{{', '.join(quoted(scope) for scope in scopes)}}}" if scopes else "nil"
+        uses.append(f"{{{quoted(scheme)}, {listed}}}")
+    return "{" + ", ".join(uses) + "}"
+
+
+def _success(operation: Operation) -> int:
+    codes = [response.status for response in operation.responses]
+    for code in codes:
+        if code[0] in "123" and code.isdigit():
+            return int(code)
+    ranges = [code for code in codes if code[0] == "2"]
+    return 200 if ranges or codes else 204
+
+
+def _plain(text: str) -> bool:
+    return all(32 < ord(char) < 127 for char in text)
+
+
+__all__ = ["GoOperations", "Primitive", "Scalar", "nilable", "security_options"]

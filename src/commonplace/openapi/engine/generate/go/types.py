@@ -1,0 +1,336 @@
+"""Type declarations in Go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from commonplace.openapi.engine.generate.go.schemas import SchemaTable
+from commonplace.openapi.engine.generate.go.text import columns, comment, exported, quoted
+from commonplace.openapi.engine.generate.model import (
+    Alias,
+    Api,
+    Declaration,
+    Enum,
+    Field,
+    ListOf,
+    MapOf,
+    Named,
+    Primitive,
+    Scalar,
+    Struct,
+    Type,
+    Union,
+    Use,
+)
+from commonplace.openapi.engine.generate.names import Scope
+
+_SCALARS = {
+    Scalar.STRING: "string",
+    Scalar.INT32: "int32",
+    Scalar.INT64: "int64",
+    Scalar.FLOAT32: "float32",
+    Scalar.FLOAT64: "float64",
+    Scalar.BOOLEAN: "bool",
+    Scalar.DATE: "Date",
+    Scalar.DATE_TIME: "time.Time",
+    Scalar.BYTES: "[]byte",
+    Scalar.ANY: "any",
+}
+_TAG_SIGNS = frozenset("!#$%&()*+-./:;<=>?@[]^_{|}~ ")
+_FIELD_RESERVED = ("MarshalJSON", "UnmarshalJSON")
+
+
+@dataclass(slots=True)
+class GoTypes:
+    """Names and spellings of all types of one package."""
+
+    api: Api
+    package: Scope
+    schemas: SchemaTable
+    names: dict[Declaration, str] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+    loops: set[tuple[Declaration, Declaration]] = field(default_factory=set)
+
+    def name_components(self) -> None:
+        """Named schemas choose first, so that their names are the plain ones."""
+        for declaration in self.api.declarations:
+            if declaration.component:
+                plain = exported(*declaration.hint)
+                self.names[declaration] = self.package.claim(plain, plain + "Model")
+
+    def name_inline(self) -> None:
+        for declaration in self.api.declarations:
+            if declaration not in self.names:
+                self.names[declaration] = self.package.claim(exported(*declaration.hint))
+        self.loops = _loops(self.api.declarations)
+
+    def spell(self, kind: Type) -> str:
+        if isinstance(kind, Primitive):
+            if kind.scalar is Scalar.DATE_TIME:
+                self.imports.add("time")
+            return _SCALARS[kind.scalar]
+        if isinstance(kind, ListOf):
+            return "[]" + self.element(kind.item)
+        if isinstance(kind, MapOf):
+            return "map[string]" + self.element(kind.value)
+        return self.names[kind.declaration]
+
+    def element(self, use: Use) -> str:
+        """An item of a list or map: a pointer only where it may be null."""
+        plain = self.spell(use.type)
+        return "*" + plain if use.nullable and not nilable(use.type) else plain
+
+    def optional(self, use: Use) -> str:
+        """A value that may be absent and whose null needs no telling apart."""
+        plain = self.spell(use.type)
+        return plain if nilable(use.type) else "*" + plain
+
+    def field_type(self, owner: Declaration | None, use: Use, *, required: bool) -> tuple[str, str]:
+        """The type of a field and the options of its JSON tag."""
+        plain = self.spell(use.type)
+        if use.type == Primitive(Scalar.ANY) and (required or not use.nullable):
+            return plain, "" if required else ",omitempty"
+        if required:
+            target = _behind(use.type)
+            looped = owner is not None and target is not None and (owner, target) in self.loops
+            return ("*" + plain if (use.nullable or looped) and not nilable(use.type) else plain), ""
+        if use.nullable:
+            return f"Nullable[{plain}]", ",omitzero"
+        return (plain, ",omitzero") if nilable(use.type) else ("*" + plain, ",omitempty")
+
+    def declare(self) -> list[str]:
+        lines: list[str] = []
+        for declaration in sorted(self.api.declarations, key=lambda one: self.names[one]):
+            name = self.names[declaration]
+            lines += comment(declaration.doc, name=name, deprecated=declaration.deprecated) or [f"// {name} is a type of the API."]
+            if isinstance(declaration, Struct):
+                lines += self._struct(name, declaration)
+            elif isinstance(declaration, Enum):
+                lines += self._enum(name, declaration)
+            elif isinstance(declaration, Union):
+                lines += self._union(name, declaration)
+            elif isinstance(declaration, Alias):
+                sign = " " if isinstance(declaration.target.type, (ListOf, MapOf)) else " = "
+                lines += [f"type {name}{sign}{self.spell(declaration.target.type)}", ""]
+        return lines
+
+    def _struct(self, name: str, struct: Struct) -> list[str]:
+        scope = Scope(_FIELD_RESERVED)
+        rows: list[tuple[str, str, str]] = []
+        lines = [f"type {name} struct {{"]
+        empty_lists: list[str] = []
+        awkward: list[tuple[Field, str, str]] = []
+        for one in struct.fields:
+            identifier = scope.claim(exported(one.name))
+            spelled, options = self.field_type(struct, one.use, required=one.required)
+            tag = json_tag(one.name, options)
+            if tag is None:
+                awkward.append((one, identifier, spelled))
+                tag = '`json:"-"`'
+            if one.required and not one.use.nullable and nilable(one.use.type) and one.use.type != Primitive(Scalar.ANY):
+                empty_lists.append(f"\tif m.{identifier} == nil {{\n\t\tm.{identifier} = {spelled}{{}}\n\t}}")
+            doc = comment(one.doc, "\t", deprecated=one.deprecated, limit=300)
+            if doc:
+                lines += columns(rows)
+                rows = []
+                if lines[-1] != f"type {name} struct {{":
+                    lines.append("")
+                lines += doc
+            rows.append((identifier, spelled, tag))
+        if struct.additional is not None:
+            lines += columns(rows)
+            if struct.fields:
+                lines.append("")
+            rest = scope.claim("AdditionalProperties")
+            lines += [f"\t// {rest} holds the members that have no field.", f'\t{rest} map[string]{self.element(struct.additional)} `json:"-"`']
+        else:
+            rest = ""
+            lines += columns(rows)
+        lines += ["}", ""]
+        if not struct.fields and struct.additional is None:
+            lines[-3:] = [f"type {name} struct{{}}", ""]
+        known = ", ".join(quoted(one.name) for one in struct.fields)
+        return lines + self._codec(name, empty_lists, awkward, rest, known)
+
+    def _codec(self, name: str, empty_lists: list[str], awkward: list[tuple[Field, str, str]], rest: str, known: str) -> list[str]:
+        """MarshalJSON and UnmarshalJSON where the tags alone do not say enough."""
+        if not (empty_lists or awkward or rest):
+            return []
+        self.imports.add("encoding/json")
+        lines = [f"// MarshalJSON writes {name} as a JSON object.", f"func (m {name}) MarshalJSON() ([]byte, error) {{"]
+        lines += empty_lists
+        lines += [f"\ttype plain {name}"]
+        if awkward or rest:
+            lines.append("\trest := map[string]any{}")
+            if rest:
+                lines += [f"\tfor name, value := range m.{rest} {{", "\t\trest[name] = value", "\t}"]
+            for one, identifier, spelled in awkward:
+                if one.required:
+                    lines.append(f"\trest[{quoted(one.name)}] = m.{identifier}")
+                else:
+                    check = f"!m.{identifier}.IsZero()" if spelled.startswith("Nullable[") else f"m.{identifier} != nil"
+                    lines += [f"\tif {check} {{", f"\t\trest[{quoted(one.name)}] = m.{identifier}", "\t}"]
+            lines.append("\treturn marshalObject(plain(m), rest)")
+        else:
+            lines.append("\treturn json.Marshal(plain(m))")
+        lines += ["}", ""]
+        if awkward or rest:
+            lines += [f"// UnmarshalJSON reads {name} from a JSON object.", f"func (m *{name}) UnmarshalJSON(data []byte) error {{"]
+            lines += [f"\ttype plain {name}", "\tif err := json.Unmarshal(data, (*plain)(m)); err != nil {", "\t\treturn err", "\t}"]
+            for one, identifier, _ in awkward:
+                call = f"unmarshalMember(data, {quoted(one.name)}, &m.{identifier})"
+                lines += [f"\tif err := {call}; err != nil {{", "\t\treturn err", "\t}"]
+            if rest:
+                lines.append(f"\treturn unmarshalRest(data, &m.{rest}{', ' + known if known else ''})")
+            else:
+                lines.append("\treturn nil")
+            lines += ["}", ""]
+        return lines
+
+    def _enum(self, name: str, enum: Enum) -> list[str]:
+        base = "string" if enum.scalar is Scalar.STRING else "int64"
+        lines = [f"type {name} {base}", "", f"// The values of {name}.", "const ("]
+        rows = []
+        for value in enum.values:
+            label = exported(str(value)) if str(value) else "Empty"
+            if isinstance(value, int):
+                label = f"Minus{-value}" if value < 0 else str(value)
+            rows.append((self.package.claim(name + label), name, f"= {quoted(value) if isinstance(value, str) else value}"))
+        return [*lines, *columns(rows), ")", ""]
+
+    def _union(self, name: str, union: Union) -> list[str]:
+        scope = Scope(_FIELD_RESERVED)
+        rows: list[tuple[str, str]] = []
+        keys: list[str] = []
+        mapping: dict[str, int] = {}
+        for index, variant in enumerate(union.variants):
+            named = variant.use.type.declaration if isinstance(variant.use.type, Named) else None
+            label = self.names[named] if named is not None else _label(variant.use.type)
+            rows.append((scope.claim(label), self.optional(variant.use)))
+            keys.append(self.schemas.add(f"{name}.{index}", variant.schema))
+            for value in variant.discriminators:
+                mapping.setdefault(value, index)
+        table = self.package.claim(f"union{name}")
+        entries = ", ".join(f"{quoted(value)}: {index}" for value, index in mapping.items()) if union.discriminator else ""
+        text = ", ".join(quoted(key) for key in keys)
+        fields = [label for label, _ in rows]
+        how = "Exactly one variant is set." if union.exclusive else "At least one variant is set."
+        lines = [f"type {name} struct {{", f"\t// {how}", *columns(rows), "}", ""]
+        lines += [
+            f"var {table} = &union{{discriminator: {quoted(union.discriminator or '')}, mapping: map[string]int{{{entries}}}, "
+            f"schemas: []string{{{text}}}, all: {'false' if union.exclusive else 'true'}}}",
+            "",
+            "// MarshalJSON writes the variant that is set.",
+            f"func (u {name}) MarshalJSON() ([]byte, error) {{",
+            f"\treturn marshalVariants({', '.join('u.' + one for one in fields)})",
+            "}",
+            "",
+            "// UnmarshalJSON reads the variant that fits.",
+            f"func (u *{name}) UnmarshalJSON(data []byte) error {{",
+            f"\t*u = {name}{{}}",
+            f"\treturn unmarshalVariants(data, {table}, {', '.join('&u.' + one for one in fields)})",
+            "}",
+            "",
+        ]
+        return lines
+
+
+def nilable(kind: Type) -> bool:
+    """Go's nil can stand for the absence of such a value."""
+    if isinstance(kind, Primitive):
+        return kind.scalar in (Scalar.BYTES, Scalar.ANY)
+    if isinstance(kind, Named):
+        return isinstance(kind.declaration, Alias) and nilable(kind.declaration.target.type)
+    return True
+
+
+def _behind(kind: Type) -> Declaration | None:
+    """The struct that a value of this type contains directly."""
+    seen = 0
+    while isinstance(kind, Named) and isinstance(kind.declaration, Alias) and seen < 50:
+        kind, seen = kind.declaration.target.type, seen + 1
+    return kind.declaration if isinstance(kind, Named) and isinstance(kind.declaration, Struct) else None
+
+
+def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaration]]:
+    """Pairs of structs that contain each other by value, which Go cannot lay out: one strongly connected component each."""
+    edges: dict[Declaration, list[Declaration]] = {}
+    for declaration in declarations:
+        if isinstance(declaration, Struct):
+            targets = [_behind(one.use.type) for one in declaration.fields if one.required and not one.use.nullable]
+            edges[declaration] = [target for target in targets if target is not None]
+    component = _components(edges)
+    return {(one, other) for one, targets in edges.items() for other in targets if component[one] == component.get(other)}
+
+
+def _components(edges: dict[Declaration, list[Declaration]]) -> dict[Declaration, int]:
+    """Tarjan's strongly connected components, without recursion."""
+    index: dict[Declaration, int] = {}
+    low: dict[Declaration, float] = {}
+    stack: list[Declaration] = []
+    component: dict[Declaration, int] = {}
+    for root in edges:
+        if root in index:
+            continue
+        work = [(root, iter(edges[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        while work:
+            node, targets = work[-1]
+            target = next(targets, None)
+            if target is None:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    number = len(component)
+                    while True:
+                        member = stack.pop()
+                        component[member] = number
+                        low[member] = math.inf
+                        if member is node:
+                            break
+            elif target not in index:
+                index[target] = low[target] = len(index)
+                stack.append(target)
+                work.append((target, iter(edges.get(target, []))))
+            else:
+                low[node] = min(low[node], low[target])
+    return component
+
+
+def json_tag(name: str, options: str) -> str | None:
+    """The struct tag, or None for a name that encoding/json does not take from a tag."""
+    if not name or not all(char.isalnum() or char in _TAG_SIGNS for char in name):
+        return None
+    if not all(ord(char) < 128 or char.isalpha() for char in name):
+        return None
+    if name == "-" and not options:
+        options = ","
+    return f'`json:"{name}{options}"`'
+
+
+def _label(kind: Type) -> str:
+    if isinstance(kind, Primitive):
+        return {
+            Scalar.STRING: "String",
+            Scalar.INT32: "Int32",
+            Scalar.INT64: "Int64",
+            Scalar.FLOAT32: "Float32",
+            Scalar.FLOAT64: "Float64",
+            Scalar.BOOLEAN: "Bool",
+            Scalar.DATE: "Date",
+            Scalar.DATE_TIME: "Time",
+            Scalar.BYTES: "Bytes",
+            Scalar.ANY: "Any",
+        }[kind.scalar]
+    if isinstance(kind, ListOf):
+        return _label_named(kind.item.type) + "List"
+    if isinstance(kind, MapOf):
+        return _label_named(kind.value.type) + "Map"
+    return "Value"
+
+
+def _label_named(kind: Type) -> str:
+    return exported(*kind.declaration.hint) if isinstance(kind, Named) else _label(kind)

@@ -1,0 +1,200 @@
+"""What a document means to a code generator: types, operations, security schemes. No language's spelling in here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+
+class Scalar(StrEnum):
+    STRING = "string"
+    INT32 = "int32"
+    INT64 = "int64"
+    FLOAT32 = "float32"
+    FLOAT64 = "float64"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DATE_TIME = "date-time"
+    BYTES = "bytes"  # base64 in JSON
+    ANY = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    item: Use
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    value: Use
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    declaration: Declaration
+
+
+Type = Primitive | ListOf | MapOf | Named
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A type where it is used."""
+
+    type: Type
+    nullable: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Declaration:
+    """A type with a name. `hint` holds the parts of that name as the document spells them; each backend makes its own of it."""
+
+    hint: tuple[str, ...]
+    doc: str = ""
+    deprecated: bool = False
+    component: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Field:
+    name: str
+    use: Use
+    required: bool
+    doc: str = ""
+    deprecated: bool = False
+    declared: bool = True  # the schema names a type
+
+
+@dataclass(slots=True, eq=False)
+class Struct(Declaration):
+    fields: list[Field] = field(default_factory=list)
+    additional: Use | None = None  # type of members beyond the fields, where the schema speaks of them
+
+
+@dataclass(slots=True, eq=False)
+class Enum(Declaration):
+    scalar: Scalar = Scalar.STRING
+    values: list[Any] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Variant:
+    hint: str
+    use: Use
+    schema: Any
+    discriminators: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Union(Declaration):
+    variants: list[Variant] = field(default_factory=list)
+    discriminator: str | None = None
+    exclusive: bool = True  # oneOf
+
+
+@dataclass(slots=True, eq=False)
+class Alias(Declaration):
+    """A name for a list, a map, a scalar or another declaration."""
+
+    target: Use = Use(Primitive(Scalar.ANY))
+
+
+ANY_USE = Use(Primitive(Scalar.ANY))
+
+Place = Literal["path", "query", "querystring", "header", "cookie"]
+BodyKind = Literal["json", "form", "multipart", "text", "bytes"]
+
+
+@dataclass(slots=True, eq=False)
+class Parameter:
+    name: str
+    place: str
+    required: bool
+    use: Use
+    schema: Any
+    style: str
+    explode: bool
+    as_json: bool = False
+    reserved: bool = False
+    doc: str = ""
+    deprecated: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Encoding:
+    style: str
+    explode: bool
+    content_type: str
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    kind: BodyKind
+    media_types: list[str]
+    use: Use
+    schema: Any
+    encoding: dict[str, Encoding] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Response:
+    status: str  # 200, 4XX or default
+    contents: list[Body]
+    doc: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    hint: str
+    method: str
+    path: str
+    pointer: str
+    tags: list[str]
+    doc: str
+    deprecated: bool
+    parameters: list[Parameter]
+    bodies: list[Body]
+    body_required: bool
+    responses: list[Response]
+    security: list[list[tuple[str, list[str]]]]
+    server: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityScheme:
+    name: str
+    kind: str
+    place: str = ""
+    parameter: str = ""
+    scheme: str = ""
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """Something the generated code does not do, or had to decide."""
+
+    path: str
+    message: str
+    critical: bool = False
+
+
+@dataclass(slots=True)
+class Api:
+    """Everything a backend needs."""
+
+    title: str
+    version: str
+    description: str
+    server: str
+    declarations: list[Declaration]
+    operations: list[Operation]
+    schemes: list[SecurityScheme]
+    warnings: list[Warning]
+    document: dict[str, Any]

@@ -1,0 +1,91 @@
+"""Words out of the names a document uses, and scopes in which identifiers stay distinct."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+_SPELLED = {
+    "+": "Plus",
+    "-": "Minus",
+    "*": "Star",
+    "/": "Slash",
+    "<": "Less",
+    ">": "Greater",
+    "=": "Equal",
+    "!": "Not",
+    "%": "Percent",
+    "&": "And",
+    "|": "Or",
+    "#": "Hash",
+    "@": "At",
+    "$": "Dollar",
+    "^": "Caret",
+    "~": "Tilde",
+    ".": "Dot",
+    ",": "Comma",
+    ":": "Colon",
+    ";": "Semicolon",
+    "?": "Question",
+    "(": "Open",
+    ")": "Close",
+    "[": "Open",
+    "]": "Close",
+    '"': "Quote",
+    "'": "Quote",
+    "\\": "Backslash",
+    "_": "Underscore",
+}
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_MAX_WORDS = 12
+
+
+def words(name: str) -> list[str]:
+    """`get-userById` is get, user, By, Id. Signs that carry the meaning (`+1`, `>=`) are spelled out."""
+    name = unicodedata.normalize("NFKC", name)
+    if name[:1] in "+-<>=!" and name[1:2] != "":
+        sign = re.match(r"[+\-<>=!]+", name)
+        if sign and (name[sign.end() :][:1].isdigit() or name[:1] in "<>=!+"):
+            name = "".join(_SPELLED[char] for char in sign.group()) + " " + name[sign.end() :]
+    found: list[str] = []
+    for chunk in re.split(r"[\W_]+", name):
+        found.extend(_join_digits(_CAMEL.findall(chunk)))
+    if not found:
+        found = [_SPELLED[char] for char in name if char in _SPELLED]
+    return found[:_MAX_WORDS] if len(found) > _MAX_WORDS * 2 else found
+
+
+def _join_digits(parts: list[str]) -> list[str]:
+    """`v`, `2` is one word, and so is `Base`, `64`."""
+    joined: list[str] = []
+    for part in parts:
+        if part.isdigit() and joined and not joined[-1][-1:].isdigit():
+            joined[-1] += part
+        else:
+            joined.append(part)
+    return joined
+
+
+class Scope:
+    """Names that must differ. `claim` gives a name as wanted, or the nearest free one."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = set(reserved)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._taken
+
+    def claim(self, wanted: str, *alternatives: str) -> str:
+        for candidate in (wanted, *alternatives):
+            if candidate not in self._taken:
+                self._taken.add(candidate)
+                return candidate
+        base = alternatives[-1] if alternatives else wanted
+        joint = "_" if base[-1:].isdigit() else ""
+        number = 2
+        while f"{base}{joint}{number}" in self._taken:
+            number += 1
+        name = f"{base}{joint}{number}"
+        self._taken.add(name)
+        return name

@@ -1,0 +1,278 @@
+"""Paths into operations: parameters, bodies and responses with their types, and security."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.openapi.engine.generate.merge import Merger
+from commonplace.openapi.engine.generate.model import (
+    ANY_USE,
+    Api,
+    Body,
+    BodyKind,
+    Encoding,
+    Operation,
+    Parameter,
+    Primitive,
+    Response,
+    Scalar,
+    SecurityScheme,
+    Use,
+    Warning,
+)
+from commonplace.openapi.engine.generate.names import words
+from commonplace.openapi.engine.generate.types import TypeReader
+from commonplace.openapi.engine.shape import METHODS, Json, escape_token
+
+_STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form", "querystring": "form"}
+_SKIPPED_HEADERS = frozenset(("accept", "content-type", "authorization"))
+_BYTES = Use(Primitive(Scalar.BYTES))
+_TEXT = Use(Primitive(Scalar.STRING))
+
+
+class ApiReader:
+    """Reads one document in 3.1 or 3.2 form."""
+
+    def __init__(self, document: dict[str, Any], *, operations: bool = True) -> None:
+        self.document = document
+        self.types = TypeReader(document)
+        self.merger: Merger = self.types.merger
+        self.with_operations = operations
+
+    def read(self) -> Api:
+        self.types.read_components()
+        operations = self._operations() if self.with_operations else []
+        info = self.document.get("info")
+        info = info if isinstance(info, dict) else {}
+        return Api(
+            title=str(info.get("title") or "API"),
+            version=str(info.get("version") or ""),
+            description=str(info.get("description") or ""),
+            server=_server_url(self.document.get("servers")),
+            declarations=self.types.declarations,
+            operations=operations,
+            schemes=self._schemes(),
+            warnings=self.types.warnings,
+            document=self.document,
+        )
+
+    def _operations(self) -> list[Operation]:
+        found: list[Operation] = []
+        paths = self.document.get("paths")
+        for path, item in paths.items() if isinstance(paths, dict) else ():
+            if path.startswith("x-"):
+                continue
+            item = self._resolved(item)
+            pointer = f"/paths/{escape_token(path)}"
+            for method in METHODS:
+                if isinstance(item.get(method), dict):
+                    found.append(self._operation(path, method.upper(), item, item[method], f"{pointer}/{method}"))
+            extra = item.get("additionalOperations")
+            for method, operation in extra.items() if isinstance(extra, dict) else ():
+                if isinstance(operation, dict):
+                    where = f"{pointer}/additionalOperations/{escape_token(method)}"
+                    found.append(self._operation(path, method, item, operation, where))
+        return found
+
+    def _resolved(self, node: Json) -> dict[str, Any]:
+        for _ in range(20):
+            if not isinstance(node, dict):
+                return {}
+            reference = node.get("$ref")
+            if not isinstance(reference, str):
+                return node
+            target = self.merger.resolve(reference)
+            if not isinstance(target, dict):
+                self.types.warnings.append(Warning(reference, "The reference leads nowhere and is left out.", critical=True))
+                return {}
+            node = {**target, **{key: value for key, value in node.items() if key != "$ref" and key not in ("summary", "description")}}
+            if "$ref" in node and target.get("$ref") == reference:
+                return {}
+        return {}
+
+    def _operation(self, path: str, method: str, item: dict[str, Any], operation: dict[str, Any], pointer: str) -> Operation:
+        identifier = operation.get("operationId")
+        hint = identifier if isinstance(identifier, str) and words(identifier) else f"{method.lower()} {path}"
+        bodies, required = self._bodies(operation.get("requestBody"), hint)
+        tags = operation.get("tags")
+        texts = [operation.get("summary"), operation.get("description"), item.get("summary")]
+        return Operation(
+            hint=hint,
+            method=method,
+            path=path,
+            pointer=pointer,
+            tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
+            doc=next((text for text in texts if isinstance(text, str) and text.strip()), ""),
+            deprecated=operation.get("deprecated") is True,
+            parameters=self._parameters(path, item, operation, hint, pointer),
+            bodies=bodies,
+            body_required=required,
+            responses=self._responses(operation.get("responses"), hint),
+            security=self._security(operation.get("security", self.document.get("security"))),
+            server=_server_url(operation.get("servers") or item.get("servers")),
+        )
+
+    def _parameters(self, path: str, item: dict[str, Any], operation: dict[str, Any], hint: str, pointer: str) -> list[Parameter]:
+        found: dict[tuple[str, str], Parameter] = {}
+        for source in (item.get("parameters"), operation.get("parameters")):
+            for entry in source if isinstance(source, list) else ():
+                parameter = self._resolved(entry)
+                name, place = parameter.get("name"), parameter.get("in")
+                if not isinstance(name, str) or place not in _STYLES:
+                    continue
+                if place == "header" and name.lower() in _SKIPPED_HEADERS:
+                    continue
+                if place == "path" and "{" + name + "}" not in path:
+                    self.types.warnings.append(Warning(pointer, f"Path parameter {name!r} is not in the path and is left out."))
+                    continue
+                found[(place, name)] = self._parameter(parameter, name, place, hint)
+        for name in _template_names(path):
+            if ("path", name) not in found:
+                self.types.warnings.append(Warning(pointer, f"Path parameter {name!r} is not declared; it is a string."))
+                schema = {"type": "string"}
+                found[("path", name)] = Parameter(name, "path", True, _TEXT, schema, "simple", False)
+        order = {"path": 0, "query": 1, "querystring": 1, "header": 2, "cookie": 3}
+        return sorted(found.values(), key=lambda one: (order[one.place], not one.required))
+
+    def _parameter(self, parameter: dict[str, Any], name: str, place: str, hint: str) -> Parameter:
+        schema = parameter.get("schema")
+        as_json = False
+        content = parameter.get("content")
+        if schema is None and isinstance(content, dict) and content:
+            media_type, media = next(iter(content.items()))
+            schema = self._resolved(media).get("schema", True)
+            as_json = _kind(media_type) == "json" or place != "querystring"
+        style = parameter.get("style")
+        style = style if isinstance(style, str) else _STYLES[place]
+        explode = parameter.get("explode")
+        doc = parameter.get("description")
+        return Parameter(
+            name=name,
+            place=place,
+            required=place == "path" or parameter.get("required") is True,
+            use=self.types.use({"type": "string"} if schema is None else schema, (hint, name)),
+            schema={"type": "string"} if schema is None else schema,
+            style=style,
+            explode=explode if isinstance(explode, bool) else style in ("form", "cookie"),
+            as_json=as_json,
+            reserved=parameter.get("allowReserved") is True,
+            doc=doc if isinstance(doc, str) else "",
+            deprecated=parameter.get("deprecated") is True,
+        )
+
+    def _bodies(self, body: Json, hint: str) -> tuple[list[Body], bool]:
+        resolved = self._resolved(body)
+        return self._contents(resolved.get("content"), (hint, "Body")), resolved.get("required") is True
+
+    def _contents(self, content: Json, hint: tuple[str, ...]) -> list[Body]:
+        bodies: list[Body] = []
+        for media_type, media in content.items() if isinstance(content, dict) else ():
+            media = self._resolved(media)
+            kind = _kind(media_type)
+            schema = media.get("schema", True)
+            if kind in ("form", "multipart") and not self._is_object(schema):
+                kind = "bytes"
+            twin = next((one for one in bodies if one.kind == kind and one.schema == schema), None)
+            if twin is not None:
+                twin.media_types.append(media_type)
+                continue
+            same_kind = sum(one.kind == kind for one in bodies)
+            where = hint if not bodies else (*hint, kind, *([str(same_kind + 1)] if same_kind else []))
+            if kind == "bytes":
+                if any(one.kind == "bytes" for one in bodies):
+                    next(one for one in bodies if one.kind == "bytes").media_types.append(media_type)
+                    continue
+                use = _BYTES
+            elif kind == "text":
+                use = _TEXT
+            else:
+                shared = next((one for one in bodies if one.schema == schema and one.kind in ("json", "form", "multipart")), None)
+                use = shared.use if shared is not None else self.types.use(schema, where)
+            bodies.append(Body(kind, [media_type], use, schema, _encodings(media.get("encoding"))))
+        return bodies
+
+    def _is_object(self, schema: Json) -> bool:
+        merged = self.merger.merge(schema)
+        return bool(merged.properties or merged.types == ["object"] or merged.additional is not None or merged.choices)
+
+    def _responses(self, responses: Json, hint: str) -> list[Response]:
+        found: list[Response] = []
+        for status, response in responses.items() if isinstance(responses, dict) else ():
+            status = str(status).upper() if str(status)[-2:].upper() == "XX" else str(status)
+            if not (status == "default" or (len(status) == 3 and status[0] in "12345" and (status[1:].isdigit() or status[1:] == "XX"))):
+                continue
+            response = self._resolved(response)
+            doc = response.get("description")
+            contents = self._contents(response.get("content"), (hint, "Response", status))
+            found.append(Response(status, contents, doc if isinstance(doc, str) else ""))
+        return sorted(found, key=lambda one: (one.status == "default", one.status))
+
+    def _security(self, requirements: Json) -> list[list[tuple[str, list[str]]]]:
+        found: list[list[tuple[str, list[str]]]] = []
+        for requirement in requirements if isinstance(requirements, list) else ():
+            if isinstance(requirement, dict):
+                found.append([(str(name), [str(one) for one in scopes or ()]) for name, scopes in requirement.items()])
+        return found
+
+    def _schemes(self) -> list[SecurityScheme]:
+        schemes = (self.document.get("components") or {}).get("securitySchemes")
+        found: list[SecurityScheme] = []
+        for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
+            scheme = self._resolved(scheme)
+            kind = scheme.get("type")
+            if isinstance(kind, str):
+                texts = {key: str(scheme.get(key) or "") for key in ("in", "name", "scheme", "description")}
+                found.append(SecurityScheme(name, kind, texts["in"], texts["name"], texts["scheme"], texts["description"]))
+        return found
+
+
+def _kind(media_type: str) -> BodyKind:
+    plain = media_type.split(";", 1)[0].strip().lower()
+    if plain.endswith(("/json", "+json")):
+        return "json" if plain not in ("application/json-seq", "application/geo+json-seq") else "bytes"
+    if plain == "application/x-www-form-urlencoded":
+        return "form"
+    if plain == "multipart/form-data":
+        return "multipart"
+    if plain.startswith("text/") and plain not in ("text/event-stream", "text/*", "text/xml"):
+        return "text"
+    return "bytes"
+
+
+def _encodings(encoding: Json) -> dict[str, Encoding]:
+    found = {}
+    for name, rule in encoding.items() if isinstance(encoding, dict) else ():
+        if not isinstance(rule, dict):
+            continue
+        style = rule.get("style")
+        style = style if isinstance(style, str) else ("form" if "explode" in rule else "")
+        explode = rule.get("explode")
+        kind = rule.get("contentType")
+        explodes = explode if isinstance(explode, bool) else style == "form"
+        found[name] = Encoding(style, explodes, kind if isinstance(kind, str) else "")
+    return found
+
+
+def _template_names(path: str) -> list[str]:
+    names = []
+    for part in path.split("{")[1:]:
+        name, closed, _ = part.partition("}")
+        if closed and name:
+            names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def _server_url(servers: Json) -> str:
+    if not isinstance(servers, list) or not servers or not isinstance(servers[0], dict):
+        return ""
+    url = servers[0].get("url")
+    if not isinstance(url, str):
+        return ""
+    variables = servers[0].get("variables")
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
+        if isinstance(variable, dict):
+            url = url.replace("{" + name + "}", str(variable.get("default", "")))
+    return url
+
+
+__all__ = ["ANY_USE", "ApiReader"]

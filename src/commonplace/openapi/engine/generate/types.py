@@ -1,0 +1,377 @@
+"""Schemas into types: structs, enums, unions, lists, maps, scalars."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from commonplace.openapi.engine.generate.merge import Choice, Merged, Merger, infer_types, is_null
+from commonplace.openapi.engine.generate.model import (
+    ANY_USE,
+    Alias,
+    Declaration,
+    Enum,
+    Field,
+    ListOf,
+    MapOf,
+    Named,
+    Primitive,
+    Scalar,
+    Struct,
+    Type,
+    Union,
+    Use,
+    Variant,
+    Warning,
+)
+from commonplace.openapi.engine.shape import Json
+
+# Keys that may stand beside one reference without changing which type is meant.
+_SILENT = frozenset(
+    "description title default deprecated readOnly writeOnly example examples externalDocs xml nullable discriminator $comment "
+    "minProperties maxProperties minItems maxItems".split()
+)
+_MAX_HINT = 24  # nesting of inline types; deeper ones are plain JSON
+_OCTETS = "application/octet-stream"
+
+
+class TypeReader:
+    """Reads the types of one document. Named schemas are declared once, inline ones where they stand."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.merger = Merger(document)
+        self.document = document
+        self.declarations: list[Declaration] = []
+        self.warnings: list[Warning] = []
+        self._named: dict[str, Use] = {}
+        self._open: set[str] = set()
+        self._combined: dict[bytes, Use] = {}
+
+    def read_components(self) -> None:
+        schemas = (self.document.get("components") or {}).get("schemas")
+        if isinstance(schemas, dict):
+            for name in schemas:
+                self.reference("#/components/schemas/" + name.replace("~", "~0").replace("/", "~1"))
+
+    def reference(self, reference: str) -> Use:
+        known = self._named.get(reference)
+        if known is not None:
+            return known
+        if reference in self._open:
+            return ANY_USE  # a reference whose value is only references back to itself
+        before = len(self.merger.missing)
+        schema = self.merger.resolve(reference)
+        if len(self.merger.missing) > before:
+            self.warnings.append(Warning(reference, "The reference leads nowhere; its values are plain JSON.", critical=True))
+            self._named[reference] = ANY_USE
+            return ANY_USE
+        component = reference.startswith("#/components/schemas/") and reference.count("/") == 3
+        hint = (_last_token(reference),) if component else tuple(_pointer_hint(reference))
+        self._open.add(reference)
+        target = self._wrapped(schema)
+        if target is not None:
+            use = self._with_null(target[0], nullable=target[1])
+            if component:
+                declaration = Alias(hint, _doc(schema), _deprecated(schema), component=True, target=Use(use.type))
+                self.declarations.append(declaration)
+                if not isinstance(use.type, Named):
+                    use = Use(Named(declaration), use.nullable)
+            self._named.setdefault(reference, use)
+            self._open.discard(reference)
+            return use
+        self._open.discard(reference)
+        return self._declare(reference, schema, hint, component)
+
+    def _with_null(self, target: str, *, nullable: bool) -> Use:
+        use = self.reference(target)
+        return Use(use.type, True) if nullable and not use.nullable else use
+
+    def _declare(self, reference: str, schema: Json, hint: tuple[str, ...], component: bool) -> Use:
+        merged = self.merger.merge(schema, (reference,))
+        declaration = self._blank(merged, hint)
+        declaration.doc, declaration.deprecated, declaration.component = _doc(schema), _deprecated(schema), component
+        use = Use(Named(declaration), merged.nullable)
+        self._named[reference] = use
+        self.declarations.append(declaration)
+        self._fill(declaration, merged, hint)
+        return use
+
+    def use(self, schema: Json, hint: tuple[str, ...]) -> Use:
+        """The type of a schema where it stands."""
+        if not isinstance(schema, dict):
+            return ANY_USE
+        target = self._wrapped(schema)
+        if target is not None:
+            return self._with_null(target[0], nullable=target[1])
+        if len(hint) > _MAX_HINT:
+            self.warnings.append(Warning("/".join(hint[:3]), "Inline schemas nest too deeply; the rest is plain JSON."))
+            return ANY_USE
+        key = orjson.dumps(schema, option=orjson.OPT_NON_STR_KEYS) if schema.keys() == {"allOf"} else None
+        if key is not None and key in self._combined:
+            return self._combined[key]
+        merged = self.merger.merge(schema)
+        blank = self._blank(merged, hint)
+        if isinstance(blank, Alias):
+            return Use(self._plain(merged, hint), merged.nullable)
+        blank.doc, blank.deprecated = _doc(schema), _deprecated(schema)
+        use = Use(Named(blank), merged.nullable)
+        if key is not None:
+            self._combined[key] = use
+        self.declarations.append(blank)
+        self._fill(blank, merged, hint)
+        if isinstance(blank, Union) and len(blank.variants) == 1:
+            self.declarations.remove(blank)
+            only = blank.variants[0].use
+            return Use(only.type, only.nullable or merged.nullable)
+        return use
+
+    def _wrapped(self, schema: Json) -> tuple[str, bool] | None:
+        """The one reference a schema stands for, and whether null was added to it."""
+        if not isinstance(schema, dict):
+            return None
+        rest = {key: value for key, value in schema.items() if key not in _SILENT and not key.startswith("x-")}
+        nullable = schema.get("nullable") is True
+        kind = rest.pop("type", None)
+        if kind is not None and kind not in ("object", ["object", "null"], ["object"]) and "$ref" not in rest:
+            if not (rest and set(rest) <= {"allOf", "anyOf", "oneOf"}):
+                return None
+        nullable = nullable or (isinstance(kind, list) and "null" in kind)
+        if set(rest) == {"$ref"} and isinstance(rest["$ref"], str):
+            return rest["$ref"], nullable
+        if len(rest) != 1:
+            return None
+        (keyword, parts), *_ = rest.items()
+        if keyword not in ("allOf", "anyOf", "oneOf") or not isinstance(parts, list):
+            return None
+        real = [part for part in parts if not is_null(part)]
+        if len(real) != 1 or (keyword == "allOf" and len(parts) != 1):
+            return None
+        inner = self._wrapped(real[0])
+        if inner is None:
+            return None
+        return inner[0], inner[1] or nullable or len(real) < len(parts)
+
+    def _blank(self, merged: Merged, hint: tuple[str, ...]) -> Declaration:
+        """An empty declaration of the kind the schema needs; `Alias` stands for everything that inline needs no name."""
+        if merged.choices:
+            return Union(hint)
+        kinds = infer_types(merged)
+        if merged.enum is not None and len(kinds) <= 1:
+            strings = all(isinstance(value, str) for value in merged.enum)
+            integers = all(isinstance(value, int) and not isinstance(value, bool) for value in merged.enum)
+            if strings and kinds != ["integer"] and kinds != ["number"]:
+                return Enum(hint, scalar=Scalar.STRING)
+            if integers and kinds in (["integer"], []) and all(-(2**63) <= value < 2**63 for value in merged.enum):
+                return Enum(hint, scalar=Scalar.INT64)
+        if len(kinds) > 1:
+            return Union(hint)
+        if kinds == ["object"] and (merged.properties or merged.additional is False):
+            return Struct(hint)
+        return Alias(hint)
+
+    def _fill(self, declaration: Declaration, merged: Merged, hint: tuple[str, ...]) -> None:
+        if isinstance(declaration, Struct):
+            self._fill_struct(declaration, merged, hint)
+        elif isinstance(declaration, Enum):
+            declaration.values = list(dict.fromkeys(merged.enum or []))
+        elif isinstance(declaration, Union):
+            self._fill_union(declaration, merged, hint)
+        elif isinstance(declaration, Alias):
+            declaration.target = Use(self._plain(merged, hint))
+
+    def _fill_struct(self, struct: Struct, merged: Merged, hint: tuple[str, ...]) -> None:
+        for name, schema in merged.properties.items():
+            if schema is False:
+                continue
+            use = self.use(schema, (*hint, name))
+            annotations = schema if isinstance(schema, dict) else {}
+            one_way = annotations.get("readOnly") is True or annotations.get("writeOnly") is True
+            required = name in merged.required and not one_way
+            struct.fields.append(Field(name, use, required, _doc(schema), _deprecated(schema), declared=_declares_type(schema)))
+        if merged.additional is True or (isinstance(merged.additional, dict) and not merged.additional):
+            struct.additional = ANY_USE
+        elif isinstance(merged.additional, dict):
+            struct.additional = self.use(merged.additional, (*hint, "Value"))
+        elif merged.patterns:
+            struct.additional = ANY_USE
+
+    def _fill_union(self, union: Union, merged: Merged, hint: tuple[str, ...]) -> None:
+        if not merged.choices:
+            for kind in infer_types(merged):
+                schema: dict[str, Any] = {"type": kind}
+                if kind == "object":
+                    schema = merged.object_schema()
+                elif kind == "array" and merged.items is not None:
+                    schema["items"] = merged.items
+                elif kind == "string" and merged.format:
+                    schema["format"] = merged.format
+                union.variants.append(Variant(kind, self.use(schema, (*hint, kind)), schema))
+            union.exclusive = False
+            return
+        choice = merged.choices[0]
+        union.exclusive = choice.exclusive
+        base = self._shared(merged)
+        for index, branch in enumerate(_flat(choice)):
+            schema = {"allOf": [base, branch]} if base is not None else branch
+            name = _branch_name(branch, index)
+            use = self.use(schema, (*hint, name))
+            union.variants.append(Variant(name, use, schema, self._discriminators(choice.discriminator, branch)))
+        _unify(union)
+        property_name = choice.discriminator.get("propertyName")
+        if isinstance(property_name, str) and property_name and any(variant.discriminators for variant in union.variants):
+            union.discriminator = property_name
+
+    def _shared(self, merged: Merged) -> dict[str, Any] | None:
+        """What all branches have in common, where an object stands beside the choice."""
+        properties = dict(merged.properties)
+        for choice in merged.choices[1:]:
+            for branch in choice.branches:
+                for name, schema in self.merger.merge(branch).properties.items():
+                    properties.setdefault(name, schema)
+        if not properties and not isinstance(merged.additional, dict):
+            return None
+        return Merged(properties=properties, required=merged.required, additional=merged.additional).object_schema()
+
+    def _discriminators(self, discriminator: dict[str, Any], branch: Json) -> list[str]:
+        if not discriminator or not isinstance(branch, dict) or not isinstance(branch.get("$ref"), str):
+            return []
+        reference = branch["$ref"]
+        mapping = discriminator.get("mapping")
+        mapping = mapping if isinstance(mapping, dict) else {}
+        name = _last_token(reference)
+        found = [str(value) for value, target in mapping.items() if target in (reference, name)]
+        if not found:
+            found = [name]
+            merged = self.merger.merge(branch)
+            schema = merged.properties.get(str(discriminator.get("propertyName")))
+            if isinstance(schema, dict):
+                values = self.merger.merge(schema).enum or []
+                found = [value for value in values if isinstance(value, str)] or found
+        return found
+
+    def _plain(self, merged: Merged, hint: tuple[str, ...]) -> Type:
+        """A type that needs no declaration of its own."""
+        kinds = infer_types(merged)
+        kind = kinds[0] if len(kinds) == 1 else ""
+        if kind == "string":
+            return Primitive(_string_scalar(merged))
+        if kind == "integer":
+            return Primitive(Scalar.INT32 if merged.format == "int32" else Scalar.INT64)
+        if kind == "number":
+            return Primitive(Scalar.FLOAT32 if merged.format == "float" else Scalar.FLOAT64)
+        if kind == "boolean":
+            return Primitive(Scalar.BOOLEAN)
+        if kind == "array":
+            return ListOf(self._item(merged, hint))
+        if kind == "object":
+            return MapOf(self._member(merged, hint))
+        return Primitive(Scalar.ANY)
+
+    def _item(self, merged: Merged, hint: tuple[str, ...]) -> Use:
+        if merged.prefix:
+            schemas = [*merged.prefix, *([merged.items] if isinstance(merged.items, dict) else [])]
+            if all(schema == schemas[0] for schema in schemas):
+                return self.use(schemas[0], (*hint, "Item"))
+            distinct = [schema for index, schema in enumerate(schemas) if schema not in schemas[:index]]
+            return self.use({"anyOf": distinct}, (*hint, "Item"))
+        return self.use(merged.items, (*hint, "Item"))
+
+    def _member(self, merged: Merged, hint: tuple[str, ...]) -> Use:
+        if isinstance(merged.additional, dict) and merged.additional:
+            return self.use(merged.additional, (*hint, "Value"))
+        patterns = list(merged.patterns.values())
+        if patterns and all(schema == patterns[0] for schema in patterns) and merged.additional is False:
+            return self.use(patterns[0], (*hint, "Value"))
+        return ANY_USE
+
+
+def _string_scalar(merged: Merged) -> Scalar:
+    if merged.format == "date-time":
+        return Scalar.DATE_TIME
+    if merged.format == "date":
+        return Scalar.DATE
+    if merged.format in ("byte", "binary") or merged.encoding in ("base64", "base64url") or merged.media_type == _OCTETS:
+        return Scalar.BYTES
+    return Scalar.STRING
+
+
+def _unify(union: Union) -> None:
+    """Branches of one and the same type are one variant; several names for text are text."""
+    kept: list[Variant] = []
+    for variant in union.variants:
+        twin = next((one for one in kept if _same(one.use.type, variant.use.type)), None)
+        if twin is None:
+            kept.append(variant)
+        else:
+            twin.schema = {"anyOf": [*(twin.schema["anyOf"] if set(twin.schema) == {"anyOf"} else [twin.schema]), variant.schema]}
+            twin.discriminators.extend(variant.discriminators)
+    union.variants = kept
+
+
+def _same(one: Type, other: Type) -> bool:
+    if isinstance(one, Named) and isinstance(other, Named):
+        return one.declaration is other.declaration
+    if isinstance(one, ListOf) and isinstance(other, ListOf):
+        return _same(one.item.type, other.item.type)
+    if isinstance(one, MapOf) and isinstance(other, MapOf):
+        return _same(one.value.type, other.value.type)
+    return isinstance(one, Primitive) and one == other
+
+
+def _flat(choice: Choice) -> list[Json]:
+    """The branches; a choice directly inside a choice is opened."""
+    flat: list[Json] = []
+    for branch in choice.branches:
+        inner = branch.get("oneOf", branch.get("anyOf")) if isinstance(branch, dict) and len(branch) == 1 else None
+        if isinstance(inner, list):
+            flat.extend(one for one in inner if not is_null(one))
+        else:
+            flat.append(branch)
+    return flat
+
+
+def _branch_name(branch: Json, index: int) -> str:
+    if isinstance(branch, dict):
+        if isinstance(branch.get("$ref"), str):
+            return _last_token(branch["$ref"])
+        title = branch.get("title")
+        if isinstance(title, str) and 0 < len(title) <= 40 and any(char.isalnum() for char in title):
+            return title
+        kind = branch.get("type")
+        if isinstance(kind, list):
+            kind = next((one for one in kind if one != "null"), None)
+        if isinstance(kind, str) and kind != "object":
+            return kind
+    return f"variant {index + 1}"
+
+
+def _declares_type(schema: Json) -> bool:
+    return isinstance(schema, dict) and bool(schema.keys() & {"type", "$ref", "allOf", "anyOf", "oneOf", "enum", "const", "properties"})
+
+
+def _doc(schema: Json) -> str:
+    if not isinstance(schema, dict):
+        return ""
+    for key in ("description", "title"):
+        text = schema.get(key)
+        if isinstance(text, str) and text.strip():
+            return text
+    return ""
+
+
+def _deprecated(schema: Json) -> bool:
+    return isinstance(schema, dict) and schema.get("deprecated") is True
+
+
+def _last_token(reference: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(reference.rsplit("/", 1)[-1]).replace("~1", "/").replace("~0", "~")
+
+
+def _pointer_hint(reference: str) -> list[str]:
+    """Names out of a pointer into the middle of a document."""
+    tokens = [token.replace("~1", "/").replace("~0", "~") for token in reference.lstrip("#").split("/")[1:]]
+    skipped = {"components", "schemas", "properties", "paths", "content", "schema", "responses", "parameters", "definitions", "$defs"}
+    return [token for token in tokens if token not in skipped][-4:] or ["Schema"]

@@ -1,0 +1,183 @@
+"""Text into a Document: JSON or YAML by content, limits enforced, version recognised."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import orjson
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.yaml import escape, levels, parse_yaml
+from commonplace.openapi.errors import NOT_A_SPEC, SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE, SPEC_UNREADABLE, UNSUPPORTED_VERSION
+from commonplace.openapi.model import SUPPORTED, Document, Duplicate, Family, Json, JsonObject, Limits, Tree
+
+DEFAULT_LIMITS = Limits()
+_VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?")
+
+
+def load(source: bytes | str, *, name: str = "content", base: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Document:
+    """A supported OpenAPI description from its text, or a CommonplaceError that says what is wrong and where."""
+    return as_document(parse_text(source, limits=limits), name=name, base=base)
+
+
+def as_document(tree: Tree, *, name: str = "content", base: str | None = None) -> Document:
+    """A parsed tree as an OpenAPI description of a supported version."""
+    data = tree.data
+    if not isinstance(data, dict):
+        what = "a list" if isinstance(data, list) else "empty" if data is None else "plain text" if isinstance(data, str) else "a scalar"
+        hint = "Pass an OpenAPI document; its root is an object with `openapi` or `swagger`."
+        if tree.text.count("\n") < 2 and len(tree.text) < 500:
+            hint += " To read a file or an address, pass it as `file` or `url`."
+        raise CommonplaceError(NOT_A_SPEC, f"The document is {what}, not an object.", hint=hint)
+    version, family = detect_version(data)
+    return Document(data, version, family, tree.format, tree.text, name, base, tree.duplicates)
+
+
+def detect_version(data: JsonObject) -> tuple[str, Family]:
+    """The declared version and its family. Unquoted YAML (`swagger: 2.0`) is understood; validation reports it."""
+    declared = data.get("openapi", data.get("swagger"))
+    if declared is None:
+        if isinstance(data.get("overlay"), str):
+            raise CommonplaceError(
+                NOT_A_SPEC, "This is an Overlay document.", hint="Use overlay_validate, or pass it as `overlay` to overlay_apply."
+            )
+        raise CommonplaceError(
+            NOT_A_SPEC, "The document has neither `openapi` nor `swagger`.", hint='Add `openapi: 3.1.0` (or `swagger: "2.0"`) at the root.'
+        )
+    version = str(declared) if isinstance(declared, (str, int, float)) and not isinstance(declared, bool) else ""
+    match = _VERSION.fullmatch(version.strip())
+    family = f"{match[1]}.{match[2]}" if match else ""
+    if family not in SUPPORTED or (family == Family.V20) != ("swagger" in data and "openapi" not in data):
+        shown = version or type(declared).__name__
+        raise CommonplaceError(
+            UNSUPPORTED_VERSION,
+            f"OpenAPI version {shown[:40]!r} is not supported.",
+            hint="Supported: swagger 2.0 and openapi 3.0.x, 3.1.x, 3.2.x.",
+            details={"version": shown[:40], "supported": list(SUPPORTED)},
+        )
+    return version.strip(), Family(family)
+
+
+def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
+    """Any JSON or YAML text as plain values."""
+    if len(source) > limits.size_bytes:
+        raise CommonplaceError(
+            SPEC_TOO_LARGE,
+            f"The document has {len(source)} bytes; the limit is {limits.size_bytes}.",
+            details={"limit_bytes": limits.size_bytes},
+        )
+    text = source if isinstance(source, str) else _decode(source)
+    text = text.removeprefix("\ufeff")
+    with collector_off():
+        tree = _parse_json(text, limits) if text.lstrip()[:1] in ("{", "[") else None
+        if tree is None:
+            data, duplicates = parse_yaml(text, limits)
+            tree = Tree(data, "yaml", text, duplicates)
+        check_size(tree.data, limits)
+    return tree
+
+
+def _parse_json(text: str, limits: Limits) -> Tree | None:
+    """The tree of a JSON text; None where it is not JSON but may be YAML in flow style."""
+    try:
+        data = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        if "depth" in error.msg or "recursion" in error.msg.lower():
+            raise _too_deep(limits) from None
+        try:
+            data, duplicates = parse_yaml(text, limits)
+            return Tree(data, "yaml", text, duplicates)
+        except CommonplaceError:
+            raise CommonplaceError(
+                SPEC_SYNTAX,
+                f"The text is not JSON: line {error.lineno}, column {error.colno}: {error.msg.split(': line')[0]}.",
+                hint="Correct the text at that place and call again.",
+                details={"line": error.lineno, "column": error.colno, "problem": error.msg},
+            ) from None
+    return Tree(data, "json", text, _json_duplicates(text, data))
+
+
+def _json_duplicates(text: str, data: Json) -> tuple[Duplicate, ...]:
+    """Keys that JSON objects repeat. Counting tells in milliseconds that there are none; only then are they looked for."""
+    keys = sum(len(node) for level in levels(data) for node in level if type(node) is dict)
+    written = text.count('":') + text.count('" :') - text.count('\\":') - text.count('\\" :')
+    if written <= keys:
+        return ()
+    found: list[Duplicate] = []
+
+    def collect(pairs: list[tuple[str, Json]]) -> JsonObject:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen and len(found) < 100:
+                    found.append(Duplicate(key))
+                seen.add(key)
+        return value
+
+    try:
+        json.loads(text, object_pairs_hook=collect)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(found)
+
+
+def check_size(data: Json, limits: Limits) -> None:
+    """Refuse trees that are deeper or larger than the limits."""
+    nodes = 1
+    for depth, level in enumerate(levels(data), 1):
+        nodes += sum(map(len, level))
+        if depth > limits.depth:
+            raise _too_deep(limits)
+        if nodes > limits.nodes:
+            raise CommonplaceError(
+                SPEC_TOO_LARGE, f"The document has more than {limits.nodes} nodes.", details={"limit_nodes": limits.nodes}
+            )
+
+
+def _too_deep(limits: Limits) -> CommonplaceError:
+    return CommonplaceError(SPEC_TOO_DEEP, f"The document nests deeper than {limits.depth} levels.", details={"limit": limits.depth})
+
+
+def _decode(source: bytes) -> str:
+    encoding = "utf-16" if source[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    try:
+        return source.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise CommonplaceError(
+            SPEC_UNREADABLE,
+            f"The document is not {encoding.upper()} text: byte {error.start} is wrong.",
+            hint="Save it as UTF-8.",
+            details={"offset": error.start},
+        ) from None
+
+
+_pauses = 0
+_pause_lock = threading.Lock()
+_resume = False
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """No garbage collection while a tree is built: it has no cycles, and collecting costs more than parsing."""
+    global _pauses, _resume
+    with _pause_lock:
+        if _pauses == 0:
+            _resume = gc.isenabled()
+            gc.disable()
+        _pauses += 1
+    try:
+        yield
+    finally:
+        with _pause_lock:
+            _pauses -= 1
+            if _pauses == 0 and _resume:
+                gc.enable()
+
+
+__all__ = ["as_document", "check_size", "collector_off", "detect_version", "escape", "levels", "load", "parse_text"]

@@ -1,0 +1,342 @@
+"""Overlay 1.0 and 1.1: what a valid overlay is, and how its actions change a document. JSONPath is RFC 9535."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathQuery
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.shape import Json, clone
+from commonplace.openapi.errors import INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, UNSUPPORTED_VERSION
+
+SUPPORTED = ("1.0", "1.1")
+MAX_ACTIONS = 10_000
+MAX_MATCHES = 1_000_000
+_VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
+_PATHS = JSONPathEnvironment()
+_DASHED = re.compile(r"\.([A-Za-z_][\w]*(?:-[\w]+)+)")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    path: str  # JSON pointer into the overlay
+    message: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"path": self.path, "message": self.message}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What is wrong with an overlay, and what is doubtful."""
+
+    version: str = ""
+    title: str = ""
+    action_count: int = 0
+    errors: list[Finding] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
+
+    @property
+    def valid(self) -> bool:
+        return not self.errors
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one action did."""
+
+    action_index: int
+    target: str
+    operation: str  # update, copy, remove or none
+    match_count: int
+    description: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "action_index": self.action_index,
+            "target": self.target,
+            "operation": self.operation,
+            "match_count": self.match_count,
+        }
+        if self.description:
+            found["description"] = self.description
+        return found
+
+
+@dataclass(slots=True)
+class Applied:
+    document: dict[str, Any]
+    changes: list[Change]
+    warnings: list[str]
+
+    @property
+    def applied(self) -> int:
+        return sum(change.match_count > 0 and change.operation != "none" for change in self.changes)
+
+    @property
+    def skipped(self) -> int:
+        return len(self.changes) - self.applied
+
+
+def validate_overlay(overlay: Json) -> Verdict:
+    """The rules of the official schema, one finding each. An overlay of a version that is not supported raises."""
+    verdict = Verdict()
+    if not isinstance(overlay, dict):
+        verdict.errors.append(Finding("", "The overlay must be an object."))
+        return verdict
+    version = overlay.get("overlay")
+    verdict.version = str(version) if version is not None else ""
+    match = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    if version is None:
+        verdict.errors.append(Finding("", "`overlay`, the version, is missing."))
+    elif isinstance(version, str) and re.fullmatch(r"\d+(\.\d+)*", version) and version[:3] not in SUPPORTED:
+        raise unsupported(version)
+    elif match is None:
+        verdict.errors.append(Finding("/overlay", "`overlay` must be a version such as 1.0.0 or 1.1.0."))
+    newer = match is not None and match[2] != "0"
+    _check_keys(verdict, overlay, "", ("overlay", "info", "extends", "actions"))
+    if "extends" in overlay and not isinstance(overlay["extends"], str):
+        verdict.errors.append(Finding("/extends", "`extends` must be a string."))
+    _check_info(verdict, overlay, newer=newer)
+    actions = overlay.get("actions")
+    if not isinstance(actions, list):
+        verdict.errors.append(Finding("/actions", "`actions` must be a list." if "actions" in overlay else "`actions` is missing."))
+        return verdict
+    verdict.action_count = len(actions)
+    if not actions:
+        verdict.errors.append(Finding("/actions", "There must be at least one action."))
+    if len(actions) > MAX_ACTIONS:
+        verdict.errors.append(Finding("/actions", f"More than {MAX_ACTIONS} actions."))
+        return verdict
+    for index, action in enumerate(actions):
+        _check_action(verdict, action, f"/actions/{index}", newer=newer)
+        if action in actions[:index] if len(actions) <= 500 else False:
+            verdict.errors.append(Finding(f"/actions/{index}", "The same action stands there twice."))
+    return verdict
+
+
+def unsupported(version: str) -> CommonplaceError:
+    return CommonplaceError(
+        UNSUPPORTED_VERSION,
+        f"Overlay version {version[:40]!r} is not supported.",
+        hint="Supported: overlay 1.0.x and 1.1.x.",
+        details={"version": version[:40], "supported": list(SUPPORTED)},
+    )
+
+
+def _check_keys(verdict: Verdict, node: dict[str, Any], path: str, known: tuple[str, ...]) -> None:
+    for key in node:
+        if key not in known and not key.startswith("x-"):
+            verdict.errors.append(Finding(f"{path}/{key}", f"{key!r} is not a field here; extensions start with `x-`."))
+
+
+def _check_info(verdict: Verdict, overlay: dict[str, Any], *, newer: bool) -> None:
+    info = overlay.get("info")
+    if not isinstance(info, dict):
+        verdict.errors.append(Finding("/info", "`info` must be an object." if "info" in overlay else "`info` is missing."))
+        return
+    for name in ("title", "version"):
+        if name not in info:
+            verdict.errors.append(Finding("/info", f"`{name}` is missing."))
+        elif not isinstance(info[name], str):
+            verdict.errors.append(Finding(f"/info/{name}", f"`{name}` must be a string."))
+    if isinstance(info.get("title"), str):
+        verdict.title = info["title"]
+    if newer and "description" in info and not isinstance(info["description"], str):
+        verdict.errors.append(Finding("/info/description", "`description` must be a string."))
+    _check_keys(verdict, info, "/info", ("title", "version", "description") if newer else ("title", "version"))
+
+
+def _check_action(verdict: Verdict, action: Json, path: str, *, newer: bool) -> None:
+    if not isinstance(action, dict):
+        verdict.errors.append(Finding(path, "An action must be an object."))
+        return
+    target = action.get("target")
+    if not isinstance(target, str):
+        verdict.errors.append(Finding(f"{path}/target", "`target` must be a string." if "target" in action else "`target` is missing."))
+    elif not target.startswith("$"):
+        verdict.errors.append(Finding(f"{path}/target", "`target` must be a JSONPath: it starts with `$`."))
+    if "description" in action and not isinstance(action["description"], str):
+        verdict.errors.append(Finding(f"{path}/description", "`description` must be a string."))
+    if "remove" in action and not isinstance(action["remove"], bool):
+        verdict.errors.append(Finding(f"{path}/remove", "`remove` must be true or false."))
+    if newer and "copy" in action and not isinstance(action["copy"], str):
+        verdict.errors.append(Finding(f"{path}/copy", "`copy` must be a JSONPath."))
+    _check_keys(verdict, action, path, ("target", "description", "update", "remove", *(("copy",) if newer else ())))
+    for name in ("target", "copy"):
+        text = action.get(name)
+        if isinstance(text, str) and text.startswith("$"):
+            problem = _syntax(text)
+            if problem:
+                verdict.warnings.append(Finding(f"{path}/{name}", problem))
+    if not action.keys() & {"update", "remove", "copy"}:
+        verdict.warnings.append(Finding(path, "The action has neither `update` nor `remove`, so it does nothing."))
+
+
+def _syntax(text: str) -> str:
+    try:
+        _PATHS.compile(text)
+    except (JSONPathError, RecursionError) as error:
+        repaired = _repaired(text)
+        if repaired is not None:
+            return f"Not RFC 9535: {_first_line(error)}. It is read as {repaired}."
+        return f"Not a JSONPath by RFC 9535: {_first_line(error)}."
+    return ""
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:200]
+
+
+def _repaired(text: str) -> str | None:
+    """`.x-name`, which RFC 9535 wants in brackets, is common in overlays (and in the specification's own examples)."""
+    quoted: list[str] = []
+
+    def hide(found: re.Match[str]) -> str:
+        quoted.append(found.group())
+        return f"\0{len(quoted) - 1}\0"
+
+    hidden = _DASHED.sub(r"['\1']", _QUOTED.sub(hide, text))
+    repaired = re.sub(r"\0(\d+)\0", lambda found: quoted[int(found.group(1))], hidden)
+    if repaired == text:
+        return None
+    try:
+        _PATHS.compile(repaired)
+    except (JSONPathError, RecursionError):
+        return None
+    return repaired
+
+
+def _compiled(text: str, index: int) -> JSONPathQuery:
+    try:
+        return _PATHS.compile(text)
+    except (JSONPathError, RecursionError) as error:
+        repaired = _repaired(text)
+        if repaired is not None:
+            return _PATHS.compile(repaired)
+        raise CommonplaceError(
+            INVALID_OVERLAY,
+            f"Action {index}: {text[:200]!r} is not a JSONPath by RFC 9535: {_first_line(error)}.",
+            hint="Put names with other signs than letters, digits and _ in brackets: ['x-name'].",
+            details={"action_index": index, "target": text[:500]},
+        ) from None
+
+
+def apply_overlay(document: dict[str, Any], overlay: dict[str, Any], *, strict: bool = False) -> Applied:
+    """The document with all actions applied in order. The given document is not changed."""
+    newer = not str(overlay.get("overlay", "")).startswith("1.0")
+    result = Applied(clone(document), [], [])
+    for index, action in enumerate(overlay.get("actions") or []):
+        change = _apply(result, action, index, newer=newer)
+        result.changes.append(change)
+        if change.match_count == 0:
+            message = f"Action {index}: target {action['target']!r} matches nothing."
+            if strict:
+                raise CommonplaceError(
+                    OVERLAY_TARGET_UNMATCHED,
+                    message,
+                    hint="Correct the target, or leave strict out to skip it.",
+                    details={"action_index": index, "target": action["target"]},
+                )
+            result.warnings.append(message)
+    return result
+
+
+def _apply(result: Applied, action: dict[str, Any], index: int, *, newer: bool) -> Change:
+    target = action["target"]
+    operation = "remove" if action.get("remove") is True else "copy" if newer and "copy" in action else "update" if "update" in action else "none"
+    locations = _locations(result.document, _compiled(target, index), index)
+    change = Change(index, target, operation, len(locations), str(action.get("description") or ""))
+    if operation == "remove":
+        # From the back, so that indices of earlier siblings stay true and children go before their parents.
+        for location in sorted(locations, key=lambda one: [(isinstance(token, int), token) for token in one], reverse=True):
+            _remove(result, location, index)
+    elif operation != "none":
+        value = action.get("update") if operation == "update" else _source(result.document, action["copy"], index)
+        for location in locations:
+            _update(result, location, value, index, newer=newer)
+    return change
+
+
+def _locations(document: dict[str, Any], query: JSONPathQuery, index: int) -> list[tuple[int | str, ...]]:
+    found: dict[tuple[int | str, ...], None] = {}
+    try:
+        for node in query.finditer(document):
+            found[tuple(node.location)] = None
+            if len(found) > MAX_MATCHES:
+                raise CommonplaceError(INVALID_OVERLAY, f"Action {index} matches more than {MAX_MATCHES} places.")
+    except (JSONPathError, RecursionError) as error:
+        raise CommonplaceError(INVALID_OVERLAY, f"Action {index}: the target cannot be evaluated: {_first_line(error)}.") from None
+    return list(found)
+
+
+def _source(document: dict[str, Any], path: str, index: int) -> Json:
+    nodes = _locations(document, _compiled(path, index), index)
+    if len(nodes) != 1:
+        raise CommonplaceError(
+            INVALID_OVERLAY,
+            f"Action {index}: `copy` must select one place; {path[:200]!r} selects {len(nodes)}.",
+            details={"action_index": index, "match_count": len(nodes)},
+        )
+    return clone(_at(document, nodes[0]))
+
+
+def _at(document: Json, location: tuple[int | str, ...]) -> Json:
+    for token in location:
+        document = document[token]
+    return document
+
+
+def _remove(result: Applied, location: tuple[int | str, ...], index: int) -> None:
+    if not location:
+        raise CommonplaceError(INVALID_OVERLAY, f"Action {index} would remove the whole document.", details={"action_index": index})
+    try:
+        del _at(result.document, location[:-1])[location[-1]]
+    except (KeyError, IndexError, TypeError):
+        return  # its parent went first
+
+
+def _update(result: Applied, location: tuple[int | str, ...], value: Json, index: int, *, newer: bool) -> None:
+    try:
+        node = _at(result.document, location)
+    except (KeyError, IndexError, TypeError):
+        return  # an earlier match of this action replaced its parent
+    if isinstance(node, dict):
+        if not isinstance(value, dict):
+            raise _mismatch(index, "an object", value)
+        _merge(node, value)
+    elif isinstance(node, list):
+        node.extend(clone(value) if isinstance(value, list) and newer else [clone(value)])
+    elif isinstance(value, (dict, list)) and newer:
+        raise _mismatch(index, "a plain value", value)
+    else:
+        if not newer:
+            result.warnings.append(f"Action {index}: Overlay 1.0 updates objects and lists only; the plain value was replaced.")
+        parent = _at(result.document, location[:-1])
+        parent[location[-1]] = clone(value)
+
+
+def _mismatch(index: int, what: str, value: Json) -> CommonplaceError:
+    kind = "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a plain value"
+    return CommonplaceError(
+        INVALID_OVERLAY,
+        f"Action {index}: the target is {what}, but the update is {kind}.",
+        hint="To replace a value, target the object that holds it and give the new value under its name.",
+        details={"action_index": index},
+    )
+
+
+def _merge(node: dict[str, Any], update: dict[str, Any]) -> None:
+    """Objects merge member by member, lists are joined, everything else is replaced."""
+    for key, value in update.items():
+        known = node.get(key)
+        if isinstance(known, dict) and isinstance(value, dict):
+            _merge(known, value)
+        elif isinstance(known, list) and isinstance(value, list):
+            known.extend(clone(value))
+        else:
+            node[key] = clone(value)

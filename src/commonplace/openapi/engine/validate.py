@@ -1,0 +1,140 @@
+"""Validation: the official schema, then the rules it cannot express. Findings are computed once per document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from commonplace.openapi.engine.index import index_of
+from commonplace.openapi.engine.lines import lines_of
+from commonplace.openapi.engine.load import collector_off
+from commonplace.openapi.engine.refs import MISSING, Resolver, at_pointer
+from commonplace.openapi.engine.validate_examples import example_findings
+from commonplace.openapi.engine.validate_paths import PathRules, found
+from commonplace.openapi.engine.validate_rule import RULES, Finding, Severity
+from commonplace.openapi.engine.validate_schemas import SchemaRules
+from commonplace.openapi.engine.validate_structure import structural_findings, unknown_dialect
+from commonplace.openapi.engine.walk import glob
+from commonplace.openapi.model import Document
+
+MAX_FINDINGS = 20_000
+IGNORE_FIELD = "x-commonplace-ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    errors: Sequence[Finding]
+    warnings: Sequence[Finding]
+    suppressed: int = 0
+
+    @property
+    def valid(self) -> bool:
+        return not self.errors
+
+
+def validate(document: Document, resolver: Resolver, *, strict: bool = False, ignore: Sequence[str] = ()) -> Report:
+    """Everything that is wrong with a document. `strict` adds rules beyond the specification and turns every warning into an error."""
+    findings = _all_findings(document, resolver)
+    chosen = [finding for finding in findings if strict or not finding.rule.strict]
+    kept = list(_unsuppressed(document, chosen, ignore))
+    suppressed = len(chosen) - len(kept)
+    if strict:
+        kept = [replace(finding, severity=Severity.ERROR) if finding.rule.id in STRICT_ERRORS else finding for finding in kept]
+    errors = [finding for finding in kept if finding.severity is Severity.ERROR]
+    warnings = [finding for finding in kept if finding.severity is Severity.WARNING]
+    return Report(errors, warnings, suppressed)
+
+
+STRICT_ERRORS = frozenset(
+    {"default-mismatch", "example-mismatch", "enum-type", "bounds", "pattern", "discriminator-mapping", "required-undefined"}
+)
+"""Warnings that strict mode counts as errors: the document contradicts itself, even if the specification lets it."""
+
+
+def with_lines(document: Document, findings: Sequence[Finding]) -> list[Finding]:
+    """The same findings with the line of each in the source."""
+    lines = lines_of(document, {finding.pointer for finding in findings if finding.line is None})
+    return [finding if finding.line is not None else replace(finding, line=lines[finding.pointer]) for finding in findings]
+
+
+def _all_findings(document: Document, resolver: Resolver) -> Sequence[Finding]:
+    """Remembered with the document, unless other files had a say in them."""
+    known: Sequence[Finding] | None = document.derived.get("findings")
+    if known is None:
+        with collector_off():
+            known = _deduplicated(list(islice(_compute(document, resolver), MAX_FINDINGS)))
+        if document.derived.get("resolver") is resolver:
+            document.derived["findings"] = known
+    return known
+
+
+def _compute(document: Document, resolver: Resolver) -> Iterator[Finding]:
+    for duplicate in document.duplicates:
+        severity = Severity.WARNING if document.format == "json" else None
+        finding = found("duplicate-key", duplicate.pointer or "", f"The key {duplicate.key!r} occurs twice in one mapping.", severity)
+        yield replace(finding, line=duplicate.line)
+    dialect = unknown_dialect(document)
+    if dialect is not None:
+        yield found("unknown-dialect", "/jsonSchemaDialect", f"Schemas in {dialect[:100]!r} are not checked.")
+    yield from structural_findings(document)
+    index = index_of(document)
+    yield from PathRules(document, index, resolver).findings()
+    yield from SchemaRules(document, index, resolver).findings()
+    yield from example_findings(document, index, resolver)
+
+
+def _deduplicated(findings: list[Finding]) -> list[Finding]:
+    """A rule that names the trouble replaces the official schema's general verdict on the same place."""
+    precise = [finding.pointer for finding in findings if finding.rule.id not in _GENERAL and finding.severity is Severity.ERROR]
+    covered = set(precise)
+    for pointer in precise:
+        while pointer:
+            pointer = pointer.rpartition("/")[0]
+            covered.add(pointer)
+    seen: set[tuple[str, str, str]] = set()
+    kept = []
+    for finding in findings:
+        key = (finding.rule.id, finding.pointer, finding.message)
+        if key in seen or (finding.rule.id in _GENERAL and finding.pointer in covered):
+            continue
+        seen.add(key)
+        kept.append(finding)
+    return kept
+
+
+_GENERAL = frozenset({"wrong-structure"})
+
+
+def _unsuppressed(document: Document, findings: Sequence[Finding], ignore: Sequence[str]) -> Iterator[Finding]:
+    """Drop what the caller or the document itself asked to ignore: `rule`, or `rule:/pointer/pattern*`."""
+    wanted = [entry.partition(":") for entry in ignore]
+    marked = IGNORE_FIELD in document.text
+    cache: dict[str, frozenset[str]] = {}
+    for finding in findings:
+        if any(glob(rule, finding.rule.id) and (not pointer or glob(pointer, finding.pointer, case=True)) for rule, _, pointer in wanted):
+            continue
+        if marked and finding.rule.id in _ignored_at(document, finding.pointer, cache):
+            continue
+        yield finding
+
+
+def _ignored_at(document: Document, pointer: str, cache: dict[str, frozenset[str]]) -> frozenset[str]:
+    """The rules that this object, or one above it, asks to ignore."""
+    known = cache.get(pointer)
+    if known is None:
+        value = at_pointer(document.data, pointer)
+        own = value.get(IGNORE_FIELD) if value is not MISSING and isinstance(value, dict) else None
+        rules = frozenset(rule for rule in own if isinstance(rule, str)) if isinstance(own, list) else frozenset()
+        above = _ignored_at(document, pointer.rpartition("/")[0], cache) if pointer else frozenset[str]()
+        known = cache[pointer] = rules | above
+    return known
+
+
+def rule_table() -> str:
+    """The reference page of the rules, in Markdown."""
+    rows = [
+        f"| `{rule.id}` | {rule.severity.value}{' (strict)' if rule.strict else ''} | {rule.meaning} | {rule.fix} |"
+        for rule in RULES.values()
+    ]
+    return "\n".join(["| rule | severity | what it says | how to mend it |", "|---|---|---|---|", *rows]) + "\n"

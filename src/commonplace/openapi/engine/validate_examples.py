@@ -1,0 +1,143 @@
+"""Examples and defaults against their schemas. Only documents that contradict themselves pay: matching values cost one check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema_rs
+
+from commonplace.openapi.engine.index import Index, Node, SchemaNode
+from commonplace.openapi.engine.jsonschema import ROOT_URI, definitions, to_json_schema
+from commonplace.openapi.engine.load import escape
+from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.validate_paths import found
+from commonplace.openapi.engine.validate_rule import Finding
+from commonplace.openapi.model import Document, Json, JsonObject
+
+TIME_LIMIT_SECONDS = 1.5
+_KEYWORDS = frozenset({"type", "enum", "const", "$ref", "properties", "items", "allOf", "anyOf", "oneOf", "pattern", "required"})
+
+
+def example_findings(document: Document, index: Index, resolver: Resolver) -> Iterator[Finding]:
+    """Bounded in time: on a huge document the rest of the examples goes unchecked rather than the answer late."""
+    checker = _Checker(document)
+    if not checker.usable:
+        return
+    deadline = time.monotonic() + TIME_LIMIT_SECONDS
+    for schema_node in index.schemas:
+        if time.monotonic() > deadline:
+            return
+        yield from _schema_values(schema_node, checker, document)
+    for node in (*index.parameters, *index.headers, *index.media_types):
+        if time.monotonic() > deadline:
+            return
+        yield from _holder_values(node, checker, resolver)
+
+
+def _schema_values(node: SchemaNode, checker: _Checker, document: Document) -> Iterator[Finding]:
+    schema = node.schema
+    if "default" in schema and not checker.fits(schema, schema["default"], without=("default",)):
+        yield found(
+            "default-mismatch", f"{node.place.pointer}/default", f"The default {_shown(schema['default'])} does not match its schema."
+        )
+    if "example" in schema and not checker.fits(schema, schema["example"]):
+        yield found(
+            "example-mismatch", f"{node.place.pointer}/example", f"The example {_shown(schema['example'])} does not match its schema."
+        )
+    values = schema.get("examples")
+    if isinstance(values, list) and document.family.json_schema:
+        for position, value in enumerate(values):
+            if not checker.fits(schema, value):
+                where = f"{node.place.pointer}/examples/{position}"
+                yield found("example-mismatch", where, f"The example {_shown(value)} does not match its schema.")
+
+
+def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterator[Finding]:
+    schema = node.value.get("schema")
+    if not isinstance(schema, dict):
+        return
+    if "example" in node.value and _is_json(node) and not checker.fits(schema, node.value["example"]):
+        yield found(
+            "example-mismatch", f"{node.place.pointer}/example", f"The example {_shown(node.value['example'])} does not match its schema."
+        )
+    examples = node.value.get("examples")
+    for name, example in examples.items() if isinstance(examples, dict) else ():
+        target = resolver.try_follow(example)
+        if isinstance(target, dict) and _is_json(node):
+            value = target.get("value", target.get("dataValue", _NOTHING))
+            if value is not _NOTHING and not checker.fits(schema, value):
+                where = f"{node.place.pointer}/examples/{escape(name)}"
+                yield found("example-mismatch", where, f"The example {name!r} does not match its schema.")
+
+
+def _is_json(node: Node) -> bool:
+    """A media type other than JSON may show its examples as the text that is sent."""
+    return "/" not in node.name or "json" in node.name.lower()
+
+
+class _Checker:
+    """Compiles each schema once. Documents whose schemas do not compile are left to the other rules."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.compiled: dict[tuple[int, tuple[str, ...]], Any] = {}
+        try:
+            self.registry = jsonschema_rs.Registry([(ROOT_URI, definitions(document))])
+            self.usable = True
+        except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
+            self.usable = False
+
+    def fits(self, schema: JsonObject, value: Json, without: tuple[str, ...] = ()) -> bool:
+        if not _KEYWORDS & schema.keys():
+            return True
+        quick = _quick(schema, value)
+        if quick is not None:
+            return quick
+        validator = self._validator(schema)
+        if validator is None:
+            return True
+        try:
+            return bool(validator.is_valid(value))
+        except (ValueError, jsonschema_rs.ValidationError, OverflowError):
+            return True
+
+    def _validator(self, schema: JsonObject) -> Any:
+        key = (id(schema), ())
+        if key not in self.compiled:
+            try:
+                converted = to_json_schema(self.document, schema)
+                self.compiled[key] = jsonschema_rs.Draft202012Validator(
+                    converted, registry=self.registry, validate_formats=False, offline=True
+                )
+            except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
+                self.compiled[key] = None
+        return self.compiled[key]
+
+
+def _quick(schema: JsonObject, value: Json) -> bool | None:
+    """The verdict for the plain cases that most documents have by the thousand; None where a validator must decide."""
+    kind = schema.get("type")
+    if not isinstance(kind, str) or kind in ("object", "array") or schema.keys() - _PLAIN:
+        return None
+    if value is None:
+        return None
+    if kind == "string":
+        return isinstance(value, str) or None
+    if kind == "boolean":
+        return isinstance(value, bool) or None
+    if kind == "integer":
+        return (isinstance(value, int) and not isinstance(value, bool)) or None
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)) or None
+
+
+_PLAIN = frozenset(
+    {"type", "format", "description", "example", "examples", "default", "title", "nullable", "readOnly", "writeOnly", "deprecated"}
+)
+_NOTHING: Any = object()
+
+
+def _shown(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,336 @@
+"""Rules about paths, operations, parameters, responses, security, servers and tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from commonplace.openapi.engine.index import Index, Node, Place
+from commonplace.openapi.engine.load import escape
+from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.summary import servers_of
+from commonplace.openapi.engine.validate_rule import RULES, Finding, Severity
+from commonplace.openapi.model import Document, Family, Json, JsonObject
+
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+_FIELD_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_MEDIA_TYPE = re.compile(r"[\w!#$&^.+*-]+/[\w!#$&^.+*-]+(?:\s*;.*)?", re.DOTALL)
+_IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
+
+
+def found(rule: str, place: Place | str, message: str, severity: Severity | None = None) -> Finding:
+    known = RULES[rule]
+    return Finding(known, place if isinstance(place, str) else place.pointer, message, severity or known.severity)
+
+
+class PathRules:
+    """One pass over the operations of a document."""
+
+    def __init__(self, document: Document, index: Index, resolver: Resolver) -> None:
+        self.document = document
+        self.index = index
+        self.resolver = resolver
+        self.used = {node.ref for node in index.refs}
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self.paths()
+        yield from self.operation_ids()
+        for node in self.index.operations:
+            yield from self.operation(node)
+        for node in self.index.parameters:
+            yield from self.parameter(node)
+        for node in self.index.headers:
+            yield from self.header(node)
+        for node in self.index.media_types:
+            yield from self.media_type(node)
+        for node in self.index.examples:
+            yield from self.example(node)
+        yield from self.links()
+        yield from self.security()
+        yield from self.servers()
+        yield from self.tags()
+
+    # paths
+
+    def paths(self) -> Iterator[Finding]:
+        shapes: dict[str, Node] = {}
+        for node in self.index.paths:
+            if node.scope.component or node.scope.webhook or node.scope.callback:
+                if node.scope.callback or node.scope.webhook:
+                    yield from self.parameter_list(node.value.get("parameters"), Place(node.place, "parameters"))
+                continue
+            path = node.scope.path
+            if not path.startswith("/"):
+                yield found("path-slash", node.place, f"The path {path!r} does not start with a slash.")
+            rest = _EXPRESSION.sub("", path)
+            names = _EXPRESSION.findall(path)
+            if "{" in rest or "}" in rest or any(not name.strip() for name in names):
+                yield found("path-template", node.place, f"The template {path!r} has unbalanced or empty braces.")
+                continue
+            for name in {name for name in names if names.count(name) > 1}:
+                yield found("path-repeats-parameter", node.place, f"{path!r} names {{{name}}} more than once.")
+            if "?" in rest or "#" in rest:
+                yield found("path-query", node.place, f"{path!r} holds a query string or a fragment.")
+            if len(path) > 1 and path.endswith("/"):
+                yield found("path-trailing-slash", node.place, f"{path!r} ends with a slash.")
+            shape = _EXPRESSION.sub("{}", path)
+            if shape in shapes:
+                # Where no method is in both, no request is ambiguous: the specification forbids it, but nothing breaks.
+                shared = self.methods_of(node) & self.methods_of(shapes[shape])
+                severity = None if shared else Severity.WARNING
+                yield found("path-ambiguous", node.place, f"{path!r} and {shapes[shape].scope.path!r} are the same path.", severity)
+            shapes.setdefault(shape, node)
+            yield from self.path_item(node, set(names))
+
+    def methods_of(self, node: Node) -> set[str]:
+        return {method for method in self.document.family.methods if method in node.value}
+
+    def path_item(self, node: Node, names: set[str]) -> Iterator[Finding]:
+        yield from self.parameter_list(node.value.get("parameters"), Place(node.place, "parameters"))
+        shared = dict(self.resolved_parameters(node.value.get("parameters"), Place(node.place, "parameters")))
+        renamed = False
+        operations = [(key, value) for key, value in node.value.items() if key in self.document.family.methods and isinstance(value, dict)]
+        extra = node.value.get("additionalOperations") if self.document.family is Family.V32 else None
+        if isinstance(extra, dict):
+            operations += [(f"additionalOperations/{escape(key)}", value) for key, value in extra.items() if isinstance(value, dict)]
+        for method, operation in operations:
+            here = f"{node.place.pointer}/{method}"
+            own = dict(self.resolved_parameters(operation.get("parameters"), Place(node.place, method)))
+            unknown = self.has_unresolved(node.value) or self.has_unresolved(operation)
+            declared = {name for name, location in (*shared, *own) if location == "path"}
+            missing = [] if unknown else sorted(names - declared)
+            extra_names = sorted(declared - names)
+            renamed = bool(missing) and len(missing) == len(extra_names)
+            if renamed:
+                told = ", ".join(f"{{{name}}} and {other!r}" for name, other in zip(missing, extra_names, strict=True))
+                yield found("path-parameter-renamed", here, f"The path and its parameters disagree on names: {told}.")
+                continue
+            for name in missing:
+                yield found("path-parameter-missing", here, f"{{{name}}} of {node.scope.path!r} has no path parameter here.")
+            for (name, location), position in own.items():
+                if location == "path" and name not in names:
+                    message = f"The path parameter {name!r} is not in {node.scope.path!r}."
+                    yield found("path-parameter-unused", f"{here}/parameters/{position}", message)
+        for (name, location), position in shared.items():
+            if location == "path" and name not in names and operations and not renamed:
+                message = f"The path parameter {name!r} is not in {node.scope.path!r}."
+                yield found("path-parameter-unused", f"{node.place.pointer}/parameters/{position}", message)
+
+    def resolved_parameters(self, values: Json, place: Place) -> Iterator[tuple[tuple[str, str], int]]:
+        """(name, in) of each parameter in a list, references followed, with its position."""
+        if isinstance(values, list):
+            for position, value in enumerate(values):
+                target = self.resolver.try_follow(value)
+                if isinstance(target, dict) and isinstance(target.get("name"), str) and isinstance(target.get("in"), str):
+                    yield (target["name"], target["in"]), position
+
+    def has_unresolved(self, holder: JsonObject) -> bool:
+        values = holder.get("parameters")
+        if not isinstance(values, list):
+            return False
+        return any(isinstance(value, dict) and "$ref" in value and self.resolver.try_follow(value) is value for value in values)
+
+    def parameter_list(self, values: Json, place: Place) -> Iterator[Finding]:
+        seen: dict[tuple[str, str], int] = {}
+        kinds: list[str] = []
+        for (name, location), position in self.resolved_parameters(values, place):
+            key = (name.lower() if location == "header" else name, location)
+            if key in seen:
+                yield found("parameter-duplicate", f"{place.pointer}/{position}", f"The {location} parameter {name!r} is listed twice.")
+            seen[key] = position
+            kinds.append(location)
+        if self.document.family is Family.V32:
+            count = kinds.count("querystring")
+            if count > 1 or (count and "query" in kinds):
+                yield found("parameter-querystring", place, "querystring parameters stand alone: one, and no query parameter beside it.")
+
+    # operations
+
+    def operation_ids(self) -> Iterator[Finding]:
+        seen: dict[str, str] = {}
+        for node in self.index.operations:
+            name = node.value.get("operationId")
+            if not isinstance(name, str):
+                if not node.scope.callback:
+                    yield found("operation-id-missing", node.place, f"{_operation(node)} has no operationId.")
+                continue
+            if name in seen:
+                where = f"{node.place.pointer}/operationId"
+                yield found("operation-id-duplicate", where, f"The operationId {name!r} is used before, by {seen[name]}.")
+            seen.setdefault(name, _operation(node))
+
+    def operation(self, node: Node) -> Iterator[Finding]:
+        operation = node.value
+        yield from self.parameter_list(operation.get("parameters"), Place(node.place, "parameters"))
+        if self.document.family is Family.V32:
+            yield from self.mixed_querystring(node)
+        if self.document.is_v2:
+            yield from self.body_parameters(node)
+        if not operation.get("summary") and not operation.get("description"):
+            yield found("operation-undescribed", node.place, f"{_operation(node)} has neither summary nor description.")
+        responses = operation.get("responses")
+        if isinstance(responses, dict):
+            codes = [code for code in responses if not code.startswith("x-")]
+            if codes and not any(code == "default" or code[:1] in ("1", "2", "3") for code in codes):
+                yield found("response-success", node.place, f"{_operation(node)} has no success or default response.")
+            for code in codes:
+                if code.isdigit() and len(code) == 3 and not 100 <= int(code) <= 599:
+                    yield found("status-code", f"{node.place.pointer}/responses/{code}", f"{code} is not an HTTP status code.")
+
+    def mixed_querystring(self, node: Node) -> Iterator[Finding]:
+        """querystring of the path item beside query of the operation, or the reverse."""
+        if node.place.parent is None:
+            return
+        item = next((path for path in self.index.paths if path.place is node.place.parent), None)
+        shared = {key[1] for key, _ in self.resolved_parameters(item.value.get("parameters"), node.place)} if item is not None else set()
+        own = {key[1] for key, _ in self.resolved_parameters(node.value.get("parameters"), node.place)}
+        if ("querystring" in shared and own & {"query", "querystring"}) or ("querystring" in own and "query" in shared):
+            message = "querystring parameters stand alone: one, and no query parameter beside it."
+            yield found("parameter-querystring", f"{node.place.pointer}/parameters", message)
+
+    def body_parameters(self, node: Node) -> Iterator[Finding]:
+        values = node.value.get("parameters")
+        locations = [location for (_, location), _ in self.resolved_parameters(values, node.place)]
+        if locations.count("body") > 1:
+            yield found("body-parameters", f"{node.place.pointer}/parameters", f"{_operation(node)} has more than one body parameter.")
+        if "body" in locations and "formData" in locations:
+            yield found("body-parameters", f"{node.place.pointer}/parameters", f"{_operation(node)} mixes body and formData.")
+
+    # parameters, headers, media types, examples
+
+    def parameter(self, node: Node) -> Iterator[Finding]:
+        value = node.value
+        if "$ref" in value:
+            return
+        location, name = value.get("in"), value.get("name")
+        if location == "path" and value.get("required") is not True:
+            # A component that nothing uses breaks nothing.
+            severity = Severity.WARNING if node.scope.component and f"#{node.place.pointer}" not in self.used else None
+            yield found("path-parameter-optional", node.place, f"The path parameter {name!r} must have required: true.", severity)
+        if location == "header" and isinstance(name, str):
+            if not _FIELD_NAME.fullmatch(name):
+                severity = Severity.ERROR if self.document.family is Family.V32 else None
+                yield found("parameter-header-name", node.place, f"{name!r} is not an HTTP field name.", severity)
+            elif name.lower() in _IGNORED_HEADERS and not self.document.is_v2:
+                yield found("parameter-header-ignored", node.place, f"A header parameter called {name!r} is ignored.")
+        if self.document.is_v2:
+            if value.get("type") == "file" and location != "formData":
+                yield found("file-parameter", node.place, f"The file parameter {name!r} must be in formData.")
+        else:
+            yield from self.holder(node, "parameter")
+
+    def header(self, node: Node) -> Iterator[Finding]:
+        if not node.scope.component and not _FIELD_NAME.fullmatch(node.name):
+            severity = Severity.ERROR if self.document.family is Family.V32 else None
+            yield found("parameter-header-name", node.place, f"{node.name!r} is not an HTTP field name.", severity)
+        if "$ref" not in node.value and not self.document.is_v2:
+            yield from self.holder(node, "header")
+
+    def holder(self, node: Node, what: str) -> Iterator[Finding]:
+        value = node.value
+        if ("schema" in value) == ("content" in value):
+            either = "both schema and content" if "schema" in value else "neither schema nor content"
+            yield found("parameter-schema-content", node.place, f"The {what} {node.name!r} has {either}.")
+        if "example" in value and "examples" in value:
+            yield found("example-conflict", node.place, f"The {what} {node.name!r} has both example and examples.")
+
+    def media_type(self, node: Node) -> Iterator[Finding]:
+        if "example" in node.value and "examples" in node.value:
+            yield found("example-conflict", node.place, f"{node.name!r} has both example and examples.")
+        if not node.scope.component and not _MEDIA_TYPE.fullmatch(node.name):
+            yield found("media-type", node.place, f"{node.name!r} is not a media type.")
+
+    def example(self, node: Node) -> Iterator[Finding]:
+        if "value" in node.value and "externalValue" in node.value:
+            yield found("example-value-conflict", node.place, f"The example {node.name!r} has both value and externalValue.")
+
+    def links(self) -> Iterator[Finding]:
+        known = {node.value.get("operationId") for node in self.index.operations}
+        for node in self.index.links:
+            name = node.value.get("operationId")
+            if isinstance(name, str) and name not in known:
+                yield found("link-operation", node.place, f"No operation has the operationId {name!r}.")
+
+    # security, servers, tags
+
+    def security(self) -> Iterator[Finding]:
+        schemes = {node.name: self.resolver.try_follow(node.value) for node in self.index.security_schemes}
+        holders: list[tuple[Json, str]] = [(self.document.data.get("security"), "/security")]
+        holders += [(node.value.get("security"), f"{node.place.pointer}/security") for node in self.index.operations]
+        for requirements, pointer in holders:
+            if not isinstance(requirements, list):
+                continue
+            for position, requirement in enumerate(requirements):
+                if isinstance(requirement, dict):
+                    for name, scopes in requirement.items():
+                        where = f"{pointer}/{position}/{escape(name)}"
+                        yield from self.requirement(name, scopes, schemes, where)
+
+    def requirement(self, name: str, scopes: Json, schemes: dict[str, Json], where: str) -> Iterator[Finding]:
+        if name not in schemes:
+            if self.document.family is Family.V32 and re.search(r"[/#:.]", name):
+                return  # from 3.2 on a requirement may name a scheme by URI
+            # From 3.1 on a document without any schemes may be part of a larger description that defines them.
+            severity = Severity.WARNING if not schemes and self.document.family.json_schema else None
+            yield found("security-undefined", where, f"No security scheme is called {name!r}.", severity)
+            return
+        scheme = schemes[name]
+        if isinstance(scheme, dict) and scheme.get("type") == "oauth2" and isinstance(scopes, list):
+            known = _scopes(scheme)
+            for scope in scopes:
+                if isinstance(scope, str) and scope not in known:
+                    yield found("security-scope", where, f"No OAuth flow of {name!r} lists the scope {scope!r}.")
+
+    def servers(self) -> Iterator[Finding]:
+        if self.document.is_v2:
+            return
+        for position, server in enumerate(servers_of(self.document)):
+            variables = server.get("variables")
+            variables = variables if isinstance(variables, dict) else {}
+            url = server.get("url")
+            for name in _EXPRESSION.findall(url) if isinstance(url, str) else ():
+                if name not in variables:
+                    yield found("server-variable", f"/servers/{position}", f"The server variable {{{name}}} is not defined.")
+            for name, variable in variables.items():
+                if (
+                    isinstance(variable, dict)
+                    and isinstance(variable.get("enum"), list)
+                    and variable.get("default") not in variable["enum"]
+                ):
+                    severity = Severity.WARNING if self.document.family is Family.V30 else None
+                    where = f"/servers/{position}/variables/{escape(name)}"
+                    yield found("server-variable-default", where, f"The default of {name!r} is not in its enum.", severity)
+
+    def tags(self) -> Iterator[Finding]:
+        tags = self.document.data.get("tags")
+        declared: dict[str, Json] = {}
+        for position, tag in enumerate(tags if isinstance(tags, list) else ()):
+            name = tag.get("name") if isinstance(tag, dict) else None
+            if isinstance(name, str):
+                if name in declared:
+                    yield found("tag-duplicate", f"/tags/{position}", f"The tag {name!r} is declared twice.")
+                declared[name] = tag.get("parent")
+        if self.document.family is Family.V32:
+            for position, name in enumerate(declared):
+                parent, steps = declared[name], 0
+                while isinstance(parent, str) and parent in declared and steps <= len(declared):
+                    parent, steps = declared[parent], steps + 1
+                if parent is not None and (steps > len(declared) or parent not in declared):
+                    yield found("tag-parent", f"/tags/{position}", f"The parent of the tag {name!r} is not declared, or is itself.")
+        for node in self.index.operations:
+            used = node.value.get("tags")
+            for name in used if isinstance(used, list) else ():
+                if isinstance(name, str) and name not in declared:
+                    yield found("tag-undeclared", f"{node.place.pointer}/tags", f"The tag {name!r} is not declared.")
+
+
+def _operation(node: Node) -> str:
+    return f"{node.scope.method.upper()} {node.scope.path or node.place.json_path}"
+
+
+def _scopes(scheme: JsonObject) -> set[str]:
+    flows = scheme.get("flows")
+    tables = (
+        [flow.get("scopes") for flow in flows.values() if isinstance(flow, dict)] if isinstance(flows, dict) else [scheme.get("scopes")]
+    )
+    return {scope for table in tables if isinstance(table, dict) for scope in table}

@@ -1,0 +1,146 @@
+"""The rules of validation as data: id, severity, what each says and how to mend it. The reference page is made from this table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`strict` rules go beyond the specification and only run when asked for."""
+
+    id: str
+    severity: Severity
+    meaning: str
+    fix: str
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    rule: Rule
+    pointer: str
+    message: str
+    severity: Severity
+    line: int | None = None
+
+
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+
+RULES: dict[str, Rule] = {
+    rule.id: rule
+    for rule in (
+        # The official schema
+        Rule("missing-field", _ERROR, "A required field is missing.", "Add the field."),
+        Rule("unknown-field", _ERROR, "A field is not defined for this object.", "Remove it, correct its name, or start it with x-."),
+        Rule("version-gate", _ERROR, "A field exists only in a later version.", "Raise the version, or remove the field."),
+        Rule("wrong-type", _ERROR, "A value has the wrong JSON type.", "Write a value of the type that is asked for."),
+        Rule("wrong-value", _ERROR, "A value is not one of those allowed, or has the wrong form.", "Use an allowed value."),
+        Rule("wrong-structure", _ERROR, "An object fits none of the forms that are allowed here.", "Compare it with the specification."),
+        Rule("empty-document", _ERROR, "A 3.1 or 3.2 document has none of paths, components, webhooks.", "Add one of them."),
+        # Documents
+        Rule("duplicate-key", _ERROR, "A mapping has the same key twice; only the last one counts.", "Remove one of them."),
+        Rule("unknown-dialect", _WARNING, "Schemas are in a dialect that is not checked here.", "Use the OpenAPI dialect."),
+        # References
+        Rule("ref-unresolved", _ERROR, "A reference points to nothing.", "Define the target, or correct the reference."),
+        Rule("ref-kind", _ERROR, "A reference points to a component of another kind.", "Refer to a component of the kind that is needed."),
+        Rule("ref-circular", _ERROR, "References lead only to each other.", "Define the value somewhere on the circle."),
+        Rule("ref-external", _WARNING, "A reference to another file could not be checked.", "Pass the document as file or url."),
+        Rule(
+            "ref-siblings",
+            _WARNING,
+            "Fields beside $ref are ignored in this version.",
+            "Remove them, or wrap the reference in allOf.",
+            True,
+        ),
+        # Paths and operations
+        Rule("path-slash", _ERROR, "A path does not start with a slash.", "Start it with /."),
+        Rule("path-template", _ERROR, "A path template has unbalanced, empty or nested braces.", "Write {name} once per parameter."),
+        Rule("path-repeats-parameter", _ERROR, "A path template names the same parameter twice.", "Give each its own name."),
+        Rule("path-ambiguous", _ERROR, "Two paths differ only in the names of their parameters.", "Merge them."),
+        Rule("path-query", _WARNING, "A path holds a query string or fragment.", "Describe query parameters as parameters."),
+        Rule("path-trailing-slash", _WARNING, "A path ends with a slash.", "Remove the slash, unless the server needs it."),
+        Rule(
+            "path-parameter-missing",
+            _ERROR,
+            "A template expression has no path parameter.",
+            "Add a parameter with in: path (oas_fix does it).",
+        ),
+        Rule("path-parameter-renamed", _WARNING, "Path and parameters disagree on names only.", "Use the same name in both."),
+        Rule(
+            "path-parameter-unused", _ERROR, "A path parameter is not in the path template.", "Add it to the path, or remove the parameter."
+        ),
+        Rule("path-parameter-optional", _ERROR, "A path parameter is not required: true.", "Add required: true (oas_fix does it)."),
+        Rule("operation-id-duplicate", _ERROR, "Two operations share an operationId.", "Rename one (oas_fix fix_duplicate_operationids)."),
+        Rule("parameter-duplicate", _ERROR, "A list names the same parameter (name and in) twice.", "Remove one."),
+        Rule("parameter-schema-content", _ERROR, "A parameter or header has both schema and content, or neither.", "Keep exactly one."),
+        Rule("parameter-header-name", _WARNING, "A header name is not a valid HTTP field name.", "Use letters, digits and -."),
+        Rule("parameter-header-ignored", _WARNING, "Accept, Content-Type and Authorization parameters are ignored.", "Remove it."),
+        Rule("parameter-querystring", _ERROR, "querystring stands beside query, or twice.", "Use one or the other."),
+        Rule("additional-operation", _ERROR, "additionalOperations holds a method that has its own field.", "Use the field."),
+        Rule(
+            "body-parameters",
+            _ERROR,
+            "A 2.0 operation has several body parameters, or body beside formData.",
+            "Keep one body, or formData.",
+        ),
+        Rule(
+            "file-parameter",
+            _ERROR,
+            "A 2.0 file parameter is not in formData with a multipart or form type.",
+            "Set in: formData and consumes.",
+        ),
+        Rule(
+            "response-success",
+            _WARNING,
+            "An operation has no success or default response.",
+            "Describe what it answers when all goes well.",
+            True,
+        ),
+        Rule("operation-undescribed", _WARNING, "An operation has neither summary nor description.", "Say in one line what it does."),
+        Rule("operation-id-missing", _WARNING, "An operation has no operationId.", "Give it one; code generators need it.", True),
+        Rule("status-code", _WARNING, "A response key is outside 100 to 599.", "Use a registered status code."),
+        Rule("media-type", _WARNING, "A media type is not of the form type/subtype.", "Write it like application/json."),
+        Rule("example-conflict", _ERROR, "example and examples exclude each other.", "Keep one of them."),
+        Rule("example-value-conflict", _ERROR, "Fields of an example exclude each other.", "Keep one of them."),
+        Rule("link-operation", _WARNING, "A link names an operationId that does not exist.", "Correct the operationId."),
+        # Security, servers, tags
+        Rule(
+            "security-undefined",
+            _ERROR,
+            "A security requirement names a scheme that is not defined.",
+            "Define the scheme, or correct the name.",
+        ),
+        Rule("security-scope", _WARNING, "A requirement asks for a scope that its OAuth flows do not list.", "Add the scope to the flows."),
+        Rule("server-variable", _WARNING, "A server URL uses a variable that is not defined.", "Define it in variables."),
+        Rule("server-variable-default", _ERROR, "The default of a server variable is not in its enum.", "Add it to the enum."),
+        Rule("tag-duplicate", _ERROR, "A tag is declared twice.", "Remove one."),
+        Rule("tag-undeclared", _WARNING, "An operation uses a tag that is not declared.", "Declare it under tags.", True),
+        Rule("tag-parent", _ERROR, "The parent of a tag does not exist, or tags are their own ancestors.", "Name a declared tag."),
+        # Schemas
+        Rule("array-items", _ERROR, "An array schema of 3.0 has no items.", "Add items; items: {} allows anything."),
+        Rule(
+            "discriminator-property",
+            _ERROR,
+            "In 2.0, the discriminator is not a required property of its schema.",
+            "Define and require it.",
+        ),
+        Rule("discriminator-mapping", _WARNING, "A discriminator maps to a schema that does not exist.", "Correct the mapping."),
+        Rule("xml-conflict", _ERROR, "xml has nodeType beside attribute or wrapped.", "Keep nodeType."),
+        Rule("bounds", _WARNING, "A lower bound is above the upper bound: nothing can match.", "Swap or widen the bounds."),
+        Rule("enum-type", _WARNING, "An enum value does not fit the type of its schema.", "Correct the value, or the type."),
+        Rule("enum-duplicate", _WARNING, "An enum lists a value twice.", "Remove one."),
+        Rule("pattern", _WARNING, "A pattern is not a valid regular expression.", "Write an ECMA-262 regular expression."),
+        Rule("default-mismatch", _WARNING, "A default does not match its schema.", "Correct the default, or the schema."),
+        Rule("example-mismatch", _WARNING, "An example does not match its schema.", "Correct the example, or the schema."),
+        Rule("required-undefined", _WARNING, "A required property is not among the properties.", "Define it, or correct the name.", True),
+        Rule("component-name", _ERROR, "A component name holds characters that are not allowed.", "Use A-Z a-z 0-9 . - _ only."),
+        Rule("unused-component", _WARNING, "Nothing refers to a component.", "Remove it (oas_fix prune).", True),
+    )
+}

@@ -1,0 +1,556 @@
+"""Queries over an index: filters, groups and pages that all walk tools share, and the fields each of them shows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import orjson
+
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.openapi.engine.index import Index, Node, RefNode, SchemaNode
+from commonplace.openapi.engine.refs import Inliner, at_pointer
+from commonplace.openapi.errors import ANSWER_TOO_LARGE
+from commonplace.openapi.model import Document, Json, JsonObject
+
+DEFAULT_LIMIT = 100
+DETAIL_LIMIT = 25
+MAX_LIMIT = 1000
+ANSWER_LIMIT_BYTES = 4_000_000
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What every walk takes besides its own filters."""
+
+    detail: bool = False
+    resolve_refs: bool = False
+    limit: int | None = None
+    offset: int = 0
+    group_by: str | None = None
+    extension: str | None = None
+
+    @property
+    def page_size(self) -> int:
+        return min(self.limit or (DETAIL_LIMIT if self.detail else DEFAULT_LIMIT), MAX_LIMIT)
+
+    def page(self, items: Sequence[Item]) -> Sequence[Item]:
+        return items[self.offset : self.offset + self.page_size]
+
+
+def answer(
+    query: Query,
+    total: int,
+    matched: Sequence[Item],
+    *,
+    summaries: str = "summaries",
+    details: str,
+    summary: Callable[[Item], JsonObject],
+    detail: Callable[[Item], JsonObject],
+    groups: Callable[[Item], Iterable[str]] | None = None,
+    notes: Callable[[], JsonObject] | None = None,
+) -> JsonObject:
+    """The output of a walk: totals, then groups, summaries or details. Empty lists are left out."""
+    result: JsonObject = {"total": total, "matched": len(matched)}
+    if groups is not None:
+        counts = Counter(key for item in matched for key in groups(item))
+        ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+        page = [{"key": key, "count": count} for key, count in query.page(ordered)]
+        return _listed(result, "groups", page)
+    if not query.detail:
+        return _listed(result, summaries, [summary(item) for item in query.page(matched)])
+    shown = query.page(matched)
+    fitting, truncated = fit([detail(item) for item in shown])
+    _listed(result, details, fitting)
+    if truncated:
+        result["truncated"] = True
+        result["next_offset"] = query.offset + len(fitting)
+    if notes is not None:
+        result.update(notes())
+    return result
+
+
+def _listed(result: JsonObject, name: str, items: list[JsonObject]) -> JsonObject:
+    result["returned"] = len(items)
+    if items:
+        result[name] = items
+    return result
+
+
+def fit(items: list[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES) -> tuple[list[JsonObject], bool]:
+    """As many items as an answer holds. The first one alone being too large is an error: paging would not help."""
+    used = 0
+    for position, item in enumerate(items):
+        used += encoded_size(item)
+        if used > limit_bytes:
+            if position == 0:
+                raise CommonplaceError(
+                    ANSWER_TOO_LARGE,
+                    f"The first result alone is {used} bytes; an answer holds {limit_bytes}.",
+                    hint="Ask without resolve_refs, or without detail.",
+                    details={"bytes": used, "limit_bytes": limit_bytes},
+                )
+            return items[:position], True
+    return items, False
+
+
+def encoded_size(value: Json) -> int:
+    try:
+        return len(orjson.dumps(value))
+    except (TypeError, ValueError):
+        raise CommonplaceError(ANSWER_TOO_LARGE, "The result nests too deeply to be shown.", hint="Ask without detail.") from None
+
+
+# --- filters ------------------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _path_pattern(pattern: str) -> re.Pattern[str]:
+    """`*` is one segment or a part of one, `**` any number of segments. Written so that matching cannot backtrack far."""
+    parts = pattern.split("/")
+    expression = ""
+    for position, part in enumerate(parts):
+        if part == "**":
+            expression += "(?:/[^/]*)*" if position else "[^/]*(?:/[^/]*)*"
+            continue
+        expression += ("/" if position else "") + "[^/]*".join(re.escape(piece) for piece in re.split(r"\*+", part))
+    return re.compile(expression)
+
+
+def match_path(pattern: str, path: str) -> bool:
+    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is equal."""
+    if "*" not in pattern:
+        return pattern == path
+    if pattern.count("**") > 1 or pattern.count("*") > 12:
+        return _match_segments(tuple(pattern.split("/")), tuple(path.split("/")))
+    return _path_pattern(pattern).fullmatch(path) is not None
+
+
+def _match_segments(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """The same by a table, which no pattern makes slow."""
+    reach = {0}
+    for part in pattern:
+        if part == "**":
+            low = min(reach, default=None)
+            reach = set(range(low, len(path) + 1)) if low is not None else set()
+        else:
+            reach = {at + 1 for at in reach if at < len(path) and glob(part, path[at], case=True)}
+    return len(path) in reach
+
+
+@lru_cache(maxsize=256)
+def _glob_pattern(pattern: str) -> re.Pattern[str]:
+    pieces = (".*" if piece == "*" else "." if piece == "?" else re.escape(piece) for piece in re.split(r"(\*|\?)", pattern))
+    return re.compile("".join(pieces), re.IGNORECASE | re.DOTALL)
+
+
+def glob(pattern: str, text: str, *, case: bool = False) -> bool:
+    """`*` any text, `?` one character, everything else itself. Few stars: a compiled pattern; many: a scan that cannot explode."""
+    if not case and pattern.count("*") <= 3:
+        return _glob_pattern(pattern).fullmatch(text) is not None
+    if not case:
+        pattern, text = pattern.casefold(), text.casefold()
+    if "*" not in pattern and "?" not in pattern:
+        return pattern == text
+    at = p = 0
+    star, mark = -1, 0
+    while at < len(text):
+        if p < len(pattern) and (pattern[p] == "?" or (pattern[p] == text[at] and pattern[p] != "*")):
+            at, p = at + 1, p + 1
+        elif p < len(pattern) and pattern[p] == "*":
+            star, mark, p = p, at, p + 1
+        elif star >= 0:
+            mark += 1
+            at, p = mark, star + 1
+        else:
+            return False
+    return all(character == "*" for character in pattern[p:])
+
+
+def match_status(wanted: str, status: str) -> bool:
+    """`200`, `4xx` (also matches 404), `default`."""
+    wanted, status = wanted.lower(), status.lower()
+    if wanted == status:
+        return True
+    return len(wanted) == 3 == len(status) and wanted.endswith("xx") and wanted[0] == status[0]
+
+
+def extension_filter(text: str | None) -> Callable[[Json], bool] | None:
+    """`x-key` asks that it is there, `x-key=value` what it is."""
+    if not text:
+        return None
+    key, equals, wanted = text.partition("=")
+    if not key.lower().startswith("x-"):
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"extension: {key[:80]!r} does not start with x-.",
+            hint="Write x-name, or x-name=value.",
+            details={"field": "extension"},
+        )
+    if not equals:
+        return lambda value: type(value) is dict and key in value
+    return lambda value: type(value) is dict and key in value and shown(value[key]) == wanted
+
+
+def shown(value: Json) -> str:
+    """A value as people write it in a filter."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def type_of(schema: Json) -> str:
+    """The type of a schema as one string; several are joined: `string, null`."""
+    if type(schema) is not dict:
+        return ""
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return declared
+    return ", ".join(str(item) for item in declared) if isinstance(declared, list) else ""
+
+
+# --- the eight walks ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Walk:
+    """Walks over one document."""
+
+    document: Document
+    index: Index
+    inliner: Inliner
+    query: Query
+
+    def _out(self, value: Json) -> Json:
+        return self.inliner.write(value).value if self.query.resolve_refs else value
+
+    def _notes(self) -> JsonObject:
+        if not self.query.resolve_refs:
+            return {}
+        found = {
+            "circular_refs": self.inliner.circular,
+            "unresolved_refs": self.inliner.unresolved,
+            "refs_left": self.inliner.left,
+        }
+        return {name: sorted(refs)[:100] for name, refs in found.items() if refs}
+
+    def _select(self, nodes: Sequence[Item], value: Callable[[Item], Json], *tests: Callable[[Item], bool] | None) -> Sequence[Item]:
+        extension = extension_filter(self.query.extension)
+        active = [test for test in tests if test is not None]
+        if extension is not None:
+            active.append(lambda node: extension(self._followed(value(node))))
+        if not active:
+            return nodes
+        return [node for node in nodes if all(test(node) for test in active)]
+
+    def _followed(self, value: Json) -> Json:
+        return self.inliner.resolver.try_follow(value) if self.query.resolve_refs else value
+
+    def operations(
+        self, *, method: str | None, path: str | None, tag: str | None, operation_id: str | None, deprecated: bool
+    ) -> JsonObject:
+        matched = self._select(
+            self.index.operations,
+            _value,
+            _method_test(method),
+            _path_test(path),
+            (lambda node: tag in _strings(node.value.get("tags"))) if tag else None,
+            (lambda node: node.value.get("operationId") == operation_id) if operation_id else None,
+            (lambda node: node.value.get("deprecated") is True) if deprecated else None,
+        )
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+            "tag": lambda node: dict.fromkeys(_strings(node.value.get("tags"))),
+            "method": lambda node: (node.scope.method.upper(),),
+        }
+
+        def summary(node: Node) -> JsonObject:
+            value = node.value
+            return {"method": node.scope.method.upper(), "path": node.scope.path} | _present(
+                operation_id=_text(value.get("operationId")),
+                summary=_text(value.get("summary")),
+                tags=_strings(value.get("tags")),
+                deprecated=value.get("deprecated") is True,
+                callback=node.scope.callback,
+                webhook=node.scope.webhook,
+            )
+
+        def detail(node: Node) -> JsonObject:
+            place = {"method": node.scope.method.upper(), "path": node.scope.path}
+            return place | _present(callback=node.scope.callback, webhook=node.scope.webhook) | {"operation": self._out(node.value)}
+
+        return self._answer(self.index.operations, matched, "operations", summary, detail, keys)
+
+    def paths(self, *, path: str | None) -> JsonObject:
+        everything = [node for node in self.index.paths if node.scope.path and not node.scope.webhook]
+        matched = self._select(everything, _value, _path_test(path))
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {"segment": lambda node: (first_segment(node.scope.path),)}
+
+        def summary(node: Node) -> JsonObject:
+            item = self._followed(node.value)
+            return {"path": node.scope.path, "method_count": self._method_count(item)} | _present(
+                summary=_text(item.get("summary")), callback=node.scope.callback
+            )
+
+        def detail(node: Node) -> JsonObject:
+            return {"path": node.scope.path} | _present(callback=node.scope.callback) | {"path_item": self._out(node.value)}
+
+        return self._answer(everything, matched, "paths", summary, detail, keys)
+
+    def _method_count(self, item: JsonObject) -> int:
+        count = sum(1 for method in self.document.family.methods if type(item.get(method)) is dict)
+        extra = item.get("additionalOperations")
+        return count + (len(extra) if type(extra) is dict else 0)
+
+    def schemas(self, *, name: str | None, type_: str | None, component: bool, inline: bool) -> JsonObject:
+        if component and inline:
+            raise CommonplaceError(INVALID_ARGUMENT, "component and inline exclude each other.", hint="Pass one of them.")
+        by_name = name.casefold() if name and not re.search(r"[*?]", name) else None
+        wanted = type_.lower() if type_ else None
+        matched = self._select(
+            self.index.schemas,
+            lambda node: node.schema,
+            (lambda node: node.scope.component) if component else None,
+            (lambda node: not node.scope.component) if inline else None,
+            (lambda node: node.name.casefold() == by_name) if by_name else None,
+            (lambda node: bool(node.name) and glob(name, node.name)) if name and by_name is None else None,
+            (lambda node: type_of(node.schema).lower() == wanted) if wanted else None,
+        )
+        keys: dict[str, Callable[[SchemaNode], Iterable[str]]] = {
+            "type": lambda node: (type_of(node.schema) or "(untyped)",),
+            "location": lambda node: (_location(node),),
+        }
+
+        def summary(node: SchemaNode) -> JsonObject:
+            schema = self._followed(node.schema)
+            properties = schema.get("properties")
+            fields: JsonObject = {"name": node.name or node.place.json_path} | _present(type=type_of(schema))
+            fields["location"] = _location(node)
+            fields["property_count"] = len(properties) if type(properties) is dict else 0
+            return fields | _present(required=_strings(schema.get("required")), ref=_text(node.schema.get("$ref")))
+
+        def detail(node: SchemaNode) -> JsonObject:
+            return {
+                "name": node.name or node.place.json_path,
+                "json_path": node.place.json_path,
+                "is_component": node.scope.component,
+                "schema": self._out(node.schema),
+            }
+
+        return self._answer(self.index.schemas, matched, "schemas", summary, detail, keys)
+
+    def parameters(self, *, name: str | None, location: str | None, path: str | None, method: str | None) -> JsonObject:
+        resolve = self.query.resolve_refs or bool(name or location)
+
+        def value(node: Node) -> JsonObject:
+            found = self.inliner.resolver.try_follow(node.value) if resolve else node.value
+            return found if type(found) is dict else node.value
+
+        def own_name(node: Node) -> str:
+            return str(value(node).get("name") or ("" if "$ref" in node.value else node.name))
+
+        matched = self._select(
+            self.index.parameters,
+            _value,
+            (lambda node: own_name(node).casefold() == name.casefold()) if name else None,
+            (lambda node: str(value(node).get("in", "")).lower() == location.lower()) if location else None,
+            _path_test(path),
+            _method_test(method),
+        )
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+            "location": lambda node: (str(value(node).get("in") or "(ref)"),),
+            "name": lambda node: (own_name(node) or "(ref)",),
+        }
+
+        def summary(node: Node) -> JsonObject:
+            found = value(node)
+            schema = found.get("schema")
+            kind = type_of(self._followed(schema)) if type(schema) is dict else type_of(found)
+            return {"name": own_name(node), "in": _text(found.get("in")) or ""} | _present(
+                path=node.scope.path,
+                method=node.scope.method.upper(),
+                required=found.get("required") is True,
+                type=kind,
+                ref=_text(node.value.get("$ref")),
+            )
+
+        def detail(node: Node) -> JsonObject:
+            place = _present(path=node.scope.path, method=node.scope.method.upper())
+            shown = self._out(node.value) if self.query.resolve_refs else value(node)
+            return {"name": own_name(node)} | place | {"parameter": shown}
+
+        return self._answer(self.index.parameters, matched, "parameters", summary, detail, keys)
+
+    def responses(self, *, status: str | None, path: str | None, method: str | None) -> JsonObject:
+        matched = self._select(
+            self.index.responses,
+            _value,
+            (lambda node: match_status(status, node.scope.status)) if status else None,
+            _path_test(path),
+            _method_test(method),
+        )
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+            "status_code": lambda node: (node.scope.status or "(component)",),
+            "method": lambda node: (node.scope.method.upper() or "(component)",),
+        }
+
+        def place(node: Node) -> JsonObject:
+            own = node.name if not node.scope.status else ""
+            return {"status": node.scope.status} | _present(path=node.scope.path, method=node.scope.method.upper(), name=own)
+
+        def summary(node: Node) -> JsonObject:
+            found = self._followed(node.value)
+            return place(node) | _present(description=_text(found.get("description")), ref=_text(node.value.get("$ref")))
+
+        def detail(node: Node) -> JsonObject:
+            return place(node) | {"response": self._out(node.value)}
+
+        return self._answer(self.index.responses, matched, "responses", summary, detail, keys)
+
+    def headers(self, *, name: str | None, path: str | None, method: str | None, status: str | None, component: bool) -> JsonObject:
+        matched = self._select(
+            self.index.headers,
+            _value,
+            (lambda node: glob(name, node.name)) if name else None,
+            _path_test(path),
+            _method_test(method),
+            (lambda node: match_status(status, node.scope.status)) if status else None,
+            (lambda node: node.scope.component) if component else None,
+        )
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+            "name": lambda node: (node.name,),
+            "status_code": lambda node: (node.scope.status,) if node.scope.status else (),
+        }
+
+        def place(node: Node) -> JsonObject:
+            return {"name": node.name} | _present(path=node.scope.path, method=node.scope.method.upper(), status=node.scope.status)
+
+        def summary(node: Node) -> JsonObject:
+            found = self._followed(node.value)
+            return place(node) | _present(
+                description=_text(found.get("description")),
+                required=found.get("required") is True,
+                deprecated=found.get("deprecated") is True,
+                ref=_text(node.value.get("$ref")),
+            )
+
+        def detail(node: Node) -> JsonObject:
+            return place(node) | {"header": self._out(node.value)}
+
+        return self._answer(self.index.headers, matched, "headers", summary, detail, keys)
+
+    def security(self, *, name: str | None, type_: str | None) -> JsonObject:
+        def field(node: Node, name: str) -> str:
+            return _text(self._followed(node.value).get(name)) or ""
+
+        matched = self._select(
+            self.index.security_schemes,
+            _value,
+            (lambda node: node.name.casefold() == name.casefold()) if name else None,
+            (lambda node: field(node, "type").lower() == type_.lower()) if type_ else None,
+        )
+
+        def summary(node: Node) -> JsonObject:
+            extra = _present(**{"in": field(node, "in"), "description": field(node, "description")})
+            return {"name": node.name, "type": field(node, "type")} | extra
+
+        def detail(node: Node) -> JsonObject:
+            return {"name": node.name, "security_scheme": self._out(node.value)}
+
+        return self._answer(self.index.security_schemes, matched, "schemes", summary, detail, {})
+
+    def refs(self, *, target: str | None, node_type: str | None) -> JsonObject:
+        everything = self.index.refs
+        kind = node_type.lower() if node_type else None
+        matched = [
+            node for node in everything if (not target or glob(target, node.ref)) and (kind is None or node.node_type.lower() == kind)
+        ]
+        if self.query.extension:
+            extension = extension_filter(self.query.extension)
+            holders = {id(node.place): node for node in matched}
+            matched = [node for node in holders.values() if extension is not None and extension(self._at(node))]
+        if not self.query.detail and not self.query.group_by:
+            counts = sorted(Counter(node.ref for node in matched).items(), key=lambda entry: (-entry[1], entry[0]))
+            result: JsonObject = {"total": len({node.ref for node in everything}), "matched": len(counts)}
+            return _listed(result, "refs", [{"ref": ref, "count": count} for ref, count in self.query.page(counts)])
+
+        def detail(node: RefNode) -> JsonObject:
+            found: JsonObject = {"ref": node.ref, "source_path": node.place.json_path, "node_type": node.node_type}
+            if self.query.resolve_refs:
+                found["value"] = self._out({"$ref": node.ref})
+            return found
+
+        keys: dict[str, Callable[[RefNode], Iterable[str]]] = {"node_type": lambda node: (node.node_type,)}
+        return self._answer(everything, matched, "details", lambda node: {"ref": node.ref}, detail, keys)
+
+    def _at(self, node: RefNode) -> Json:
+        return at_pointer(self.document.data, node.place.pointer)
+
+    def _answer(
+        self,
+        everything: Sequence[Any],
+        matched: Sequence[Item],
+        details: str,
+        summary: Callable[[Item], JsonObject],
+        detail: Callable[[Item], JsonObject],
+        keys: dict[str, Callable[[Item], Iterable[str]]],
+    ) -> JsonObject:
+        groups = None
+        if self.query.group_by:
+            groups = keys.get(self.query.group_by)
+            if groups is None:
+                known = ", ".join(keys) or "nothing"
+                raise CommonplaceError(
+                    INVALID_ARGUMENT,
+                    f"group_by: {self.query.group_by[:40]!r} is not known here; valid: {known}.",
+                    details={"field": "group_by"},
+                )
+            if self.query.detail:
+                raise CommonplaceError(
+                    INVALID_ARGUMENT, "group_by returns counts and detail returns objects; pass one of them.", details={"field": "group_by"}
+                )
+        return answer(
+            self.query, len(everything), matched, details=details, summary=summary, detail=detail, groups=groups, notes=self._notes
+        )
+
+
+def first_segment(path: str) -> str:
+    """`/users/{id}` -> `users`"""
+    return path.strip("/").split("/", 1)[0] or "/"
+
+
+def _value(node: Node) -> Json:
+    return node.value
+
+
+def _method_test(wanted: str | None) -> Callable[[Node], bool] | None:
+    if not wanted:
+        return None
+    lowered = wanted.lower()
+    return lambda node: node.scope.method.lower() == lowered
+
+
+def _path_test(pattern: str | None) -> Callable[[Node], bool] | None:
+    if not pattern:
+        return None
+    return lambda node: bool(node.scope.path) and match_path(pattern, node.scope.path)
+
+
+def _location(node: SchemaNode) -> str:
+    return "component" if node.scope.component else "inline"
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _strings(value: Json) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def _present(**fields: Json) -> JsonObject:
+    """Fields that say something: empty and false ones are left out."""
+    return {name: value for name, value in fields.items() if value}

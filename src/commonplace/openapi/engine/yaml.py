@@ -1,0 +1,228 @@
+"""YAML text into plain JSON values: YAML 1.2 core rules, string keys, merge keys expanded, hostile input refused.
+
+yaml-rs does the parsing. What it leaves open is done here: it recurses once per block level (and dies), it takes `1_000`
+and `0b1` for integers, it keeps non-string keys, and it does not expand `<<`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, cast
+
+import yaml_rs
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.errors import SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE
+from commonplace.openapi.model import Duplicate, Json, Limits
+
+# One level of block nesting takes at least one character of indentation or a compact indicator (`- `, `? `, `: `), so a line's
+# prefix bounds how deep the parser recurses. Twice the limit: sequences may stand at the indentation of their key.
+PREFIX_LIMIT = 2000
+_DEEP_PREFIX = re.compile(rf"(?:^|[\r\n])(?:[ \t]|[-?:][ \t]){{{PREFIX_LIMIT}}}")
+# Plain scalars that YAML 1.2 reads as strings and yaml-rs as numbers.
+_FALSE_NUMBER = re.compile(r"(?<=[\s,\[{])(?=[-+]?[0-9_.][0-9A-Fa-f_.xo]*_|[-+]?_[0-9]|[-+]?0b[01])(?=[-+0-9_.A-Fa-fxob]+(?:[\s,\]}:]|$))")
+_ODD_KEY = re.compile(r"(?:(?<=[\s,\[{])|^)(?=(?:[-+.]?[0-9][\w.+-]*|[-+]?\.(?:inf|nan)|true|false|null|~)[ \t]*:(?:\s|$))", re.I | re.M)
+_POSITION = re.compile(r"line (\d+), column (\d+)")
+_SENTINELS = ("\ue000", "\uf8ff", "\U000f0000", "\U0010fffd")
+
+
+def parse_yaml(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
+    """The value of a one-document YAML text, and the duplicate keys that were seen."""
+    if _DEEP_PREFIX.search(text):
+        raise CommonplaceError(SPEC_TOO_DEEP, f"The document nests deeper than {limits.depth} levels.", details={"limit": limits.depth})
+    sentinel = _sentinel(text)
+    marked = _FALSE_NUMBER.sub(sentinel, text)
+    value, duplicates = _parse(marked, limits)
+    if _has_odd_keys(value):
+        marked = _ODD_KEY.sub(sentinel, marked)
+        value, _ = _parse(marked, limits)
+    value = _plain(value, sentinel if len(marked) != len(text) else None)
+    if "<<" in text:
+        value = _merge(value, [0], limits)
+    return value, duplicates
+
+
+def _parse(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
+    alias = yaml_rs.AliasLimits(max_total_replayed_events=limits.alias_nodes)
+    try:
+        return yaml_rs.loads(text, parse_datetime=False, alias_limits=alias), ()
+    except yaml_rs.YAMLDecodeError as error:
+        message = str(error)
+        if not message.startswith("duplicate mapping key"):
+            raise _syntax(message, limits) from None
+    key = message.partition(": ")[2].strip("'\"")
+    policy = yaml_rs.DuplicateKeyPolicy.LastWins
+    try:
+        value = yaml_rs.loads(text, parse_datetime=False, alias_limits=alias, duplicate_key_policy=policy)
+    except yaml_rs.YAMLDecodeError as error:
+        raise _syntax(str(error), limits) from None
+    return value, find_duplicates(text) or (Duplicate(key),)
+
+
+def _syntax(message: str, limits: Limits) -> CommonplaceError:
+    if "alias" in message and "limit" in message:
+        hint = "Write the repeated parts out, or use $ref."
+        return CommonplaceError(SPEC_TOO_LARGE, f"The YAML aliases expand to more than {limits.alias_nodes} nodes.", hint=hint)
+    if "recursion" in message or "depth" in message or "nest" in message:
+        return CommonplaceError(SPEC_TOO_DEEP, f"The document nests deeper than {limits.depth} levels.", details={"limit": limits.depth})
+    place = _POSITION.search(message)
+    reason = message.rsplit("\n", 1)[-1].strip()[:300]
+    if place is None:
+        return CommonplaceError(SPEC_SYNTAX, f"The text is not YAML: {reason}.", hint="Correct the text and call again.")
+    line, column = int(place[1]), int(place[2])
+    return CommonplaceError(
+        SPEC_SYNTAX,
+        f"The text is not YAML: line {line}, column {column}: {reason}.",
+        hint="Correct the text at that place and call again.",
+        details={"line": line, "column": column, "problem": reason},
+    )
+
+
+def _sentinel(text: str) -> str:
+    for candidate in _SENTINELS:
+        if candidate not in text:
+            return candidate
+    raise CommonplaceError(SPEC_SYNTAX, "The text uses every private character this loader could mark with.")
+
+
+def _has_odd_keys(value: Json) -> bool:
+    """Keys whose spelling the parser lost: 1.10, true, null. Integers are told from their digits."""
+    return any(
+        type(key) is not str and type(key) is not int for level in levels(value) for node in level if type(node) is dict for key in node
+    )
+
+
+def _plain(value: Json, sentinel: str | None) -> Json:
+    """Only JSON values and string keys, in place; the private character that kept a spelling is removed again."""
+    holder = [value]
+    stack: list[Any] = [holder]
+    while stack:
+        node = stack.pop()
+        if type(node) is dict:
+            if sentinel or not all(type(key) is str for key in node):
+                renamed = [(_key(key, sentinel), item) for key, item in node.items()]
+                node.clear()
+                node.update(renamed)
+            items: Any = node.items()
+        else:
+            items = enumerate(node)
+        for key, item in items:
+            kind = type(item)
+            if kind is dict or kind is list:
+                stack.append(item)
+            elif kind is str:
+                if sentinel and sentinel in item:
+                    node[key] = item.replace(sentinel, "")
+            elif kind is not bool and item is not None:
+                node[key] = _number(item)
+    return holder[0]
+
+
+def _key(key: Any, sentinel: str | None) -> str:
+    if isinstance(key, str):
+        return key.replace(sentinel, "") if sentinel else key
+    if isinstance(key, (tuple, frozenset)):
+        raise CommonplaceError(SPEC_SYNTAX, "A mapping has a list or a mapping as a key; OpenAPI allows strings only.")
+    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def _number(item: Any) -> Json:
+    """Numbers as JSON has them; what YAML has beyond (infinities, huge integers, sets) in its nearest form."""
+    if type(item) is int:
+        return item if -(2**63) <= item < 2**64 else _big(item)
+    if type(item) is float:
+        return item if math.isfinite(item) else str(item)
+    if isinstance(item, (set, frozenset, tuple)):
+        return sorted(str(member) for member in item)
+    return str(item)
+
+
+def _big(item: int) -> Json:
+    try:
+        return float(item)
+    except OverflowError:
+        return str(item)
+
+
+def _merge(value: Json, spent: list[int], limits: Limits) -> Json:
+    """Expand `<<`: keys of the mapping win, then the merged mappings in order."""
+    if isinstance(value, list):
+        return [_merge(item, spent, limits) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "<<" not in value:
+        return {key: _merge(item, spent, limits) for key, item in value.items()}
+    own = {key: _merge(item, spent, limits) for key, item in value.items() if key != "<<"}
+    sources = value["<<"] if isinstance(value["<<"], list) else [value["<<"]]
+    if not all(isinstance(source, dict) for source in sources):
+        return {**own, "<<": value["<<"]}
+    merged: dict[str, Any] = {}
+    for source in reversed([cast("dict[str, Any]", _merge(source, spent, limits)) for source in sources]):
+        merged.update(source)
+        spent[0] += len(source)
+    if spent[0] > limits.alias_nodes:
+        raise CommonplaceError(SPEC_TOO_LARGE, f"Merge keys expand to more than {limits.alias_nodes} entries.")
+    merged.update(own)
+    return merged
+
+
+def find_duplicates(text: str, size_limit: int = 2_000_000) -> tuple[Duplicate, ...]:
+    """Where mapping keys repeat. A slow pass, so only for texts of ordinary size and only when there is a duplicate."""
+    if len(text) > size_limit:
+        return ()
+    import yaml
+
+    found: list[Duplicate] = []
+    # Each frame: the keys seen, or None for a sequence; the pointer; the pending key or the position.
+    frames: list[tuple[set[str] | None, str]] = []
+    pending: list[str | int | None] = []
+    try:
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader):
+            opens = isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent))
+            if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
+                frames.pop()
+                pending.pop()
+                _value_done(frames, pending)
+            elif opens or isinstance(event, (yaml.ScalarEvent, yaml.AliasEvent)):
+                if not opens and frames and frames[-1][0] is not None and pending[-1] is None:
+                    key = str(getattr(event, "value", ""))
+                    keys, pointer = frames[-1]
+                    if keys is not None and key in keys:
+                        found.append(Duplicate(key, pointer + "/" + escape(key), event.start_mark.line + 1))
+                    elif keys is not None:
+                        keys.add(key)
+                    pending[-1] = key
+                elif opens:
+                    pointer = frames[-1][1] + "/" + escape(str(pending[-1])) if frames else ""
+                    frames.append((set() if isinstance(event, yaml.MappingStartEvent) else None, pointer))
+                    pending.append(None if isinstance(event, yaml.MappingStartEvent) else 0)
+                else:
+                    _value_done(frames, pending)
+    except yaml.YAMLError:
+        return tuple(found)
+    return tuple(found)
+
+
+def levels(data: Json) -> Iterator[list[Json]]:
+    """The containers of a tree, level by level."""
+    level: list[Json] = [data] if type(data) is dict or type(data) is list else []
+    while level:
+        yield level
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if type(child) is dict or type(child) is list
+        ]
+
+
+def _value_done(frames: list[tuple[set[str] | None, str]], pending: list[str | int | None]) -> None:
+    if frames:
+        position = pending[-1]
+        pending[-1] = position + 1 if frames[-1][0] is None and isinstance(position, int) else None
+
+
+def escape(key: str) -> str:
+    """A key as a token of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")

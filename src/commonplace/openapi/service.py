@@ -1,0 +1,295 @@
+"""From a caller's `spec` to a loaded document: where documents may come from, and which ones are remembered."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import stat
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.openapi.engine.index import index_of
+from commonplace.openapi.engine.load import load, parse_text
+from commonplace.openapi.engine.refs import Inliner, Resolver
+from commonplace.openapi.errors import PATH_NOT_ALLOWED, SPEC_INPUT, SPEC_NOT_FOUND, SPEC_TOO_LARGE, SPEC_UNREADABLE
+from commonplace.openapi.fetch import UrlRules, fetch
+from commonplace.openapi.model import Document, Limits, Tree
+
+CACHE_ENTRIES = 10
+RACY_SECONDS = 2.0
+EXTERNAL_FILES = 200
+
+StoredFile = Callable[[AuthContext, str], Awaitable[bytes]]
+"""Reads a stored file by its reference, `file:PROJECT/PATH`, as the caller. Bootstrap plugs it in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Where a document is; exactly one is set."""
+
+    file: str | None = None
+    url: str | None = None
+    content: str | None = None
+    ref: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What this server may touch. `local`: stdio or the command line, so the caller's own files are theirs to read.
+
+    Reading: anywhere for a local user, else inside `roots`. Writing: inside `roots`, and for a local user the working folder."""
+
+    local: bool = True
+    roots: tuple[Path, ...] = ()
+    allow_hosts: tuple[str, ...] = ()
+    working_folder: Path | None = None
+
+    @property
+    def url_rules(self) -> UrlRules:
+        return UrlRules(local=self.local, allow_hosts=self.allow_hosts)
+
+    def _folders(self) -> tuple[Path, ...]:
+        own = (self.working_folder or Path.cwd(),) if self.local else ()
+        return tuple(Path(os.path.realpath(folder)) for folder in (*self.roots, *own))
+
+    def readable(self, path: str) -> Path:
+        """The real path of a file that may be read."""
+        real = _real(path, self.working_folder)
+        if not self.local and not any(_inside(real, folder) for folder in self._folders()):
+            raise self._refused(path, "read")
+        return real
+
+    def referable(self, path: str, origin: Path) -> Path:
+        """The real path of a file that a document may refer to: beside or below it, in the working folder, or in a root."""
+        real = _real(path, None)
+        allowed = (*self._folders(), *((origin.parent,) if self.local else ()))
+        if not any(_inside(real, folder) for folder in allowed):
+            raise self._refused(path, "read")
+        return real
+
+    def writable(self, path: str) -> Path:
+        """The real path of a file or folder that may be written. It need not exist; symlinks on the way are followed first."""
+        real = _real(path, self.working_folder)
+        if not any(_inside(real, folder) for folder in self._folders()):
+            raise self._refused(path, "write")
+        return real
+
+    def _refused(self, path: str, verb: str) -> CommonplaceError:
+        name = Path(path).name[:100]
+        hint = "Pass the document as content." if verb == "read" else "Leave `output` out to get the document in the answer."
+        if self.local:
+            hint = f"Stay inside the working folder, or add a root in the configuration. {hint}"
+        return CommonplaceError(PATH_NOT_ALLOWED, f"{name!r} is outside the folders this server may {verb}.", hint=hint)
+
+
+def _real(path: str, start: Path | None) -> Path:
+    if "\0" in path or not path:
+        raise CommonplaceError(SPEC_NOT_FOUND, "The path is empty or holds a NUL character.")
+    expanded = Path(path).expanduser() if path.startswith("~") else Path(path)
+    return Path(os.path.realpath(start / expanded if start is not None else expanded))
+
+
+def _inside(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
+
+
+@dataclass(slots=True)
+class _Entry:
+    document: Document
+    stamp: tuple[int, ...] = ()
+    digest: bytes = b""
+    racy: bool = False  # changed so recently that a second change could carry the same time
+
+
+@dataclass(slots=True)
+class _Cache:
+    """The last documents, least recently used out first."""
+
+    size: int = CACHE_ENTRIES
+    entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def get(self, key: str) -> _Entry | None:
+        with self.lock:
+            entry = self.entries.get(key)
+            if entry is not None:
+                self.entries.move_to_end(key)
+            return entry
+
+    def put(self, key: str, entry: _Entry) -> None:
+        with self.lock:
+            self.entries[key] = entry
+            self.entries.move_to_end(key)
+            while len(self.entries) > self.size:
+                self.entries.popitem(last=False)
+
+
+class OpenApiService:
+    """Loads documents for the tools. Thread-safe: tools call it from worker threads."""
+
+    def __init__(
+        self,
+        access: Access | None = None,
+        *,
+        limits: Limits | None = None,
+        stored: StoredFile | None = None,
+        cache_entries: int = CACHE_ENTRIES,
+    ) -> None:
+        self.access = access or Access()
+        self.limits = limits or Limits()
+        self._stored = stored
+        self._cache = _Cache(cache_entries)
+        self._loading: dict[str, threading.Lock] = {}
+        self._loading_lock = threading.Lock()
+
+    async def document(self, spec: Spec, auth: AuthContext) -> Document:
+        """The document a caller means, from the cache where it has not changed."""
+        if spec.ref is not None:
+            content = await self._read_stored(spec.ref, auth)
+            return await asyncio.to_thread(self._from_bytes, content, spec.ref)
+        return await asyncio.to_thread(self.load, spec)
+
+    async def tree(self, spec: Spec, auth: AuthContext) -> Tree:
+        """Parsed text that need not be an API description, such as an overlay. Not cached."""
+        if spec.ref is not None:
+            content = await self._read_stored(spec.ref, auth)
+            return await asyncio.to_thread(parse_text, content, limits=self.limits)
+        return await asyncio.to_thread(self._tree, spec)
+
+    def load(self, spec: Spec) -> Document:
+        """The document of a spec that needs no stored file; blocks."""
+        if spec.content is not None:
+            return self._from_bytes(spec.content, "content")
+        if spec.url is not None:
+            content, address = fetch(spec.url, self.access.url_rules, self.limits.size_bytes)
+            return load(content, name=address, base=address, limits=self.limits)
+        if spec.file is not None:
+            return self._from_file(spec.file)
+        raise CommonplaceError(SPEC_INPUT, "The spec names no document.", hint="Pass exactly one of file, url, content or ref.")
+
+    def resolver(self, document: Document) -> Resolver:
+        """The resolver of a document. It is remembered only where no other file is involved: those may change."""
+        found: Resolver | None = document.derived.get("resolver")
+        if found is None:
+            found = Resolver(document, self._fetcher(document))
+            if all(node.ref.startswith("#") for node in index_of(document).refs):
+                document.derived["resolver"] = found
+        return found
+
+    def inliner(self, document: Document) -> Inliner:
+        return Inliner(self.resolver(document))
+
+    def _tree(self, spec: Spec) -> Tree:
+        if spec.content is not None:
+            return parse_text(spec.content, limits=self.limits)
+        if spec.url is not None:
+            return parse_text(fetch(spec.url, self.access.url_rules, self.limits.size_bytes)[0], limits=self.limits)
+        if spec.file is not None:
+            return parse_text(self._read(self.access.readable(spec.file), spec.file)[0], limits=self.limits)
+        raise CommonplaceError(SPEC_INPUT, "The spec names no document.", hint="Pass exactly one of file, url, content or ref.")
+
+    async def _read_stored(self, ref: str, auth: AuthContext) -> bytes:
+        if self._stored is None:
+            raise CommonplaceError(NOT_AVAILABLE, "This server keeps no files.", hint="Pass the document as file, url or content.")
+        return await self._stored(auth, ref)
+
+    def _from_bytes(self, content: bytes | str, name: str) -> Document:
+        raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+        key = "content:" + hashlib.sha256(raw).hexdigest()
+        with self._one_at_a_time(key):
+            entry = self._cache.get(key)
+            if entry is None:
+                entry = _Entry(load(content, name=name, limits=self.limits))
+                self._cache.put(key, entry)
+            return entry.document
+
+    def _from_file(self, path: str) -> Document:
+        real = self.access.readable(path)
+        key = f"file:{real}"
+        with self._one_at_a_time(key):
+            stamp, modified = self._stamp(real, path)
+            entry = self._cache.get(key)
+            if entry is not None and entry.stamp == stamp and not entry.racy:
+                return entry.document
+            begun = time.time()
+            content, stamp, modified = self._read(real, path)
+            digest = hashlib.sha256(content).digest()
+            racy = begun - modified < RACY_SECONDS
+            if entry is None or entry.digest != digest:
+                entry = _Entry(load(content, name=path, base=str(real), limits=self.limits))
+            entry.stamp, entry.digest, entry.racy = stamp, digest, racy
+            self._cache.put(key, entry)
+            return entry.document
+
+    def _stamp(self, real: Path, shown: str) -> tuple[tuple[int, ...], float]:
+        try:
+            found = real.stat()
+        except OSError:
+            raise _missing(shown) from None
+        return _stamp_of(found), found.st_mtime
+
+    def _read(self, real: Path, shown: str) -> tuple[bytes, tuple[int, ...], float]:
+        """The content of a regular file. What was opened is checked again: a path may change between two looks."""
+        try:
+            descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+        except IsADirectoryError:
+            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is a folder.", hint="Pass a file.") from None
+        except FileNotFoundError:
+            raise _missing(shown) from None
+        except OSError as error:
+            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} cannot be read: {error.strerror}.") from None
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is not a regular file.", hint="Pass a JSON or YAML file.")
+            if found.st_size > self.limits.size_bytes:
+                raise CommonplaceError(
+                    SPEC_TOO_LARGE,
+                    f"{shown[:200]!r} has {found.st_size} bytes; the limit is {self.limits.size_bytes}.",
+                    details={"limit_bytes": self.limits.size_bytes},
+                )
+            if Path(os.path.realpath(real)) != real:
+                raise _missing(shown)
+            return file.read(self.limits.size_bytes + 1), _stamp_of(found), found.st_mtime
+
+    def _fetcher(self, document: Document) -> Callable[[str], Tree]:
+        """Loads what a document refers to, inside the same rules as the document itself."""
+        count = 0
+
+        def load_external(where: str) -> Tree:
+            nonlocal count
+            count += 1
+            if count > EXTERNAL_FILES:
+                raise CommonplaceError(SPEC_TOO_LARGE, f"The document refers to more than {EXTERNAL_FILES} other files.")
+            if "://" in where:
+                return parse_text(fetch(where, self.access.url_rules, self.limits.size_bytes)[0], limits=self.limits)
+            if document.base is None or "://" in document.base:
+                raise CommonplaceError(PATH_NOT_ALLOWED, "A document that is not a file may not refer to files.")
+            real = self.access.referable(where, Path(document.base))
+            return parse_text(self._read(real, where)[0], limits=self.limits)
+
+        return load_external
+
+    def _one_at_a_time(self, key: str) -> threading.Lock:
+        """One load per document, however many calls ask for it at once."""
+        with self._loading_lock:
+            if len(self._loading) > 1000:
+                self._loading = {name: lock for name, lock in self._loading.items() if lock.locked()}
+            return self._loading.setdefault(key, threading.Lock())
+
+
+def _stamp_of(found: os.stat_result) -> tuple[int, ...]:
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
+
+
+def _missing(shown: str) -> CommonplaceError:
+    return CommonplaceError(
+        SPEC_NOT_FOUND, f"There is no file {shown[:200]!r}.", hint="Check the path; relative ones start at the server's folder."
+    )

@@ -1,0 +1,1 @@
+"""One module per tool or tight family: input type, output type, handler."""

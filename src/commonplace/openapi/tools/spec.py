@@ -1,0 +1,67 @@
+"""The `spec` argument that every tool shares."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from commonplace.dispatch.tool import Arguments
+from commonplace.openapi.errors import (
+    FETCH_FAILED,
+    NOT_A_SPEC,
+    PATH_NOT_ALLOWED,
+    SPEC_INPUT,
+    SPEC_NOT_FOUND,
+    SPEC_SYNTAX,
+    SPEC_TOO_DEEP,
+    SPEC_TOO_LARGE,
+    SPEC_UNREADABLE,
+    UNSUPPORTED_VERSION,
+    URL_NOT_ALLOWED,
+)
+from commonplace.openapi.service import Spec
+
+
+def _empty_is_absent(value: Any) -> Any:
+    return None if value == "" else value
+
+
+OptionalText = Annotated[str | None, BeforeValidator(_empty_is_absent)]
+
+
+class SpecInput(Arguments):
+    """Where the document is. Exactly one field."""
+
+    file: OptionalText = Field(None, max_length=4096, description="Path to an OpenAPI file on disk (JSON or YAML).")
+    url: OptionalText = Field(None, max_length=8192, description="http(s) URL to fetch the document from.")
+    content: OptionalText = Field(None, description="The document itself, as a JSON or YAML string.")
+    ref: OptionalText = Field(None, max_length=4096, description="A file stored in this server: file:PROJECT/PATH.")
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> SpecInput:
+        given = [name for name in ("file", "url", "content", "ref") if getattr(self, name) is not None]
+        if len(given) != 1:
+            told = f"got {', '.join(given)}" if given else "got none"
+            raise ValueError(f"exactly one of file, url, content or ref is needed, {told}")
+        return self
+
+    @property
+    def spec(self) -> Spec:
+        return Spec(self.file, self.url, self.content, self.ref)
+
+
+READING = (
+    SPEC_INPUT,
+    SPEC_NOT_FOUND,
+    SPEC_UNREADABLE,
+    PATH_NOT_ALLOWED,
+    URL_NOT_ALLOWED,
+    FETCH_FAILED,
+    SPEC_SYNTAX,
+    SPEC_TOO_LARGE,
+    SPEC_TOO_DEEP,
+    NOT_A_SPEC,
+    UNSUPPORTED_VERSION,
+)
+"""What any tool that reads a document may raise."""

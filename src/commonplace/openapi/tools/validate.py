@@ -1,0 +1,107 @@
+"""`validate`: what is wrong with a document, and how to mend it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.openapi.engine.validate import validate, with_lines
+from commonplace.openapi.engine.validate_rule import Finding
+from commonplace.openapi.engine.walk import DEFAULT_LIMIT, MAX_LIMIT
+from commonplace.openapi.errors import SPEC_INPUT
+from commonplace.openapi.model import Document
+from commonplace.openapi.service import OpenApiService
+from commonplace.openapi.tools.spec import READING, SpecInput
+
+
+class ValidateInput(Arguments):
+    spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
+    strict: bool = Field(False, description="Also apply rules beyond the specification; contradictions count as errors.")
+    no_warnings: bool = Field(False, description="Leave warnings out.")
+    ignore: list[str] = Field(
+        default_factory=list, max_length=200, description="Rules to ignore: rule, or rule:/pointer/pattern with * wildcards."
+    )
+    limit: int | None = Field(None, ge=0, description="Max errors and max warnings to return (default 100, at most 1000).")
+    offset: int = Field(0, ge=0, description="Skip the first N errors and the first N warnings.")
+
+
+class Issue(TypedDict):
+    path: str
+    message: str
+    severity: Literal["error", "warning"]
+    rule: str
+    line: NotRequired[int]
+    fix: str
+
+
+class ValidateOutput(TypedDict):
+    valid: bool
+    version: str
+    error_count: int
+    warning_count: int
+    returned: int
+    errors: list[Issue]
+    warnings: list[Issue]
+    suppressed_count: NotRequired[int]
+
+
+def validate_tool(service: OpenApiService) -> Tool:
+    async def handler(ctx: Context, args: ValidateInput) -> dict[str, Any]:
+        document = await service.document(args.spec.spec, ctx.auth)
+        return await asyncio.to_thread(answer, service, document, args)
+
+    return Tool(
+        name="oas_validate",
+        toolset="openapi",
+        title="Validate an API description",
+        description=(
+            "Check an OpenAPI document against the official schema of its version and the rules of the specification. "
+            "Each error or warning has a rule id, JSON pointer, line and a way to mend it. oas_fix repairs some of them."
+        ),
+        input=ValidateInput,
+        output=ValidateOutput,
+        handler=handler,
+        aliases=("validate",),
+        open_world=True,
+        field_codes={"spec": SPEC_INPUT},
+        errors=READING,
+        message_first=True,
+    )
+
+
+def answer(service: OpenApiService, document: Document, args: ValidateInput) -> dict[str, Any]:
+    report = validate(document, service.resolver(document), strict=args.strict, ignore=args.ignore)
+    size = min(args.limit or DEFAULT_LIMIT, MAX_LIMIT)
+    warnings = () if args.no_warnings else report.warnings
+    pages = [list(findings[args.offset : args.offset + size]) for findings in (report.errors, warnings)]
+    placed = with_lines(document, [*pages[0], *pages[1]])
+    errors, shown = placed[: len(pages[0])], placed[len(pages[0]) :]
+    output: dict[str, Any] = {
+        "valid": report.valid,
+        "version": document.version,
+        "error_count": len(report.errors),
+        "warning_count": len(warnings),
+        "returned": len(placed),
+        "errors": [issue(finding) for finding in errors],
+        "warnings": [issue(finding) for finding in shown],
+    }
+    if report.suppressed:
+        output["suppressed_count"] = report.suppressed
+    return output
+
+
+def issue(finding: Finding) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "path": finding.pointer,
+        "message": finding.message,
+        "severity": finding.severity.value,
+        "rule": finding.rule.id,
+        "fix": finding.rule.fix,
+    }
+    if finding.line is not None:
+        shown["line"] = finding.line
+    return shown

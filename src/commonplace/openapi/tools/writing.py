@@ -1,0 +1,115 @@
+"""What the tools that write have in common: bounded answers, pages, outputs, whole documents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from commonplace.kernel.auth import Scope
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.bundle import bundle
+from commonplace.openapi.engine.edit import edited_yaml
+from commonplace.openapi.engine.emit import to_json, to_text, to_yaml
+from commonplace.openapi.engine.index import index_of
+from commonplace.openapi.engine.load import collector_off
+from commonplace.openapi.errors import SPEC_TOO_DEEP
+from commonplace.openapi.model import Document
+from commonplace.openapi.output import write_document
+from commonplace.openapi.service import OpenApiService
+
+ANSWER_LIMIT_BYTES = 4_000_000
+EDIT_LIMIT_BYTES = 4_000_000
+T = TypeVar("T")
+
+LIMIT = "Most items in the answer (default 100, at most 1000); the count fields always tell all."
+OFFSET = "Skip the first N items."
+
+
+def output_scope(args: Any) -> Scope:
+    """Writing needs the scope; looking does not."""
+    return Scope.WRITE if getattr(args, "output", None) or getattr(args, "output_dir", None) else Scope.READ
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """CPU work off the event loop. Nesting that Python cannot follow is the document's fault, not a defect."""
+
+    def run() -> T:
+        try:
+            with collector_off():
+                return work()
+        except RecursionError:
+            raise CommonplaceError(
+                SPEC_TOO_DEEP, "The document nests too deeply for this operation.", hint="Split deeply nested schemas into components."
+            ) from None
+
+    return await asyncio.to_thread(run)
+
+
+def whole(service: OpenApiService, document: Document) -> dict[str, Any]:
+    """The document with what other files define taken in."""
+    if all(node.ref.startswith("#") for node in index_of(document).refs):
+        return document.data
+    return bundle(document, service.resolver(document)).document
+
+
+def changed_text(document: Document, data: dict[str, Any]) -> str:
+    """The new value in the document's own form; in YAML, only what changed is rewritten."""
+    if data is document.data:
+        return document.text
+    if document.format == "json":
+        return _same_json(document.text, data)
+    if len(document.text) > EDIT_LIMIT_BYTES:
+        return to_yaml(data)
+    return edited_yaml(document.text, document.data, data)
+
+
+def _same_json(text: str, data: dict[str, Any]) -> str:
+    """JSON with the indentation the source has."""
+    found = re.match(r"\s*\{(\r?\n)([ \t]*)", text)
+    if found is None:
+        return json.dumps(data, ensure_ascii=False, separators=(", ", ": ") if re.match(r'\s*\{"[^"]*": ', text) else (",", ":"))
+    if found.group(2) == "  ":
+        return to_json(data)
+    return json.dumps(data, ensure_ascii=False, indent=found.group(2)) + "\n"
+
+
+def page(items: Sequence[dict[str, Any]], limit: int | None, offset: int) -> list[dict[str, Any]]:
+    return list(items[offset : offset + min(limit if limit is not None else 100, 1000)])
+
+
+def deliver(service: OpenApiService, answer: dict[str, Any], text: Callable[[], str], output: str | None, *, include: bool) -> None:
+    """Put the result where the caller wants it: a file, the answer, or (too large for one) a note on how to get it."""
+    if output:
+        answer["written_to"] = write_document(service.access, output, text())
+    if include:
+        made = text()
+        if len(made) <= ANSWER_LIMIT_BYTES:
+            answer["document"] = made
+        else:
+            answer["document_omitted"] = f"The document has {len(made)} bytes, more than an answer holds. Pass `output` to get it as a file."
+
+
+def text_for(data: dict[str, Any], document: Document, output: str | None) -> str:
+    """A new document in the form its file name asks for, else in the source's."""
+    ending = (output or "").lower()
+    if ending.endswith(".json"):
+        return to_text(data, "json")
+    if ending.endswith((".yaml", ".yml")):
+        return to_text(data, "yaml")
+    return to_text(data, document.format)
+
+
+class Once:
+    """Text that is made when first asked for."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+        self._text: str | None = None
+
+    def __call__(self) -> str:
+        if self._text is None:
+            self._text = self._make()
+        return self._text

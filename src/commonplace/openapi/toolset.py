@@ -1,0 +1,63 @@
+"""The openapi toolset: its static table of names, and how its tools are loaded when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.dispatch.registry import Toolset
+from commonplace.openapi.errors import CODES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from commonplace.dispatch.tool import Tool
+    from commonplace.openapi.service import OpenApiService
+
+READ = (
+    "validate",
+    "parse",
+    "diff",
+    "walk_operations",
+    "walk_schemas",
+    "walk_parameters",
+    "walk_responses",
+    "walk_headers",
+    "walk_security",
+    "walk_paths",
+    "walk_refs",
+)
+WRITE = ("fix", "convert", "join", "overlay_apply", "overlay_validate", "generate")
+EXTENDED = ("bundle",)
+CONTRACT = (*READ, *WRITE)
+"""The 17 names of the contract; the listed names put `oas_` before them."""
+
+NAMES = frozenset(name for plain in CONTRACT for name in (plain, f"oas_{plain}")) | {f"oas_{plain}" for plain in EXTENDED}
+
+
+def toolset(service: Callable[[], OpenApiService]) -> Toolset:
+    def load() -> Sequence[Tool]:
+        from commonplace.openapi.tools.diff import diff_tool
+        from commonplace.openapi.tools.parse import parse_tool
+        from commonplace.openapi.tools.validate import validate_tool
+        from commonplace.openapi.tools.walk import walk_tools
+        from commonplace.openapi.tools.write import write_tools
+
+        ready = service()
+        return (validate_tool(ready), parse_tool(ready), diff_tool(ready), *walk_tools(ready), *write_tools(ready))
+
+    return Toolset(
+        name="openapi",
+        summary="Validate, query, compare, repair, convert, join and generate code from OpenAPI descriptions.",
+        names=NAMES,
+        bare=frozenset(),
+        load=load,
+        codes=lambda: CODES,
+    )
+
+
+def build_openapi(*, local: bool = True, roots: Sequence[Path] = (), allow_hosts: Sequence[str] = ()) -> OpenApiService:
+    """The service as bootstrap and the command line assemble it."""
+    from commonplace.openapi.service import Access, OpenApiService
+
+    return OpenApiService(Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts)))

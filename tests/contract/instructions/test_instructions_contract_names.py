@@ -1,0 +1,141 @@
+"""Every action under all of its names, its schemas, its errors; and the table of promises, complete both ways."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from instruction_promises import HELD, PROMISES, TABLE, promise, table
+
+from commonplace.dispatch.schema import input_schema, output_schema
+from commonplace.dispatch.tool import Tier
+from commonplace.edge import error_map
+from commonplace.instructions.errors import CODES
+from commonplace.instructions.tools.dispatch import RPC_CODES
+from commonplace.instructions.toolset import ACTIONS, BARE, OURS, tool_name
+from commonplace.kernel.errors import Kind
+
+LISTED = {f"instructions_{name}" for name in ("dispatch", "search", "query", "get", "list", "add")}
+LISTED |= {"graph_export", "prompt_review", "gates_evaluate", "integrity_verify", "usage_track", "feedback_submit"}
+
+
+@promise("000-dispatch-names")
+def test_every_action_has_its_three_names(desk: Any) -> None:
+    for action in ACTIONS:
+        tool = desk.registry.tool(tool_name(action))
+        method = action if "/" in action else f"instructions/{action}"
+        assert (method in BARE) is (action not in OURS)
+        if action not in OURS:
+            assert desk.registry.bare(method) is tool
+    assert desk.registry.bare("instructions/dispatch").name == "instructions_dispatch"
+
+
+def test_exactly_the_decided_tools_are_listed_by_default(desk: Any) -> None:
+    assert {tool.name for tool in desk.registry.all() if tool.tier is Tier.DEFAULT} == LISTED
+
+
+@promise("000-dispatch-unknown", "000-dispatch-missing", "000-dispatch-params")
+def test_dispatch_errors_carry_what_the_contract_says(desk: Any) -> None:
+    unknown = error_map.rpc_error(desk.error("instructions/dispatch", action="fly")).as_dict()
+    assert unknown["code"] == -32601
+    assert unknown["data"]["action"] == "fly"
+    assert "list" in unknown["data"]["suggestion"]
+    missing = error_map.rpc_error(desk.error("instructions/dispatch", id="x")).as_dict()
+    assert missing["code"] == -32602
+    assert missing["data"]["reason"] == "missing_action"
+    wrong = error_map.rpc_error(desk.error("instructions/dispatch", action="list", limit="x", colour=1)).as_dict()
+    assert wrong["code"] == -32602
+    assert wrong["data"]["action"] == "list"
+    assert {problem["field"] for problem in wrong["data"]["validation"]} == {"limit", "colour"}
+    assert wrong["data"]["documentation"]
+    for odd in (3, ["list"], {"a": 1}, True):
+        assert desk.error("instructions/dispatch", action=odd).code.kind is Kind.UNKNOWN_METHOD
+    assert desk.error("instructions/dispatch", action="dispatch").code.kind is Kind.UNKNOWN_METHOD
+
+
+def test_batch_numbers_errors_like_the_edge() -> None:
+    assert {kind: shown.rpc_code for kind, shown in error_map.TABLE.items()} == dict(RPC_CODES)
+
+
+def test_codes_are_unique_and_explained() -> None:
+    assert len({code.name for code in CODES}) == len(CODES)
+    assert all(code.meaning.endswith(".") for code in CODES)
+
+
+def test_schemas_are_valid_and_every_argument_is_described(desk: Any) -> None:
+    for tool in desk.registry.all():
+        schema = dict(tool.input_schema) if tool.input_schema else input_schema(tool.input)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        for name, field in schema.get("properties", {}).items():
+            assert field.get("description"), f"{tool.name}.{name}"
+        jsonschema.Draft202012Validator.check_schema(dict(tool.output_schema) if tool.output_schema else output_schema(tool.output))
+
+
+def test_every_answer_fits_its_schema(desk: Any) -> None:
+    desk.add("a", "Body text", categories=["x"])
+    desk.add("b", "Body text", categories=["x"])
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("instructions_list", {"expectId": "a"}),
+        ("instructions_get", {"id": "a"}),
+        ("instructions_get", {"id": "nope"}),
+        ("instructions_get_enhanced", {"id": "nope"}),
+        ("instructions_search", {"q": "body", "highlight": True}),
+        ("instructions_query", {"limit": 1}),
+        ("instructions_categories", {}),
+        ("instructions_diff", {}),
+        ("instructions_diff", {"known": []}),
+        ("instructions_export", {}),
+        ("instructions_list_scoped", {}),
+        ("instructions_governance_hash", {"includeItems": True}),
+        ("instructions_capabilities", {}),
+        ("instructions_health", {}),
+        ("instructions_inspect", {"id": "a"}),
+        ("instructions_add", {"entry": {"id": "c", "body": "x"}, "lax": True}),
+        ("instructions_add", {}),
+        ("instructions_import", {"entries": [{"id": "c", "body": "y"}, 3], "mode": "overwrite"}),
+        ("instructions_governance_update", {"id": "c", "owner": "ann"}),
+        ("instructions_history", {"id": "c"}),
+        ("instructions_restore", {"id": "c"}),
+        ("instructions_groom", {"mode": {"mergeDuplicates": True}}),
+        ("instructions_repair", {}),
+        ("instructions_enrich", {}),
+        ("instructions_reload", {}),
+        ("instructions_remove", {"ids": ["c", "d"], "cascade": True}),
+        ("instructions_batch", {"operations": [{"action": "list"}]}),
+        ("instructions_dispatch", {"action": "list"}),
+        ("graph_export", {"enrich": True, "format": "dot", "includeUsage": True}),
+        ("prompt_review", {"prompt": "TODO etc."}),
+        ("prompt_review", {"prompt": "x" * 20_000}),
+        ("gates_evaluate", {}),
+        ("integrity_verify", {}),
+        ("usage_track", {"id": "a"}),
+        ("usage_track", {"instructionId": "a"}),
+        ("usage_hotset", {}),
+        ("feedback_submit", {"type": "issue", "title": "t", "description": "d"}),
+        ("feedback_list", {}),
+        ("feedback_get", {"id": "x"}),
+        ("feedback_update", {"id": "x"}),
+        ("feedback_stats", {}),
+        ("feedback_health", {}),
+    ]
+    assert {name for name, _ in calls} == {tool.name for tool in desk.registry.all()}
+    for name, arguments in calls:
+        tool = desk.registry.tool(name)
+        schema = dict(tool.output_schema) if tool.output_schema else output_schema(tool.output)
+        jsonschema.validate(desk.call(name, **arguments), schema)
+
+
+@pytest.mark.parametrize("action", [action for action in ACTIONS if action != "add"])
+def test_no_action_takes_unknown_arguments(desk: Any, action: str) -> None:
+    assert desk.error("instructions/dispatch", action=action, unheardOf=1).code.kind is Kind.INVALID_ARGUMENT
+
+
+def test_every_promise_is_held_and_every_held_promise_is_listed() -> None:
+    for module in Path(__file__).parent.glob("test_*.py"):
+        importlib.import_module(module.stem)
+    assert set(HELD) == set(PROMISES)
+    assert TABLE.read_text(encoding="utf-8") == table(), "run python tests/contract/instructions/instruction_promises.py"

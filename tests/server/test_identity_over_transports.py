@@ -1,0 +1,201 @@
+"""Who may call the shipped program: every mode, over stdio, /mcp and /rpc, with the audit it leaves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance.program import COMMONPLACE, Served, environment, serve_http
+
+from commonplace.kernel.auth import Scope
+from commonplace.storage.keys import KeyStore
+from commonplace.telemetry.query import Filter, query
+from commonplace.telemetry.verify import verify
+
+STATELESS = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+}
+Ask = Callable[[Served, str, str | None], tuple[int, dict[str, str], str | None]]
+
+
+def bearer(token: str | None) -> dict[str, str]:
+    return {} if token is None else {"Authorization": f"Bearer {token}"}
+
+
+def over_mcp(server: Served, tool: str, token: str | None) -> tuple[int, dict[str, str], str | None]:
+    """Status, headers and error code of a stateless tools/call without arguments."""
+    params = {"name": tool, "arguments": {}, "_meta": STATELESS}
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool, **bearer(token)}
+    status, answered, body = server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)
+    answer = json.loads(body)
+    if "error" in answer:
+        return status, answered, answer["error"]["data"]["code"]
+    result = answer["result"]
+    return status, answered, json.loads(result["content"][0]["text"])["error"]["code"] if result["isError"] else None
+
+
+def over_rpc(server: Served, tool: str, token: str | None) -> tuple[int, dict[str, str], str | None]:
+    status, answered, body = server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": tool.replace("_", "/", 1)}, bearer(token))
+    answer = json.loads(body)
+    return status, answered, answer["error"]["data"]["code"] if "error" in answer else None
+
+
+def over_stdio(data: Path, lines: list[Mapping[str, Any]], extra: Mapping[str, str] | None = None) -> tuple[int, list[Any], str]:
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    ran = subprocess.run(
+        [COMMONPLACE, "serve"], input=text, capture_output=True, text=True, timeout=60, cwd=data, env=environment(data, extra), check=False
+    )
+    return ran.returncode, [json.loads(line) for line in ran.stdout.splitlines()], ran.stderr
+
+
+def call(tool: str, arguments: Mapping[str, Any] | None = None, request_id: int = 1) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments or {}, "_meta": STATELESS}
+    return {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
+
+
+def code_of(answer: Mapping[str, Any]) -> str | None:
+    result = answer["result"]
+    return json.loads(result["content"][0]["text"])["error"]["code"] if result["isError"] else None
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dict[str, str], Path]]:
+    """A server in mode keys, and a token of each scope."""
+    data = tmp_path_factory.mktemp("keyed")
+    store = KeyStore(data / "keys.json")
+    tokens = {scope.value: store.add(f"team-{scope.value}", scope.value, scope)[1] for scope in Scope}
+    with serve_http(data, None, "--auth", "keys") as server:
+        yield server, tokens, data
+
+
+TRANSPORTS = pytest.mark.parametrize("ask", [over_mcp, over_rpc], ids=["mcp", "rpc"])
+
+
+@TRANSPORTS
+@pytest.mark.parametrize("token", [None, "wrong", "cp_abcdefgh_" + "x" * 43])
+def test_without_a_valid_key_the_answer_is_401_with_metadata(
+    ask: Ask, token: str | None, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    server, _, _ = keyed
+    status, headers, code = ask(server, "health_check", token)
+    assert (status, code) == (401, "UNAUTHENTICATED")
+    assert f'resource_metadata="http://{server.address}/.well-known/oauth-protected-resource/mcp"' in headers["www-authenticate"]
+    with urllib.request.urlopen(f"http://{server.address}/.well-known/oauth-protected-resource/mcp", timeout=10) as answer:
+        assert json.load(answer)["resource"] == f"http://{server.address}/mcp"
+
+
+@TRANSPORTS
+@pytest.mark.parametrize("scope", [scope.value for scope in Scope])
+def test_every_scope_may_read(ask: Ask, scope: str, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    server, tokens, _ = keyed
+    assert ask(server, "health_check", tokens[scope])[2] is None
+    assert ask(server, "metrics_snapshot", tokens[scope])[2] is None
+
+
+@pytest.mark.parametrize("scope", [scope.value for scope in Scope])
+def test_only_admin_reads_the_audit_and_the_metrics_of_all(scope: str, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    server, tokens, _ = keyed
+    assert over_mcp(server, "audit_verify", tokens[scope])[2] == (None if scope == "admin" else "SCOPE_REQUIRED")
+    request = urllib.request.Request(f"http://{server.address}/metrics", headers=bearer(tokens[scope]))
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            status, text = answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        status, text = refused.code, ""
+    assert status == (200 if scope == "admin" else 403)
+    assert ('tenant="team-read"' in text) is (scope == "admin")
+
+
+def test_a_refusal_over_http_is_in_the_audit_with_its_key(keyed: tuple[Served, dict[str, str], Path]) -> None:
+    server, tokens, data = keyed
+    over_mcp(server, "audit_verify", tokens["read"])
+    refused = query(data / "audit", Filter(code="SCOPE_REQUIRED", tenant="team-read"))
+    assert refused
+    assert refused[0]["label"] == "read"
+    assert verify(data / "audit").ok
+
+
+def test_a_revoked_key_ends_with_the_next_request(keyed: tuple[Served, dict[str, str], Path]) -> None:
+    server, _, data = keyed
+    store = KeyStore(data / "keys.json")
+    record, token = store.add("team-x", "short", Scope.READ)
+    assert over_rpc(server, "health_check", token)[0] == 200
+    store.revoke(record.id)
+    assert over_rpc(server, "health_check", token)[0] == 401
+
+
+def test_passthrough_takes_any_bearer_and_needs_one(tmp_path: Path) -> None:
+    with serve_http(tmp_path, None, "--auth", "passthrough") as server:
+        for ask in (over_mcp, over_rpc):
+            assert ask(server, "health_check", "sk-anything")[2] is None
+            assert ask(server, "health_check", None)[0] == 401
+            assert ask(server, "health_check", "local")[0] == 401
+        assert over_mcp(server, "audit_verify", "sk-anything")[2] == "SCOPE_REQUIRED"
+        wrote = [path for path in tmp_path.rglob("*") if path.is_file() and b"sk-anything" in path.read_bytes()]
+        assert wrote == []
+
+
+def test_without_auth_everyone_on_loopback_is_the_local_user(tmp_path: Path) -> None:
+    with serve_http(tmp_path) as server:
+        for ask in (over_mcp, over_rpc):
+            assert ask(server, "health_check", None)[2] is None
+        assert over_mcp(server, "audit_verify", None)[2] is None
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0:0", "[::]:0"])
+def test_an_open_bind_without_auth_is_refused(host: str, tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [COMMONPLACE, "serve", "--http", host],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment(tmp_path),
+        cwd=tmp_path,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "Refusing to listen" in ran.stderr
+    assert "commonplace keys add" in ran.stderr
+
+
+def test_stdio_is_the_local_user_or_the_key_it_is_given(tmp_path: Path) -> None:
+    _, answers, _ = over_stdio(tmp_path, [call("audit_verify")])
+    assert [code_of(answer) for answer in answers] == [None]
+    store = KeyStore(tmp_path / "keys.json")
+    _, token = store.add("team-a", "agent", Scope.READ)
+    _, answers, _ = over_stdio(tmp_path, [call("health_check"), call("audit_verify", request_id=2)], {"COMMONPLACE_KEY": token})
+    assert [code_of(answer) for answer in answers] == [None, "SCOPE_REQUIRED"]
+    returned, answers, errors = over_stdio(tmp_path, [call("health_check")], {"COMMONPLACE_KEY": "wrong"})
+    assert (returned, answers) == (4, [])
+    assert "COMMONPLACE_KEY" in errors
+
+
+def test_a_flood_of_wrong_keys_is_slowed_and_leaves_a_bounded_audit(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.json")
+    _, token = store.add("team-a", "alice", Scope.READ)
+    (tmp_path / "commonplace.yaml").write_text("settings: {limits: {failed_logins_per_minute: 5}}")
+    with serve_http(tmp_path, None, "--auth", "keys") as server:
+        statuses = [over_rpc(server, "health_check", "wrong")[0] for _ in range(12)]
+        assert statuses[:5] == [401] * 5
+        assert statuses.count(429) >= 5
+        assert over_rpc(server, "health_check", token)[0] == 200
+        assert len(query(tmp_path / "audit", Filter(code="UNAUTHENTICATED"))) <= 7
+
+
+def test_a_key_over_its_rate_is_told_when_to_come_back(tmp_path: Path) -> None:
+    store = KeyStore(tmp_path / "keys.json")
+    _, token = store.add("team-a", "alice", Scope.READ)
+    _, other = store.add("team-b", "bob", Scope.READ)
+    (tmp_path / "commonplace.yaml").write_text("settings: {limits: {key_per_second: 0.5, key_burst: 3}}")
+    with serve_http(tmp_path, None, "--auth", "keys") as server:
+        answers = [over_rpc(server, "health_check", token) for _ in range(6)]
+        assert [status for status, _, _ in answers] == [200, 200, 200, 429, 429, 429]
+        assert answers[-1][2] == "CALL_RATE_LIMITED"
+        assert over_rpc(server, "health_check", other)[0] == 200

@@ -1,0 +1,388 @@
+"""The shipped program over stdio and HTTP: one body for both wherever the promise is the same."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
+
+TOOLS = {"COMMONPLACE_EXTRA_TOOLSETS": "sample_tools:toolset", "PYTHONPATH": str(ROOT / "tests" / "server")}
+HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+META = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+}
+
+
+class Stdio:
+    """A client on pipes."""
+
+    def __init__(self, data: Path, *flags: str, extra: dict[str, str] | None = None) -> None:
+        data.mkdir(exist_ok=True)
+        self.errors = data / "stderr.txt"
+        with self.errors.open("wb") as stderr:
+            self.process = subprocess.Popen(
+                [str(COMMONPLACE), "serve", *flags],
+                env=environment(data, {**TOOLS, **(extra or {})}),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=data,
+            )
+        self.ids = 0
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def request(self, method: str, params: Any = None) -> dict[str, Any]:
+        self.ids += 1
+        self.send({"jsonrpc": "2.0", "id": self.ids, "method": method} | ({} if params is None else {"params": params}))
+        while (answer := self.read()).get("id") != self.ids:
+            pass
+        return answer
+
+    bare = request
+
+    def open(self) -> Stdio:
+        self.request("initialize", HANDSHAKE)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(20)
+        self.process.stdout.close()
+
+
+class Http:
+    """A client with a session."""
+
+    def __init__(self, server: Served) -> None:
+        self.server = server
+        self.ids = 0
+        self.headers = {"MCP-Protocol-Version": "2025-11-25"}
+
+    def request(self, method: str, params: Any = None, **headers: str) -> dict[str, Any]:
+        self.ids += 1
+        message = {"jsonrpc": "2.0", "id": self.ids, "method": method} | ({} if params is None else {"params": params})
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        _, received, body = self.server.post("/mcp", message, {**self.headers, **named})
+        if method == "initialize":
+            self.headers["Mcp-Session-Id"] = received["mcp-session-id"]
+        return next(one for one in messages(received, body) if one.get("id") == self.ids)
+
+    def bare(self, method: str, params: Any = None) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(
+            self.server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}})[2]
+        )
+        return answer
+
+    def open(self) -> Http:
+        self.request("initialize", HANDSHAKE)
+        self.server.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, self.headers)
+        return self
+
+
+def messages(headers: dict[str, str], body: bytes) -> list[dict[str, Any]]:
+    """The JSON-RPC messages of a JSON body or an event stream."""
+    if headers.get("content-type", "").startswith("text/event-stream"):
+        return [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: ") and line[6:].strip()]
+    return [json.loads(body)]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve_http(tmp_path_factory.mktemp("http"), TOOLS) as served:
+        yield served
+
+
+@pytest.fixture(params=["stdio", "http"])
+def client(request: pytest.FixtureRequest, tmp_path: Path, server: Served) -> Iterator[Any]:
+    if request.param == "http":
+        yield Http(server).open()
+        return
+    stdio = Stdio(tmp_path / "home").open()
+    yield stdio
+    stdio.close()
+
+
+def error_of(answer: dict[str, Any]) -> dict[str, Any]:
+    assert answer["result"]["isError"] is True
+    assert "structuredContent" not in answer["result"]
+    error: dict[str, Any] = json.loads(answer["result"]["content"][0]["text"])["error"]
+    return error
+
+
+def test_a_client_lists_and_calls(client: Any) -> None:
+    names = {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
+    assert {"add", "wait", "health_check"} <= names
+    assert "extra" not in names
+    result = client.request("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})["result"]
+    assert result["structuredContent"] == {"sum": 3}
+    assert json.loads(result["content"][0]["text"]) == {"sum": 3}
+
+
+def test_an_extended_tool_is_callable_though_unlisted(client: Any) -> None:
+    assert client.request("tools/call", {"name": "extra", "arguments": {"a": 1, "b": 2}})["result"]["structuredContent"] == {"sum": 3}
+
+
+def test_a_wrong_argument_is_a_typed_error(client: Any) -> None:
+    error = error_of(client.request("tools/call", {"name": "add", "arguments": {"a": "x", "b": 2}}))
+    assert error["code"] == "INVALID_ARGUMENT"
+    assert error["details"]["field"] == "a"
+
+
+def test_an_unknown_tool_is_a_protocol_error_with_our_code(client: Any) -> None:
+    error = client.request("tools/call", {"name": "adds", "arguments": {}})["error"]
+    assert error["code"] == -32602
+    assert error["data"]["code"] == "UNKNOWN_TOOL"
+    assert error["data"]["hint"] == "Did you mean add?"
+
+
+def test_an_unserved_method_is_not_found(client: Any) -> None:
+    assert client.request("prompts/list")["error"]["code"] == -32601
+
+
+def test_progress_reaches_the_client_before_the_result(tmp_path: Path, server: Served) -> None:
+    call = {"name": "wait", "arguments": {"seconds": 0, "steps": 3}, "_meta": {"progressToken": "p"}}
+    stdio = Stdio(tmp_path / "home").open()
+    stdio.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call})
+    over_stdio = [stdio.read() for _ in range(4)]
+    stdio.close()
+    session = Http(server).open()
+    _, headers, body = server.post("/mcp", {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}, session.headers)
+    for seen in (over_stdio, messages(headers, body)):
+        assert [one["params"]["progress"] for one in seen[:3]] == [1, 2, 3]
+        assert seen[3]["id"] == 9
+
+
+def test_bare_methods_answer_without_any_handshake(tmp_path: Path, server: Served) -> None:
+    stdio = Stdio(tmp_path / "home")
+    for one in (stdio, Http(server)):
+        assert one.bare("health/check")["result"]["status"] == "ok"
+        assert one.bare("sample/add", {"a": 1, "b": 2})["result"] == {"sum": 3}
+        wrong = one.bare("sample/add", {"a": 1})["error"]
+        assert (wrong["code"], wrong["data"]["code"]) == (-32602, "INVALID_ARGUMENT")
+        assert one.bare("sample/sub")["error"]["code"] == -32601
+        assert one.bare("add", {"a": 1, "b": 2})["error"]["code"] == -32601  # a listed name is no bare method
+    stdio.close()
+
+
+def test_stdout_carries_protocol_only_and_stderr_is_quiet(tmp_path: Path) -> None:
+    stdio = Stdio(tmp_path / "home").open()
+    assert stdio.request("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})["result"]["isError"] is False
+    stdio.close()
+    assert stdio.errors.read_text().splitlines() == ["a stray print must not reach the protocol"]
+
+
+def test_calls_that_wait_run_at_the_same_time(client: Any) -> None:
+    begun = time.monotonic()
+    call = {"name": "wait", "arguments": {"seconds": 1.0}}
+    if isinstance(client, Stdio):
+        for number in range(100, 110):
+            client.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
+        assert {client.read()["id"] for _ in range(10)} == set(range(100, 110))
+    else:
+        others = [threading.Thread(target=Http(client.server).open().request, args=("tools/call", call)) for _ in range(10)]
+        for other in others:
+            other.start()
+        for other in others:
+            other.join()
+    assert time.monotonic() - begun < 6
+
+
+def test_a_cancelled_call_stops_and_is_not_answered(tmp_path: Path) -> None:
+    stdio = Stdio(tmp_path / "home").open()
+    mark = tmp_path / "mark"
+    params = {"name": "wait", "arguments": {"seconds": 60, "mark": str(mark)}}
+    stdio.send({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params})
+    stdio.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}})
+    assert stdio.request("ping")["result"] == {}
+    wait_for(mark.exists)
+    stdio.close()
+
+
+def test_a_cancelled_call_stops_over_http_too(tmp_path: Path, server: Served) -> None:
+    client = Http(server).open()
+    mark = tmp_path / "mark"
+    params = {"name": "wait", "arguments": {"seconds": 60, "mark": str(mark)}}
+    answers: list[Any] = []
+    body = {"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params}
+    caller = threading.Thread(target=lambda: answers.append(server.post("/mcp", body, client.headers)))
+    caller.start()
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}}
+
+    def cancelled() -> bool:
+        server.post("/mcp", cancel, client.headers)
+        return mark.exists()
+
+    wait_for(cancelled)
+    caller.join(20)
+    assert not caller.is_alive()
+
+
+def test_shutdown_finishes_the_work_in_flight_and_exit_ends(tmp_path: Path) -> None:
+    stdio = Stdio(tmp_path / "home").open()
+    stdio.send({"jsonrpc": "2.0", "id": "work", "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 0.5}}})
+    stdio.send({"jsonrpc": "2.0", "id": "stop", "method": "shutdown"})
+    stdio.send({"jsonrpc": "2.0", "id": "late", "method": "tools/list"})
+    seen = [stdio.read() for _ in range(3)]
+    assert [one["id"] for one in seen] == ["late", "work", "stop"]
+    assert seen[0]["error"]["data"]["code"] == "SHUTTING_DOWN"
+    assert seen[2]["result"] is None
+    stdio.send({"jsonrpc": "2.0", "method": "exit"})
+    assert stdio.process.wait(10) == 0
+
+
+def test_input_that_ends_still_gets_its_answers(tmp_path: Path) -> None:
+    stdio = Stdio(tmp_path / "home").open()
+    stdio.send({"jsonrpc": "2.0", "id": "work", "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 0.3}}})
+    assert stdio.process.stdin is not None
+    stdio.process.stdin.close()
+    assert stdio.read()["id"] == "work"
+    assert stdio.process.wait(10) == 0
+
+
+def test_the_stateless_protocol_needs_no_session(tmp_path: Path, server: Served) -> None:
+    params = {"name": "add", "arguments": {"a": 1, "b": 2}, "_meta": META}
+    stdio = Stdio(tmp_path / "home")
+    result = stdio.request("tools/call", params)["result"]
+    stdio.close()
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "add"}
+    status, _, body = server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)
+    assert status == 200
+    for one in (result, json.loads(body)["result"]):
+        assert one["structuredContent"] == {"sum": 3}
+        assert one["resultType"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("headers", "shown", "hidden"),
+    [
+        ({"X_MCP_Toolsets": "sample"}, {"add", "wait", "put"}, {"health_check", "extra"}),
+        ({"X_MCP_Tools": "extra,health_check"}, {"extra", "health_check"}, {"add"}),
+        ({"X_MCP_Exclude_Tools": "add"}, {"wait"}, {"add"}),
+        ({"X_MCP_Readonly": "true"}, {"add"}, {"put"}),
+    ],
+)
+def test_headers_choose_what_a_request_lists(server: Served, headers: dict[str, str], shown: set[str], hidden: set[str]) -> None:
+    client = Http(server).open()
+    names = {tool["name"] for tool in client.request("tools/list", None, **headers)["result"]["tools"]}
+    assert shown <= names
+    assert not hidden & names
+
+
+def test_a_read_only_request_refuses_a_tool_that_writes(server: Served) -> None:
+    client = Http(server).open()
+    call = {"name": "put", "arguments": {"a": 1, "b": 2}}
+    assert client.request("tools/call", call)["result"]["isError"] is False
+    assert error_of(client.request("tools/call", call, X_MCP_Readonly="true"))["code"] == "READ_ONLY"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        ("/rpc", b"{", 400, -32700),
+        ("/rpc", b"[]", 400, -32600),
+        ("/rpc", b'{"jsonrpc":"2.0","id":1,"method":"nope"}', 404, -32601),
+        ("/rpc", b'{"jsonrpc":"2.0","id":1,"method":"sample/add","params":{}}', 400, -32602),
+        ("/mcp", b"{", 400, -32700),
+    ],
+)
+def test_http_statuses_say_what_was_wrong(server: Served, path: str, body: bytes, status: int, code: int) -> None:
+    got, headers, answer = server.post(path, body)
+    assert got == status
+    assert messages(headers, answer)[0]["error"]["code"] == code
+
+
+def test_a_foreign_host_or_origin_is_refused(server: Served) -> None:
+    for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)):
+        for path in ("/mcp", "/rpc"):
+            assert server.post(path, {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, headers)[0] == status
+    own = {"Origin": f"http://{server.address}"}
+    assert server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, own)[0] == 200
+
+
+def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) -> None:
+    huge = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"' + b"x" * (65 * 1024 * 1024) + b'"}}'
+    host, _, port = server.address.partition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as link:
+        link.sendall(f"POST /rpc HTTP/1.1\r\nHost: {server.address}\r\nContent-Length: {len(huge)}\r\n\r\n".encode())
+        with contextlib.suppress(OSError):  # refused while we were still sending
+            link.sendall(huge)
+        readable, _, _ = select.select([link], [], [], 30)
+        assert readable
+        assert b" 413 " in link.recv(200)
+    assert server.rpc("health/check")["status"] == "ok"
+
+
+def test_a_connection_serves_many_requests(server: Served) -> None:
+    link = http.client.HTTPConnection(server.address, timeout=10)
+    for _ in range(5):
+        link.request("POST", "/rpc", b'{"jsonrpc":"2.0","id":1,"method":"health/check"}')
+        first = link.sock
+        answer = link.getresponse()
+        assert answer.status == 200
+        answer.read()
+        assert link.sock is first  # still the same connection
+    link.close()
+
+
+def test_health_endpoints_answer(server: Served) -> None:
+    for path, status in (("/healthz", "ok"), ("/readyz", "ready")):
+        with socket.create_connection(tuple(server.address.split(":")), timeout=10) as link:  # type: ignore[arg-type]
+            link.sendall(f"GET {path} HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode())
+            answer = b"".join(iter(lambda: link.recv(4096), b""))
+        assert b"200 OK" in answer
+        assert f'"status":"{status}"'.encode() in answer
+
+
+def test_a_stop_lets_calls_finish(tmp_path: Path) -> None:
+    with serve_http(tmp_path / "home", TOOLS) as server:
+        client = Http(server).open()
+        answers: list[Any] = []
+        call = {"name": "wait", "arguments": {"seconds": 1.0}}
+        caller = threading.Thread(target=lambda: answers.append(client.request("tools/call", call)))
+        caller.start()
+        wait_for(lambda: b"commonplace" in metrics(server))
+        time.sleep(0.3)  # the call is on its way; there is no outside sign of a call in flight
+        server.process.send_signal(signal.SIGTERM)
+        caller.join(20)
+        assert answers
+        assert answers[0]["result"]["structuredContent"] == {"waited": 1.0}
+        assert server.process.wait(20) == 0
+
+
+def metrics(server: Served) -> bytes:
+    with socket.create_connection(tuple(server.address.split(":")), timeout=10) as link:  # type: ignore[arg-type]
+        link.sendall(f"GET /metrics HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode())
+        return b"".join(iter(lambda: link.recv(65536), b""))
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited too long"
+        time.sleep(0.02)
