@@ -19,6 +19,7 @@ from typing import Any
 import apsw
 import orjson
 
+from commonplace.search.posting_cache import PostingCache, WeightedTerm
 from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm, SearchUnavailableError
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
@@ -30,7 +31,9 @@ MAX_QUERY_TERMS = 64  # the rarest are kept
 MAX_LOOKUPS = 512  # distinct terms of a query whose statistics are looked at
 INLINE_POSTINGS = 2_000  # below this a search is cheaper on the caller's thread than the hop to another
 SELECTIVE_PREFIX = 2_000  # documents below a prefix up to which only they are scored
-TIE_ROOM = 32  # rows fetched beyond the limit, so that ties at the edge fall by key
+PREFIX_ROOM = 16  # times the limit read at first where a prefix lets most documents pass
+SCORE_DIGITS = 9
+TIE_ROOM = 16  # rows fetched beyond the limit, so that ties at the edge fall by key
 
 _QUERIES = load_queries("commonplace.search", "sqlite.sql")
 
@@ -42,7 +45,7 @@ class _Plan:
     partition_id: int
     terms: tuple[QueryTerm, ...]
     ids: Mapping[int, str]  # term id to term
-    parameters: str  # JSON for `rank`
+    weighted: tuple[WeightedTerm, ...]
     postings: int
     documents: int
     ceiling: float
@@ -60,8 +63,11 @@ def upper_bound(prefix: str) -> str:
 class SqlitePostings:
     """The lexical store of every collection in one database file."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, in_memory: bool = True) -> None:
+        """`in_memory`: rank large answers over arrays where numpy is installed, instead of in SQL."""
         self._database = database
+        self._in_memory = in_memory and PostingCache.available()
+        self._cache = PostingCache(_QUERIES["postings_after"])
         migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite"))
 
     # -- reading
@@ -92,8 +98,9 @@ class SqlitePostings:
             for key in dict.fromkeys(keys):
                 row = connection.execute(_QUERIES["document_id"], {"partition": plan.partition_id, "document": key}).fetchone()
                 ids += [] if row is None else [int(row[0])]
-            parameters = {"terms": plan.parameters, "documents": orjson.dumps(ids).decode(), "limit": len(ids)}
-            ranked = self._keyed(connection, plan, connection.execute(_QUERIES["rank_among"], parameters), "", len(ids)) if plan.ids else []
+            parameters = {"terms": _parameters(plan), "documents": orjson.dumps(ids).decode(), "limit": len(ids)}
+            rows = connection.execute(_QUERIES["rank_among"], parameters) if plan.ids else ()
+            ranked, _ = self._keyed(connection, plan, rows, "", len(ids))
             return self._matches(connection, plan, ranked)
 
     def count(self, connection: Connection, partition: Partition) -> int:
@@ -207,7 +214,7 @@ class SqlitePostings:
         found.sort(key=lambda item: (-item[0].idf, item[0].term))
         kept = found[:MAX_QUERY_TERMS]
         ids: dict[int, str] = {}
-        parameters: list[tuple[int, float, float, float]] = []
+        weighted: list[WeightedTerm] = []
         ceiling = 0.0
         for term_, rows in kept:
             # A term that no document holds still counts against the others: half a match is half a score.
@@ -215,13 +222,14 @@ class SqlitePostings:
             for identity, field, documents in rows:
                 ids[identity] = term_.term
                 gain = weights[field] * idf(fields[field][0], documents) * (K1 + 1)
-                parameters.append((identity, gain, K1 * (1 - B), K1 * B / fields[field][1]))
+                weighted.append(WeightedTerm(identity, gain, K1 * (1 - B), K1 * B / fields[field][1]))
         postings = sum(documents for _, rows in kept for _, _, documents in rows)
-        return _Plan(number, tuple(item[0] for item in kept), ids, orjson.dumps(parameters).decode(), postings, total, ceiling)
+        return _Plan(number, tuple(item[0] for item in kept), ids, tuple(weighted), postings, total, ceiling)
 
     def _run(self, connection: Connection, plan: _Plan, limit: int, prefix: str) -> LexicalResult:
         ranked = self._ranked(connection, plan, limit, prefix) if plan.ids else []
-        ranked.sort(key=lambda row: (-round(row[1], 9), row[2]))
+        ranked = [(identity, round(score, SCORE_DIGITS), key) for identity, score, key in ranked]  # sums differ by their order
+        ranked.sort(key=lambda row: (-row[1], row[2]))
         return self._matches(connection, plan, ranked[:limit])
 
     def _matches(self, connection: Connection, plan: _Plan, ranked: Sequence[tuple[int, float, str]]) -> LexicalResult:
@@ -240,28 +248,39 @@ class SqlitePostings:
             bounds = {"partition": plan.partition_id, "prefix": prefix, "upper": upper_bound(prefix), "limit": SELECTIVE_PREFIX + 1}
             below = [row[0] for row in connection.execute(_QUERIES["ids_with_prefix"], bounds)]
             if len(below) <= SELECTIVE_PREFIX:
-                parameters = {"terms": plan.parameters, "documents": orjson.dumps(below).decode(), "limit": wanted}
-                return self._keyed(connection, plan, connection.execute(_QUERIES["rank_among"], parameters), "", wanted)
-        # Most documents are below the prefix, so few of the best are passed over.
-        for size in (wanted, -1) if not prefix else (wanted * 16, -1):
-            parameters = {"terms": plan.parameters, "limit": size, "offset": 0}
-            rows = connection.execute(_QUERIES["rank"], parameters).fetchall()
-            ranked = self._keyed(connection, plan, rows, prefix, wanted)
-            if len(ranked) >= wanted or size < 0 or len(rows) < size:
-                return ranked
-        return []
+                parameters = {"terms": _parameters(plan), "documents": orjson.dumps(below).decode(), "limit": wanted}
+                return self._keyed(connection, plan, connection.execute(_QUERIES["rank_among"], parameters), "", wanted)[0]
+        first = wanted * (PREFIX_ROOM if prefix else 1)  # most documents are below the prefix, so few of the best are passed over
+        if plan.postings > INLINE_POSTINGS and self._in_memory:
+            return self._ranked_in_memory(connection, plan, first, prefix, wanted)
+        for size in (first, -1):
+            rows = connection.execute(_QUERIES["rank"], {"terms": _parameters(plan), "limit": size}).fetchall()
+            ranked, _ = self._keyed(connection, plan, rows, prefix, wanted)
+            if len(ranked) >= wanted or len(rows) < size:
+                break
+        return ranked
+
+    def _ranked_in_memory(self, connection: Connection, plan: _Plan, first: int, prefix: str, wanted: int) -> list[tuple[int, float, str]]:
+        ranked, gone = self._keyed(connection, plan, self._cache.ranked(connection, plan.weighted, first), prefix, wanted)
+        if gone:  # removed documents stood in the lists: read them again, then none can
+            self._cache.forget(plan.weighted)
+            ranked, _ = self._keyed(connection, plan, self._cache.ranked(connection, plan.weighted, first), prefix, wanted)
+        return ranked
 
     def _keyed(
         self, connection: Connection, plan: _Plan, rows: Iterable[tuple[Any, ...]], prefix: str, wanted: int
-    ) -> list[tuple[int, float, str]]:
+    ) -> tuple[list[tuple[int, float, str]], bool]:
+        """The first `wanted` documents below the prefix with their keys, and whether some were there no more."""
         ranked: list[tuple[int, float, str]] = []
+        gone = False
         for identity, score in rows:
             found = connection.execute(_QUERIES["document_key"], {"id": identity, "partition": plan.partition_id}).fetchone()
+            gone = gone or found is None
             if found is not None and found[0].startswith(prefix):
                 ranked.append((identity, score, found[0]))
                 if len(ranked) == wanted:
                     break
-        return ranked
+        return ranked, gone
 
 
 class _Change:
@@ -281,6 +300,10 @@ class _Change:
 def idf(documents: int, holders: int) -> float:
     """Inverse document frequency as BM25 has it, never negative."""
     return math.log(1 + (max(documents, holders) - holders + 0.5) / (holders + 0.5))
+
+
+def _parameters(plan: _Plan) -> str:
+    return orjson.dumps([(term.term_id, term.gain, term.base, term.slope) for term in plan.weighted]).decode()
 
 
 def _keys(partition: Partition) -> dict[str, str]:

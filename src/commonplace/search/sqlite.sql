@@ -57,7 +57,7 @@ WITH query AS MATERIALIZED (
 )
 SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base + query.slope * p.length)) AS score
 FROM query CROSS JOIN search_posting p ON p.term_id = query.term_id
-GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit OFFSET :offset;
+GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
 
 -- name: rank_among
 -- The same for a given set of documents, a JSON array of ids.
@@ -68,6 +68,12 @@ SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base +
 FROM json_each(:documents) AS wanted CROSS JOIN query
 JOIN search_posting p ON p.term_id = query.term_id AND p.document_id = wanted.value
 GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
+
+-- name: postings_after
+-- Postings of a term behind a document id, in one value: id * :shift + frequency << 16 + length, both capped to their bits.
+SELECT json_group_array(document_id * :shift + min(frequency, 32767) * 65536 + min(length, 65535)) FROM (
+    SELECT document_id, frequency, length FROM search_posting WHERE term_id = :term AND document_id > :after ORDER BY document_id
+);
 
 -- name: posting_terms
 -- Which of the terms a document holds.
