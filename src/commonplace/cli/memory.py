@@ -453,6 +453,16 @@ def stats(as_json: JsonFlag = False) -> None:
     out.print(table(("what", "count"), rows))
 
 
+@app.command()
+def reindex(as_json: JsonFlag = False) -> None:
+    """Make the search index anew from the entries, with vectors where the model is ready."""
+    entries, vectors = _run(_service().reindex(LOCAL_TENANT))
+    if as_json:
+        print_json({"entries": entries, "vectors": vectors})
+    else:
+        out.print(f"indexed {entries} entries, {vectors} with vectors")
+
+
 def _service() -> MemoryService:
     service: MemoryService = session().app().services["memory"]()
     return service

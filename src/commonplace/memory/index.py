@@ -11,7 +11,7 @@ from commonplace.memory.documents import ENTRY_WEIGHTS, WEIGHTS, document_key, e
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
-from commonplace.search.fusion import fuse
+from commonplace.search.lexical import lexical_hits
 from commonplace.search.store import Hit, LexicalMatch, LexicalResult, LexicalStore
 from commonplace.search.text import analyze, is_stop_word, query_terms
 
@@ -48,10 +48,10 @@ class LexicalIndex:
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         size = max(limit, POOL)
         words = await self.by_words(tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size)
-        matches = [as_match(hit) for hit in fuse(words, None)]
+        matches = _by_share(words)
         if sought.context.strip():
             around = await self.by_words(tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size)
-            matches = _lean(matches, [as_match(hit) for hit in fuse(around, None)])
+            matches = _lean(matches, _by_share(around))
         return Found(tuple(matches[:limit]), len(matches), False)
 
     async def by_words(self, tenant: Tenant, terms: Sequence[str], wanted: Filter, limit: int) -> LexicalResult:
@@ -116,6 +116,11 @@ class LexicalIndex:
 
 def admits(wanted: Filter, key: str) -> bool:
     return wanted.type is None or key_type(key) == wanted.type.value
+
+
+def _by_share(result: LexicalResult) -> list[Match]:
+    """BM25 as a share of what a perfect match would reach: the order is BM25's, the score compares between queries."""
+    return [as_match(hit) for hit in lexical_hits(result)]
 
 
 def as_match(hit: Hit) -> Match:

@@ -364,6 +364,14 @@ class MemoryService:
         self._filled.add(tenant)
         return done
 
+    async def reindex(self, tenant: Tenant) -> tuple[int, int]:
+        """Make everything derived anew: the words of all entries, and their vectors where there is a model."""
+        entries = await self.store.reindex(tenant)
+        if not self._index.ready():
+            return entries, 0
+        await self._index.forget_all(tenant)
+        return entries, await self.fill_vectors(tenant)
+
     def without_secrets(self, entry: Entry) -> Entry:
         """An entry from elsewhere as the setting wants it: masked, or refused."""
         masked: list[str] = []
