@@ -231,12 +231,13 @@ def _entry(id_: str, statement: Statement) -> Entry:
 
 
 def measure_tokens() -> None:
-    """Five compact results against the five whole entries, on devbench grown to the length of real notes, and on cosqa."""
-    corpus, queries, _ = cosqa()
+    """Five compact results against the same five entries whole, on abstracts: about as long as a careful note."""
+    corpus = {item["_id"]: item["text"] for item in json.loads((RETRIEVAL / "cranfield" / "corpus.json").read_text()) if item["text"]}
+    queries = {item["_id"]: item["text"] for item in json.loads((RETRIEVAL / "cranfield" / "queries.json").read_text())}
 
     async def run(folder: Path) -> list[float]:
         service = open_memory(folder)
-        await keep(service, [(name, text) for name, text in corpus.items() if len(text) > 600], embed=False)
+        await keep(service, list(corpus.items()), embed=False)
         shares = []
         for text in list(queries.values())[:100]:
             answer = await service.search(TENANT, text, "", Filter(), 5)
@@ -348,9 +349,7 @@ def measure_writes() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         one, eight = asyncio.run(run(Path(folder)))
-    print(
-        f"adds a second, durable, with suggestions: {one:.0f} one after another, {eight:.0f} with 8 callers; >= 200: {check(max(one, eight) >= 200)}"
-    )
+    print(f"adds a second, durable: {one:.0f} one by one, {eight:.0f} with 8 callers; >= 200: {check(max(one, eight) >= 200)}")
 
 
 WRITER = """
@@ -427,7 +426,7 @@ def measure_start() -> None:
                 server.close()
     ratio = median(times["full"]) / median(times["empty"])
     print(
-        f"handshake with 10,000 entries and a model: {ratio:.2f} of an empty store's {median(times['empty']):.3f} s; <= 1.2: {check(ratio <= 1.2)}"
+        f"handshake with 10,000 entries and a model: {ratio:.2f} of the empty {median(times['empty']):.3f} s; <= 1.2: {check(ratio <= 1.2)}"
     )
     print(f"memory of a server without the model, after adding and searching: {memory:.0f} MB; < 80: {check(memory < 80)}")
 

@@ -5,10 +5,10 @@ A key begins with project and type, so that a search within a project is a searc
 from __future__ import annotations
 
 from commonplace.kernel.auth import Tenant
+from commonplace.memory.engine.terms import terms_of
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter
 from commonplace.search.store import Document, Partition
-from commonplace.search.text import analyze
 
 COLLECTION = "memory"
 TEXT, TITLE, CONTEXT = "text", "title", "context"
@@ -25,7 +25,7 @@ def partition(tenant: Tenant) -> Partition:
 def document(entry: Entry) -> Document:
     """Empty fields are left out: they must not shorten the average length of those that say something."""
     texts = {TEXT: entry.text, TITLE: entry.title, CONTEXT: entry.context}
-    return Document(document_key(entry), {field: terms for field, text in texts.items() if (terms := analyze(text))})
+    return Document(document_key(entry), {field: terms for field, text in texts.items() if (terms := terms_of(text))})
 
 
 def document_key(entry: Entry) -> str:

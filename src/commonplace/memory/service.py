@@ -39,7 +39,7 @@ from commonplace.memory.ulid import LENGTH, MINIMUM_PREFIX, Ulids, read_prefix
 from commonplace.memory.uses import Uses
 
 SIMILAR_SHOWN = 5
-SIMILAR_READ = 20
+SIMILAR_READ = 10
 SUNK = 0.5  # what is left of the score of an entry that is superseded or obsolete
 CANDIDATES = 5  # as many times the limit are read, so that what sinks leaves room for what stays
 GRAPH_DEPTH = 3
