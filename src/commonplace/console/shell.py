@@ -28,6 +28,11 @@ body { font-feature-settings: "tnum"; }
 .body--dark .q-table, .body--dark .q-card { background: #1a222c; }
 .body--dark { background: #12181f; }
 .body--light { background: #f6f5f1; }
+.body--light .nicegui-link { color: #0a5f5a; }
+.body--dark .nicegui-link, .body--dark .q-field--focused .q-field__label, .body--dark .text-primary { color: #7fd6cf !important; }
+.body--dark .text-negative { color: #ff9d96 !important; }
+.body--dark .text-positive { color: #81c784 !important; }
+.body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
 @media (max-width: 600px) { .cp-wide { display: none; } }
 </style>
@@ -77,7 +82,7 @@ class Shell:
     def _header(self, title: str, view: View) -> None:
         open_palette = self._palette(view)
         with ui.header().classes("items-center gap-2 px-4 py-2 bg-primary"):
-            ui.link("Commonplace", "/console/").classes("cp-link text-lg font-semibold text-white")
+            ui.link("Commonplace", "/").classes("cp-link text-lg font-semibold text-white")
             for name, path, icon in NAVIGATION:
                 look = "flat dense no-caps text-color=white" + (" outline" if name == title else "")
                 button = ui.button(name, icon=icon, on_click=lambda path=path: ui.navigate.to(path)).props(look)

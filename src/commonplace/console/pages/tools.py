@@ -68,7 +68,7 @@ def _toolset(toolset: str, tools: list[dict[str, Any]]) -> None:
                 ui.label("Durable project files: one entry for all of its tools.").classes("text-sm cp-muted")
                 with ui.row().classes("gap-1"):
                     for tool in files:
-                        ui.link(tool["name"].removeprefix("file_"), f"/console/tools/{tool['name']}").classes("text-sm")
+                        ui.link(tool["name"].removeprefix("file_"), f"/tools/{tool['name']}").classes("text-sm")
         for tool in others:
             _tile(tool)
 
@@ -76,7 +76,7 @@ def _toolset(toolset: str, tools: list[dict[str, Any]]) -> None:
 def _tile(tool: dict[str, Any]) -> None:
     with ui.card().props("flat bordered").classes("w-full gap-1"):
         with ui.row().classes("items-center gap-2 no-wrap w-full"):
-            ui.link(tool["name"], f"/console/tools/{tool['name']}").classes("cp-mono font-semibold")
+            ui.link(tool["name"], f"/tools/{tool['name']}").classes("cp-mono font-semibold")
             ui.space()
             if not tool["annotations"]["readOnlyHint"]:
                 ui.badge("writes").props("outline color=accent")
@@ -241,7 +241,7 @@ def _table(items: list[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for item in items[:50] for name in item))[:8]
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in names]
     rows = [{"_row": number, **{name: _text(item.get(name))[:300] for name in names}} for number, item in enumerate(items[:200])]
-    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props("dense flat wrap-cells").classes("w-full")
+    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props('dense flat wrap-cells :grid="$q.screen.lt.sm"').classes("w-full")
 
 
 def _text(value: Any) -> str:
