@@ -100,6 +100,7 @@ class Writer(threading.Thread):
         self.lines: list[str] = []
         self.errors: list[object] = []
         self.stopping = False
+        self.since_start = 0  # calls acknowledged by the server that now runs
 
     def run(self) -> None:
         n = 0
@@ -118,7 +119,9 @@ class Writer(threading.Thread):
                 self.maybe.discard(path)
                 self._check(self.server.call("file_write", path=f"/log{self.number}", content=f"{n}\n"))
                 self.lines.append(str(n))
+                self.since_start += 1
             except Gone:
+                self.since_start = 0
                 self.server = Server(self.data)
 
     def _check(self, answer: dict[str, object]) -> None:
@@ -132,8 +135,10 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Se
     for writer in writers:
         writer.start()
     for _ in range(KILLS):
-        time.sleep(rng.uniform(0.02, 0.4))  # the random point of the kill, not a wait for anything
-        rng.choice(writers).server.kill()
+        writer, calls = rng.choice(writers), rng.randint(1, 30)
+        until(60, lambda writer=writer, calls=calls: writer.since_start >= calls)
+        time.sleep(rng.uniform(0, 0.01))  # the random point inside a call, not a wait for anything
+        writer.server.kill()
     for writer in writers:
         writer.stopping = True
     for writer in writers:
@@ -156,7 +161,7 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Se
                 found = server.call("file_search", query=expected.split()[0])["chunks"]
                 assert [chunk["file_path"] for chunk in found] == [path]
         log = server.call("file_read", path=f"/log{writer.number}")["content"].split()
-        missing = iter(log)
-        assert all(line in missing for line in writer.lines), "an acknowledged line is lost or out of order"
+        left = iter(log)
+        assert all(line in left for line in writer.lines), "an acknowledged line is lost or out of order"
         assert len(log) == len(set(log))
     assert acknowledged > 20
