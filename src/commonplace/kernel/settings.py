@@ -162,6 +162,8 @@ class FilesSettings(Section):
     list_limit_max: int = key(1024, "Most entries one call may list.", minimum=1)
     lock_timeout_ms: int = key(3000, "Longest wait for a project's lock; then RESOURCE_BUSY.", minimum=0)
     delete_retention_days: int = key(30, "Deleted files can be restored for this long.", minimum=0)
+    rate_per_second: float = key(0.0, "Sustained file operations per second and tenant, then RATE_LIMITED; 0: unlimited.", minimum=0)
+    rate_burst: int = key(400, "File operations a tenant may make at once.", minimum=1)
     search: FilesSearch = FilesSearch()
     index: FilesIndex = FilesIndex()
     security: FilesSecurity = FilesSecurity()

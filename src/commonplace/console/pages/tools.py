@@ -208,7 +208,7 @@ class _ToolPage:
             ui.label("History").classes("text-sm cp-muted")
             for call in mine:
                 with ui.row().classes("w-full items-center no-wrap gap-2"):
-                    ui.icon("check" if call["ok"] else "close").classes("text-positive" if call["ok"] else "text-negative")
+                    ui.icon("check" if call["ok"] else "close").classes("cp-good" if call["ok"] else "cp-bad")
                     ui.label(f"{call['at']}  {call['ms']} ms").classes("text-xs cp-mono")
                     ui.label(orjson.dumps(call["arguments"]).decode()[:200]).classes("text-xs cp-mono ellipsis grow")
                     ui.button(icon="replay", on_click=lambda call=call: self._resend(call)).props('flat dense aria-label="Send again"')

@@ -361,9 +361,7 @@ class SwaggerUp:
         if not isinstance(requirements, list):
             return requirements
         names = self.renamed["securityDefinitions"]
-        return [
-            {names.get(name, name): scopes for name, scopes in one.items()} if isinstance(one, dict) else one for one in requirements
-        ]
+        return [{names.get(name, name): scopes for name, scopes in one.items()} if isinstance(one, dict) else one for one in requirements]
 
 
 def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:

@@ -79,7 +79,9 @@ class UpTo31(Rewriter):
         if isinstance(whole, list) and whole and all(key in _ANNOTATIONS or key == "allOf" or key.startswith("x-") for key in schema):
             self.issues.info(self.pointer(), "`nullable` without `type` became a choice between the schema and null.")
             branch = whole[0] if len(whole) == 1 else {"allOf": whole}
-            return {("anyOf" if key == "allOf" else key): ([branch, {"type": "null"}] if key == "allOf" else v) for key, v in schema.items()}
+            return {
+                ("anyOf" if key == "allOf" else key): ([branch, {"type": "null"}] if key == "allOf" else v) for key, v in schema.items()
+            }
         if schema.get("enum") == [None]:
             return {"type": "null", **{key: value for key, value in schema.items() if key != "enum"}}
         self.issues.info(self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped.")
