@@ -22,15 +22,8 @@ INITIALIZE = {
 }
 LIST = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
 REKALL = {
-    "rekall_help",
-    "rekall_search",
-    "rekall_add",
-    "rekall_show",
-    "rekall_suggest_links",
-    "rekall_suggest_generalize",
-    "rekall_link",
-    "rekall_accept_suggestion",
-    "rekall_reject_suggestion",
+    f"rekall_{name}"
+    for name in ("help", "search", "add", "show", "suggest_links", "suggest_generalize", "link", "accept_suggestion", "reject_suggestion")
 }
 WALKS = ("operations", "schemas", "parameters", "responses", "headers", "security", "paths", "refs")
 OASTOOLS = {"validate", "parse", "fix", "convert", "diff", "join", "overlay_apply", "overlay_validate", "generate"} | {

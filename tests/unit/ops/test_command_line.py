@@ -128,6 +128,15 @@ def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_wo
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
 
+def test_moving_a_tenant_moves_its_files_and_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    run_json(capsys, "call", "file_write", "project=p", "path=/a.md", "content=mine")
+    run_json(capsys, "call", "rekall_add", "type=bug", "title=Mine", "content=learned")
+    moved = run_json(capsys, "tenants", "move", "local", "team-a")["moved"]
+    assert (moved["files"], moved["memory"]) == (1, 1)
+    assert run_json(capsys, "call", "file_list", "project=p")["entries"] == []
+    assert run_json(capsys, "call", "memory_list")["entries"] == []
+
+
 def test_the_audit_is_verified_and_queried(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
     audit = AuditLog(own_world / "data" / "audit")
     audit.append({"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok"})
