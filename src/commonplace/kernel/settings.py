@@ -138,7 +138,7 @@ class FilesSearch(Section):
 class FilesIndex(Section):
     workers: int = key(2, "Index jobs worked on at a time.", minimum=0, maximum=64)
     batch_size: int = key(20, "Index jobs taken at once.", minimum=1, maximum=1000)
-    retry_max: int = key(5, "Attempts before an index job becomes a dead letter.", minimum=0, maximum=100)
+    retry_max: int = key(5, "Retries of a failing index job before it becomes a dead letter.", minimum=0, maximum=100)
     retry_backoff_ms: int = key(1000, "First wait before a failed index job is tried again; it grows with each attempt.", minimum=0)
     slo_p95_seconds: int = key(30, "Freshness objective: `doctor` and the metrics warn above it.", minimum=1)
 

@@ -59,7 +59,7 @@ def reference(texts: Mapping[str, str], terms: Sequence[str]) -> list[tuple[str,
         for term in dict.fromkeys(terms):
             holders = sum(term in tokens_ for tokens_ in words.values())
             weight = math.log(1 + (len(words) - holders + 0.5) / (holders + 0.5))
-            score += weight * 2.2 * counts[term] / (counts[term] + 1.2 * (0.25 + 0.75 * len(tokens) / average))
+            score += weight * 2.5 * counts[term] / (counts[term] + 1.5 * (0.25 + 0.75 * len(tokens) / average))
         if score > 0:
             scores[key] = score
     return sorted(scores.items(), key=lambda item: (-round(item[1], 9), item[0]))
