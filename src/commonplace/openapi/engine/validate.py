@@ -20,6 +20,7 @@ from commonplace.openapi.model import Document
 
 MAX_FINDINGS = 20_000
 IGNORE_FIELD = "x-commonplace-ignore"
+_IGNORE_BYTES = IGNORE_FIELD.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ _GENERAL = frozenset({"wrong-structure"})
 def _unsuppressed(document: Document, findings: Sequence[Finding], ignore: Sequence[str]) -> Iterator[Finding]:
     """Drop what the caller or the document itself asked to ignore: `rule`, or `rule:/pointer/pattern*`."""
     wanted = [entry.partition(":") for entry in ignore]
-    marked = IGNORE_FIELD in document.text
+    marked = _IGNORE_BYTES in document.raw if isinstance(document.raw, bytes) else IGNORE_FIELD in document.raw
     cache: dict[str, frozenset[str]] = {}
     for finding in findings:
         if any(glob(rule, finding.rule.id) and (not pointer or glob(pointer, finding.pointer, case=True)) for rule, _, pointer in wanted):
