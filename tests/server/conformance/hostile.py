@@ -90,7 +90,8 @@ def _outcomes(method: str, params: Any, era: str | None, request_id: Any) -> fro
     if method == "ping":
         if era == STATELESS_ERA or enveloped:
             return frozenset({NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST})
-        return frozenset({RESULT})
+        # where nothing was settled, an earlier line may have brought an envelope
+        return frozenset({RESULT, NOT_FOUND, INVALID_PARAMS} if era is None else {RESULT})
     wrong_era = {INVALID_REQUEST} if enveloped and era not in (None, STATELESS_ERA) else set()
     odd_id = {INVALID_REQUEST} if isinstance(request_id, float) or isinstance(params, list) else set()
     not_found = {NOT_FOUND, -32002} if method in FEATURES else set()
