@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.hostile import BATCH_ERA, ENVELOPE, STATELESS_ERA, Owed, lines, matches, owed
+from conformance.hostile import BARE, BATCH_ERA, ENVELOPE, STATELESS_ERA, Owed, lines, matches, owed
 from conformance.lines import Lines, live
-from conformance.program import COMMONPLACE, FIXTURES, environment
+from conformance.program import COMMONPLACE, FIXTURES, Served, environment, serve_http
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -64,7 +64,7 @@ def flat(answers: list[Any]) -> list[dict[str, Any]]:
 
 def settle(process: Lines, sent: list[bytes], era: str | None) -> None:
     """Send lines, and hold every answer against what the lines are owed."""
-    debts: list[Owed] = [debt for line in sent for debt in owed(line, era) or []]
+    debts: list[Owed] = [debt for line in sent for debt in owed(line, era)]
     data = b"".join(line + b"\n" for line in sent)
     answers = flat(process.exchange(data, lambda read: len(flat(read)) >= len(debts)))
     for answer in answers:
@@ -103,6 +103,26 @@ def test_every_hostile_line_is_answered_as_the_standard_says_and_memory_stays_fl
     assert process.resident_bytes() - warm_bytes < GROWTH_BYTES + (LOADED_BYTES if era is None else 0)
     assert "Traceback" not in process.errors.read_text()
     assert process.end_input() == 0
+
+
+@pytest.fixture(scope="module")
+def over_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve_http(tmp_path_factory.mktemp("http"), EXTRA) as served:
+        yield served
+
+
+@settings(max_examples=20_000 if SOAK else 150, deadline=None, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
+@given(body=lines.filter(bytes.strip))
+def test_a_hostile_body_is_answered_and_never_breaks_the_server(over_http: Served, body: bytes) -> None:
+    status, _, raw = over_http.post("/rpc", body)
+    debts = owed(body, BARE)
+    if debts:
+        assert matches(json.loads(raw), debts[0]), f"{debts[0]} is not {raw!r} for {body!r}"
+    else:
+        assert (status, raw) == (202, b"")
+    assert status < 500
+    assert over_http.post("/mcp", body)[0] in (202, 400, 404, 406)
+    assert over_http.process.poll() is None
 
 
 @pytest.mark.parametrize(
