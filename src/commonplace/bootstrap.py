@@ -23,7 +23,7 @@ from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Features, Product
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.background import Background
-from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
@@ -35,6 +35,7 @@ from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
     from commonplace.edge.http import HttpOptions
+    from commonplace.kernel.auth import AuthContext
     from commonplace.server.service import ServerService
 
 T = TypeVar("T")
@@ -271,11 +272,21 @@ def _memory(parts: Parts) -> Any:
 
 
 def _openapi(parts: Parts) -> Any:
+    """OpenAPI documents from files, addresses and texts, and from files stored here by their reference."""
+    from commonplace.kernel.ref import Ref, RefKind
     from commonplace.openapi.toolset import build_openapi
+
+    async def stored(auth: AuthContext, reference: str) -> bytes:
+        ref = Ref.parse(reference)
+        if ref.kind is not RefKind.FILE or ref.project is None:
+            raise CommonplaceError(INVALID_ARGUMENT, f"{reference[:80]!r} is not a file.", hint="Use file:PROJECT/PATH.")
+        span = (ref.start, (ref.end or 0) - ref.start) if ref.start is not None else (0, -1)
+        content: str = (await parts.service("files").read(auth, ref.project, ref.key, *span)).content
+        return content.encode()
 
     settings = parts.settings.mcp.openapi
     roots = [Path(root).expanduser() for root in settings.roots]
-    return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow)
+    return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow, settings=settings, stored=stored)
 
 
 def _meaning(parts: Parts) -> Any:

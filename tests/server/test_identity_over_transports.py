@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from conformance.program import COMMONPLACE, Served, environment, serve_http
+from piped_program import answers, converse
 
 from commonplace.kernel.auth import Scope
 from commonplace.storage.keys import KeyStore
@@ -48,11 +49,8 @@ def over_rpc(server: Served, tool: str, token: str | None) -> tuple[int, dict[st
 
 
 def over_stdio(data: Path, lines: list[Mapping[str, Any]], extra: Mapping[str, str] | None = None) -> tuple[int, list[Any], str]:
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    ran = subprocess.run(
-        [COMMONPLACE, "serve"], input=text, capture_output=True, text=True, timeout=60, cwd=data, env=environment(data, extra), check=False
-    )
-    return ran.returncode, [json.loads(line) for line in ran.stdout.splitlines()], ran.stderr
+    ran = converse(data, extra, lines, data=data)
+    return ran.returncode, answers(ran), ran.stderr
 
 
 def call(tool: str, arguments: Mapping[str, Any] | None = None, request_id: int = 1) -> dict[str, Any]:

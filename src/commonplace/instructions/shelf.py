@@ -18,7 +18,6 @@ from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.history import History
 from commonplace.instructions.journal import Journal, Marker
 from commonplace.instructions.model import Actor, Instruction, Rejection
-from commonplace.kernel.errors import CommonplaceError
 
 REMOVED = "-"
 Trace = Callable[[str, Mapping[str, Any]], None]
@@ -188,6 +187,10 @@ class Shelf:
             self.ensure_loaded()
             self.compare(thorough=True)
 
+    def close(self) -> None:
+        with self._writer, self.lock:
+            self._journal.close()
+
     # Writing
 
     @contextmanager
@@ -225,14 +228,8 @@ class Shelf:
         if not changes:
             return
         at = self._clock()
-        staged: dict[str, Staged] = {}
-        try:
-            for change in changes:
-                if change.content is not None:
-                    staged[change.id] = self.directory.stage(change.id, change.content)
-        except CommonplaceError:
-            self.directory.discard(staged.values())
-            raise
+        contents = [(change.id, change.content) for change in changes if change.content is not None]
+        staged: dict[str, Staged] = {item.id: item for item in self.directory.stage_all(contents)} if contents else {}
         for change in changes:
             before = self.catalogue.get(change.id)
             self.history.record(change.id, change.action, before.document if before else None, at, actor)

@@ -227,6 +227,15 @@ class SqliteStore:
 
         return await self._database.write(work)
 
+    async def reindex(self, tenant: Tenant) -> int:
+        def work(connection: Connection) -> int:
+            entries = [read_entry(row) for row in connection.execute(_QUERIES["entries_all"], {"tenant": tenant})]
+            self._postings.clear(connection, partition(tenant))
+            self._postings.put(connection, partition(tenant), [document(entry) for entry in entries])
+            return len(entries)
+
+        return await self._database.write(work, lock_timeout_seconds=60)
+
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         def work(connection: Connection) -> int:
             names = {"old": old, "new": new}

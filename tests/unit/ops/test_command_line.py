@@ -370,3 +370,10 @@ def test_a_shim_translates_the_other_programs_command_line(command: str, line: s
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_completion_prints_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "_COMMONPLACE_COMPLETE" in run(capsys, "completion", shell)
+
+
+def test_completion_answers_the_shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_COMMONPLACE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "commonplace ke")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert run(capsys).split() == ["keys"]

@@ -17,6 +17,7 @@ from commonplace.openapi.errors import NOT_A_SPEC, SPEC_SYNTAX, SPEC_TOO_DEEP, S
 from commonplace.openapi.model import SUPPORTED, Document, Duplicate, Family, Json, JsonObject, Limits, Tree
 
 DEFAULT_LIMITS = Limits()
+_JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?")
 
 
@@ -89,16 +90,14 @@ def _parse_json(text: str, limits: Limits) -> Tree | None:
     except orjson.JSONDecodeError as error:
         if "depth" in error.msg or "recursion" in error.msg.lower():
             raise _too_deep(limits) from None
-        try:
-            data, duplicates = parse_yaml(text, limits)
-            return Tree(data, "yaml", text, duplicates)
-        except CommonplaceError:
-            raise CommonplaceError(
-                SPEC_SYNTAX,
-                f"The text is not JSON: line {error.lineno}, column {error.colno}: {error.msg.split(': line')[0]}.",
-                hint="Correct the text at that place and call again.",
-                details={"line": error.lineno, "column": error.colno, "problem": error.msg},
-            ) from None
+        if not _JSON_START.match(text):
+            return None  # brackets without quoted keys: YAML in flow style
+        raise CommonplaceError(
+            SPEC_SYNTAX,
+            f"The text is not JSON: line {error.lineno}, column {error.colno}: {error.msg.split(': line')[0]}.",
+            hint="Correct the text at that place and call again.",
+            details={"line": error.lineno, "column": error.colno, "problem": error.msg},
+        ) from None
     return Tree(data, "json", text, _json_duplicates(text, data))
 
 

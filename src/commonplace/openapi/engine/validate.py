@@ -9,13 +9,13 @@ from itertools import islice
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.lines import lines_of
 from commonplace.openapi.engine.load import collector_off
+from commonplace.openapi.engine.match import glob
 from commonplace.openapi.engine.refs import MISSING, Resolver, at_pointer
 from commonplace.openapi.engine.validate_examples import example_findings
 from commonplace.openapi.engine.validate_paths import PathRules, found
 from commonplace.openapi.engine.validate_rule import RULES, Finding, Severity
 from commonplace.openapi.engine.validate_schemas import SchemaRules
 from commonplace.openapi.engine.validate_structure import structural_findings, unknown_dialect
-from commonplace.openapi.engine.walk import glob
 from commonplace.openapi.model import Document
 
 MAX_FINDINGS = 20_000

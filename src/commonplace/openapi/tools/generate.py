@@ -72,9 +72,13 @@ def generate_tool(service: OpenApiService) -> Tool:
                 details={"field": "output_dir"},
             )
         if not (args.types or args.client or args.server):
-            raise CommonplaceError(INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"})
+            raise CommonplaceError(
+                INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"}
+            )
         if args.server and args.language == "python":
-            raise CommonplaceError(INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"})
+            raise CommonplaceError(
+                INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"}
+            )
         document = await service.document(args.spec.spec, ctx.auth)
 
         def work() -> dict[str, Any]:

@@ -41,11 +41,15 @@ class SchemaDown(Rewriter):
             else:
                 del result["discriminator"]
             if discriminator.get("mapping"):
-                self.issues.warning(self.pointer("discriminator", "mapping"), "2.0 knows no mapping: values must be the names of definitions.")
+                self.issues.warning(
+                    self.pointer("discriminator", "mapping"), "2.0 knows no mapping: values must be the names of definitions."
+                )
                 result["x-discriminator-mapping"] = discriminator["mapping"]
         for keyword in ("oneOf", "anyOf", "not"):
             if keyword in result:
-                self.issues.warning(self.pointer(keyword), f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits more.")
+                self.issues.warning(
+                    self.pointer(keyword), f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits more."
+                )
                 result[f"x-{keyword}"] = result.pop(keyword)
         for keyword in ("writeOnly", "deprecated"):
             if keyword in result:
@@ -103,7 +107,9 @@ class ValueDown:
             if kind == "object" or "properties" in flat:
                 self.issues.warning(at, "2.0 parameters cannot be objects; the value is described as a string.")
             kind = "string"
-            flat = {key: value for key, value in flat.items() if key in ("description", "default", "pattern", "enum") or key.startswith("x-")}
+            flat = {
+                key: value for key, value in flat.items() if key in ("description", "default", "pattern", "enum") or key.startswith("x-")
+            }
             if isinstance(flat.get("default"), (dict, list)):
                 del flat["default"]
         result["type"] = kind

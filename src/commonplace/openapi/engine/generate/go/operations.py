@@ -215,7 +215,9 @@ class GoOperations:
             rules = []
             for name, rule in body.encoding.items():
                 explode = "true" if rule.explode else "false"
-                rules.append(f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}")
+                rules.append(
+                    f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}"
+                )
             cells.append(f"encoding: map[string]encoding{{{', '.join(rules)}}}")
         return "{" + ", ".join(cells) + "}"
 

@@ -143,7 +143,10 @@ class GoTypes:
             if struct.fields:
                 lines.append("")
             rest = scope.claim("AdditionalProperties")
-            lines += [f"\t// {rest} holds the members that have no field.", f'\t{rest} map[string]{self.element(struct.additional)} `json:"-"`']
+            lines += [
+                f"\t// {rest} holds the members that have no field.",
+                f'\t{rest} map[string]{self.element(struct.additional)} `json:"-"`',
+            ]
         else:
             rest = ""
             lines += columns(rows)
