@@ -35,6 +35,8 @@ PROVED = {
     "list_limit_max": "test_list_limits_default_and_clamp",
     "lock_timeout_ms": "test_lock_timeout_ms_ends_the_wait",
     "delete_retention_days": "test_delete_retention_days_decides_what_can_be_restored",
+    "rate_per_second": "test_rate_keys_bound_how_often_a_tenant_calls",
+    "rate_burst": "test_rate_keys_bound_how_often_a_tenant_calls",
     "search.enabled": "test_search_can_be_switched_off",
     "search.limit_default": "test_search_limits_default_and_clamp",
     "search.limit_max": "test_search_limits_default_and_clamp",
@@ -165,6 +167,14 @@ def test_delete_retention_days_decides_what_can_be_restored(days: int, restored:
     with files(tmp_path, FilesSettings(delete_retention_days=days)) as app:
         answers = run(app, write("/a", "x"), ("file_delete", {"path": "/a"}), ("file_restore", {"path": "/a"}))
         assert (answers[2] != "NOT_FOUND") is restored
+
+
+def test_rate_keys_bound_how_often_a_tenant_calls(tmp_path: Path) -> None:
+    stats = [("file_stat", {"path": "/a"})] * 6
+    with files(tmp_path, FilesSettings(rate_per_second=0.01, rate_burst=4)) as app:
+        assert [answer == "RATE_LIMITED" for answer in run(app, *stats)] == [False] * 4 + [True] * 2
+    with files(tmp_path, FilesSettings()) as app:
+        assert "RATE_LIMITED" not in run(app, *stats)
 
 
 def test_search_can_be_switched_off(tmp_path: Path) -> None:
