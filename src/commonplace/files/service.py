@@ -354,8 +354,7 @@ class FilesService:
         """Wait until the index has caught up with the files; False when it has not in time."""
         until = time.monotonic() + timeout_seconds
         while True:
-            state = await self._chunks.state(auth.apikey_hash, None)
-            waiting = state.pending + state.processing
+            waiting, _, _ = await self._chunks.backlog(auth.apikey_hash)
             progress(waiting)
             if not waiting or time.monotonic() > until:
                 return not waiting

@@ -227,11 +227,14 @@ class SqliteFiles:
         return await self._database.read(page)
 
     async def projects(self, tenant: str) -> list[Usage]:
-        rows = self._database.reader().execute(QUERIES["projects"], {"tenant": tenant}).fetchall()
-        return [_usage(self._database.reader(), tenant, Project(str(row[0]))) for row in rows]
+        def look(connection: Connection) -> list[Usage]:
+            rows = connection.execute(QUERIES["projects"], {"tenant": tenant}).fetchall()
+            return [_usage(connection, tenant, Project(str(row[0]))) for row in rows]
+
+        return await self._database.read(look)
 
     async def usage(self, tenant: str, project: Project) -> Usage:
-        return _usage(self._database.reader(), tenant, project)
+        return await self._database.read(lambda connection: _usage(connection, tenant, project))
 
     async def move_tenant(self, old: str, new: str) -> int:
         def work(connection: Connection) -> int:

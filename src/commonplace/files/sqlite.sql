@@ -143,6 +143,10 @@ WHERE id IN (
 )
 RETURNING id, generation, apikey_hash, project, file_path, operation, retry_count, created_at;
 
+-- name: outbox_reclaim
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
+WHERE status = 'processing' AND lease_owner <> :owner;
+
 -- name: outbox_complete
 DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
 
@@ -167,7 +171,8 @@ SELECT file_path, coalesce(last_error, '') FROM mcp_file_index_jobs
 WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
 
 -- name: chunk_counts
-SELECT count(*), count(DISTINCT project || char(10) || file_path) FROM mcp_file_chunks
+-- Every indexed file that is not empty has one first chunk.
+SELECT count(*), coalesce(sum(chunk_index = 0), 0) FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
 
 -- name: chunks_of_file

@@ -78,8 +78,8 @@ class SqliteFileIndex:
 
         return await self._database.read(look)
 
-    async def backlog(self) -> tuple[int, int, int | None]:
-        counts = await self._database.read(self._outbox.counts)
+    async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
+        counts = await self._database.read(lambda connection: self._outbox.counts(connection, tenant))
         return counts.pending + counts.processing, counts.dead, counts.oldest_at
 
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
@@ -100,6 +100,9 @@ class SqliteFileIndex:
 
     async def due(self) -> bool:
         return self._database.reader().execute(QUERIES["job_due"], {"now": self._now()}).fetchone() is not None
+
+    async def reclaim(self, owner: str) -> None:
+        await self._write(lambda connection: self._outbox.reclaim(connection, owner=owner, now=self._now()))
 
     async def claim(self, owner: str, limit: int) -> list[Job]:
         leases = await self._write(lambda connection: self._outbox.claim(connection, owner=owner, now=self._now(), limit=limit))
