@@ -165,7 +165,7 @@ def bare_writes(folder: Path, count: int) -> float:
         os.write(file, content)
         os.fsync(file)
         os.close(file)
-        os.rename(temporary, f"{folder}/{number}.json")
+        Path(temporary).rename(f"{folder}/{number}.json")
         os.fsync(directory)
     rate = count / (time.perf_counter() - begun)
     os.close(directory)

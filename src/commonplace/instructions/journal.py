@@ -20,6 +20,7 @@ from commonplace.kernel.errors import CommonplaceError
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
 CHECK_SECONDS = 1.0
+SHARED_SECONDS = 0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
 _HEADER = b"# commonplace journal 1\n"
 
 
@@ -72,11 +73,14 @@ class Journal:
 
     def current(self) -> bool:
         """Whether nothing was appended since the last look: one seek, or one stat while there is no journal."""
+        now = time.monotonic()
         if self._file is None:
+            if now < self._check_at:
+                return True
+            self._check_at = now + SHARED_SECONDS
             return not self._path.exists()
         if os.lseek(self._file, 0, os.SEEK_END) != self._offset:
             return False
-        now = time.monotonic()
         if now < self._check_at:
             return True
         self._check_at = now + CHECK_SECONDS
@@ -205,10 +209,17 @@ class Marker:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stamp: tuple[int, int, int] | None = None
+        self._sure_until = 0.0
 
     def current(self) -> bool:
-        """Whether the marker is the one last seen: one stat."""
-        return self._stat() == self._stamp and self._stamp is not None
+        """Whether the marker is the one last seen: one stat, shared by calls that arrive together."""
+        now = time.monotonic()
+        if now < self._sure_until:
+            return True
+        if self._stamp is None or self._stat() != self._stamp:
+            return False
+        self._sure_until = now + SHARED_SECONDS
+        return True
 
     def _stat(self) -> tuple[int, int, int] | None:
         try:
