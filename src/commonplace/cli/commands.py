@@ -80,6 +80,7 @@ _add_domains()
 
 def run(arguments: Sequence[str], prog_name: str = "commonplace") -> int:
     """Run a command line to its exit code."""
+    completion.prepare()
     try:
         typer.main.get_command(app).main(args=list(arguments), prog_name=prog_name)
     except SystemExit as ended:

@@ -29,9 +29,11 @@ body { font-feature-settings: "tnum"; }
 .body--dark { background: #12181f; }
 .body--light { background: #f6f5f1; }
 .body--light .nicegui-link { color: #0a5f5a; }
-.body--dark .nicegui-link, .body--dark .q-field--focused .q-field__label, .body--dark .text-primary { color: #7fd6cf !important; }
-.body--dark .text-negative { color: #ff9d96 !important; }
-.body--dark .text-positive { color: #81c784 !important; }
+.body--dark .nicegui-link, .body--dark .q-field--focused .q-field__label { color: #7fd6cf; }
+.cp-bad { color: #a3241f; } .body--dark .cp-bad { color: #ff8a84; }
+.cp-good { color: #2e7d32; } .body--dark .cp-good { color: #81c784; }
+.cp-tag { font-size: .72rem; line-height: 1.2; border: 1px solid currentColor; border-radius: 4px; padding: 1px 5px; }
+.nicegui-link { overflow-wrap: anywhere; }
 .body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
 @media (max-width: 600px) { .cp-wide { display: none; } }
@@ -163,7 +165,7 @@ class Shell:
 def failure(error: Mapping[str, Any]) -> None:
     """An error where its result would have been, with what to do next."""
     with ui.card().classes("w-full border-l-4 border-negative").props("flat bordered"):
-        ui.label(str(error.get("code"))).classes("cp-mono font-semibold text-negative")
+        ui.label(str(error.get("code"))).classes("cp-mono font-semibold cp-bad")
         ui.label(str(error.get("message")))
         if error.get("hint"):
             ui.label(str(error["hint"])).classes("cp-muted")

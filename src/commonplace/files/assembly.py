@@ -42,8 +42,6 @@ def build_files(
     postings: SqlitePostings | None = None,
     retriever: Retriever | None = None,
     listener: PassageListener | None = None,
-    rate_per_second: float = 0.0,
-    rate_burst: int = 400,
 ) -> Files:
     """Files in an open database. `postings` may be shared with other domains of that database; `retriever` and `listener` put a
     fused engine in the place of lexical search. One process per data folder indexes: the one that holds `index.lock`."""
@@ -60,7 +58,7 @@ def build_files(
         indexer.stop()
         database.close()
 
-    rate = RateLimit(rate_per_second, rate_burst)
+    rate = RateLimit(settings.rate_per_second, settings.rate_burst)
     service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close)
     return Files(service, indexer)
 

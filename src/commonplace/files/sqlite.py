@@ -378,7 +378,7 @@ def _files_within(connection: Connection, tenant: str, project: Project, path: F
 
 
 def _directories_within(connection: Connection, tenant: str, project: Project, path: FilePath, depth: int) -> Iterator[Entry]:
-    """Directories at most `depth` levels below one, by path, one or two seeks each."""
+    """Directories at most `depth` levels below one, by path, with one or two statements each."""
     start, upper = path + "/", path + "0"
     levels = path.count("/") + depth
     while True:
@@ -390,8 +390,7 @@ def _directories_within(connection: Connection, tenant: str, project: Project, p
         if directory.count("/") > levels:
             start = _above(directory, levels) + "0"
             continue
-        newest = connection.execute(QUERIES["directory"], {"tenant": tenant, "project": project, "path": directory}).fetchone()
-        yield Entry(directory, FileType.DIRECTORY, 0, None, newest[0] if newest else None)
+        yield Entry(directory, FileType.DIRECTORY, 0, None, row[1])
         start = directory + "\0"  # the next name, whatever follows
 
 

@@ -25,9 +25,12 @@ SELECT path, size, created_at, updated_at, content_hash FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = 0 ORDER BY path;
 
 -- name: directory_from
--- The next directory at or after a name.
-SELECT directory FROM mcp_file_ancestors
-WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper ORDER BY directory LIMIT 1;
+-- The next directory at or after a name, with its newest update.
+SELECT d.directory, (SELECT max(a.updated_at) FROM mcp_file_ancestors a
+                     WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = d.directory)
+FROM (SELECT directory FROM mcp_file_ancestors
+      WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper
+      ORDER BY directory LIMIT 1) AS d;
 
 -- name: file_insert
 INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, content)

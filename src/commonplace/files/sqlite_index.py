@@ -53,7 +53,7 @@ class SqliteFileIndex:
                     QUERIES["chunk_live"], {"id": int(number), "tenant": tenant, "project": project, "path": path}
                 ).fetchone()
                 if row is not None:
-                    found.append(StoredChunk(row[0], FilePath(path), row[1], row[2], row[3], row[4]))
+                    found.append(StoredChunk(row[0], key, FilePath(path), row[1], row[2], row[3], row[4]))
         return found
 
     def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
@@ -77,6 +77,10 @@ class SqliteFileIndex:
             return IndexState(chunks, files, counts.pending, counts.processing, counts.dead, counts.oldest_at, dead)
 
         return await self._database.read(look)
+
+    async def backlog(self) -> tuple[int, int, int | None]:
+        counts = await self._database.read(self._outbox.counts)
+        return counts.pending + counts.processing, counts.dead, counts.oldest_at
 
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         keys = {"tenant": tenant, "scope": project}

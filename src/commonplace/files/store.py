@@ -73,6 +73,10 @@ class ChunkStore(Protocol):
 
     async def state(self, tenant: str, project: Project | None) -> IndexState: ...
 
+    async def backlog(self) -> tuple[int, int, int | None]:
+        """Of all tenants, for the operator: jobs waiting, jobs given up, and when the oldest waiting one was queued."""
+        ...
+
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         """Queue an index job for every live file (and, to rebuild, forget what was indexed); how many."""
         ...

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from commonplace.dispatch.tool import Tool
-    from commonplace.openapi.service import OpenApiService
+    from commonplace.kernel.settings import OpenApiSettings
+    from commonplace.openapi.service import OpenApiService, StoredFile
 
 READ = (
     "validate",
@@ -56,8 +57,24 @@ def toolset(service: Callable[[], OpenApiService]) -> Toolset:
     )
 
 
-def build_openapi(*, local: bool = True, roots: Sequence[Path] = (), allow_hosts: Sequence[str] = ()) -> OpenApiService:
-    """The service as bootstrap and the command line assemble it."""
+def build_openapi(
+    *,
+    local: bool = True,
+    roots: Sequence[Path] = (),
+    allow_hosts: Sequence[str] = (),
+    settings: OpenApiSettings | None = None,
+    stored: StoredFile | None = None,
+) -> OpenApiService:
+    """The service as bootstrap and the command line assemble it. `stored` reads a file of this server by its reference."""
+    from commonplace.openapi.model import Limits
     from commonplace.openapi.service import Access, OpenApiService
 
-    return OpenApiService(Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts)))
+    if settings is None:
+        return OpenApiService(Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts)), stored=stored)
+    limits = Limits(
+        settings.max_document_bytes, min(settings.max_depth, Limits().depth), settings.max_nodes, max(settings.max_aliases, 1) * 10
+    )
+    access = Access(local, tuple(roots), tuple(allow_hosts), url_timeout_seconds=settings.url_timeout_seconds)
+    return OpenApiService(
+        access, limits=limits, stored=stored, cache_entries=settings.cache_entries, answer_bytes=settings.max_answer_bytes
+    )

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import apsw
@@ -98,7 +99,7 @@ class SqlitePostings:
             for key in dict.fromkeys(keys):
                 row = connection.execute(_QUERIES["document_id"], {"partition": plan.partition_id, "document": key}).fetchone()
                 ids += [] if row is None else [int(row[0])]
-            parameters = {"terms": _parameters(plan), "documents": orjson.dumps(ids).decode(), "limit": len(ids)}
+            parameters = {"terms": _parameters(plan), "documents": _json(ids), "limit": len(ids)}
             rows = connection.execute(_QUERIES["rank_among"], parameters) if plan.ids else ()
             ranked, _ = self._keyed(connection, plan, rows, "", len(ids))
             return self._matches(connection, plan, ranked)
@@ -132,7 +133,7 @@ class SqlitePostings:
         pending: list[tuple[str, str, int, int, int]] = []  # field, term, document id, frequency, length
         for document in documents:
             counted = {field: Counter(terms) for field, terms in document.fields.items()}
-            stored = orjson.dumps(counted).decode()
+            stored = _json(counted)
             row = connection.execute(_QUERIES["document_add"], {"partition": number, "document": document.key, "terms": stored}).fetchone()
             assert row is not None
             for field, frequencies in counted.items():
@@ -141,7 +142,7 @@ class SqlitePostings:
                 pending.extend((field, term, int(row[0]), frequency, length) for term, frequency in frequencies.items())
         ids = self._apply(connection, number, change)
         rows = sorted((ids[field, term], document, frequency, length) for field, term, document, frequency, length in pending)
-        connection.execute(_QUERIES["postings_add"], {"postings": orjson.dumps(rows).decode()})
+        connection.execute(_QUERIES["postings_add"], {"postings": _json(rows)})
 
     def remove(self, connection: Connection, partition: Partition, keys: Iterable[str]) -> None:
         """Take documents out; unknown keys are ignored."""
@@ -180,13 +181,13 @@ class SqlitePostings:
         if removed:
             ids = self._apply(connection, number, change)
             rows = sorted((ids[field, term], document) for field, term, document in removed)
-            connection.execute(_QUERIES["postings_remove"], {"postings": orjson.dumps(rows).decode()})
+            connection.execute(_QUERIES["postings_remove"], {"postings": _json(rows)})
 
     def _apply(self, connection: Connection, number: int, change: _Change) -> dict[tuple[str, str], int]:
         """Bring the statistics up to date; returns the ids of the terms touched."""
         for field, (documents, length) in change.fields.items():
             connection.execute(_QUERIES["field_change"], {"partition": number, "field": field, "documents": documents, "length": length})
-        terms = orjson.dumps([(term, field, documents) for (field, term), documents in change.terms.items()]).decode()
+        terms = _json([(term, field, documents) for (field, term), documents in change.terms.items()])
         rows = connection.execute(_QUERIES["terms_change"], {"partition": number, "terms": terms})
         return {(field, term): identity for identity, term, field in rows}
 
@@ -233,12 +234,14 @@ class SqlitePostings:
         return self._matches(connection, plan, ranked[:limit])
 
     def _matches(self, connection: Connection, plan: _Plan, ranked: Sequence[tuple[int, float, str]]) -> LexicalResult:
-        wanted = orjson.dumps(list(plan.ids)).decode()
-        matches = []
-        for identity, score, key in ranked:
-            rows = connection.execute(_QUERIES["posting_terms"], {"terms": wanted, "document": identity})
-            held = {plan.ids[int(term)] for (term,) in rows}
-            matches.append(LexicalMatch(key, score, tuple(term.term for term in plan.terms if term.term in held)))
+        parameters = {"terms": _json(list(plan.ids)), "documents": _json([identity for identity, _, _ in ranked])}
+        held: dict[int, set[str]] = {identity: set() for identity, _, _ in ranked}
+        for identity, term_id in connection.execute(_QUERIES["posting_terms"], parameters):
+            held[int(identity)].add(plan.ids[int(term_id)])
+        matches = [
+            LexicalMatch(key, score, tuple(term.term for term in plan.terms if term.term in held[identity]))
+            for identity, score, key in ranked
+        ]
         return LexicalResult(tuple(matches), plan.terms, plan.documents, plan.ceiling)
 
     def _ranked(self, connection: Connection, plan: _Plan, limit: int, prefix: str) -> list[tuple[int, float, str]]:
@@ -248,7 +251,7 @@ class SqlitePostings:
             bounds = {"partition": plan.partition_id, "prefix": prefix, "upper": upper_bound(prefix), "limit": SELECTIVE_PREFIX + 1}
             below = [row[0] for row in connection.execute(_QUERIES["ids_with_prefix"], bounds)]
             if len(below) <= SELECTIVE_PREFIX:
-                parameters = {"terms": _parameters(plan), "documents": orjson.dumps(below).decode(), "limit": wanted}
+                parameters = {"terms": _parameters(plan), "documents": _json(below), "limit": wanted}
                 return self._keyed(connection, plan, connection.execute(_QUERIES["rank_among"], parameters), "", wanted)[0]
         first = wanted * (PREFIX_ROOM if prefix else 1)  # most documents are below the prefix, so few of the best are passed over
         if plan.postings > INLINE_POSTINGS and self._in_memory:
@@ -273,14 +276,15 @@ class SqlitePostings:
         """The first `wanted` documents below the prefix with their keys, and whether some were there no more."""
         ranked: list[tuple[int, float, str]] = []
         gone = False
-        for identity, score in rows:
-            found = connection.execute(_QUERIES["document_key"], {"id": identity, "partition": plan.partition_id}).fetchone()
-            gone = gone or found is None
-            if found is not None and found[0].startswith(prefix):
-                ranked.append((identity, score, found[0]))
-                if len(ranked) == wanted:
-                    break
-        return ranked, gone
+        left = iter(rows)
+        while len(ranked) < wanted and (block := list(islice(left, wanted))):
+            parameters = {"ids": _json([identity for identity, _ in block]), "partition": plan.partition_id}
+            keys = {identity: str(key) for identity, key in connection.execute(_QUERIES["document_keys"], parameters)}
+            gone = gone or len(keys) < len(block)
+            ranked += [
+                (identity, score, keys[identity]) for identity, score in block if identity in keys and keys[identity].startswith(prefix)
+            ]
+        return ranked[:wanted], gone
 
 
 class _Change:
@@ -303,7 +307,11 @@ def idf(documents: int, holders: int) -> float:
 
 
 def _parameters(plan: _Plan) -> str:
-    return orjson.dumps([(term.term_id, term.gain, term.base, term.slope) for term in plan.weighted]).decode()
+    return _json([(term.term_id, term.gain, term.base, term.slope) for term in plan.weighted])
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
 
 
 def _keys(partition: Partition) -> dict[str, str]:

@@ -76,12 +76,13 @@ SELECT json_group_array(document_id * :shift + min(frequency, 32767) * 65536 + m
 );
 
 -- name: posting_terms
--- Which of the terms a document holds.
-SELECT value FROM json_each(:terms) AS wanted
-WHERE EXISTS (SELECT 1 FROM search_posting p WHERE p.term_id = wanted.value AND p.document_id = :document);
+-- Which of the terms each of the documents holds.
+SELECT p.document_id, p.term_id FROM json_each(:documents) AS d CROSS JOIN json_each(:terms) AS t
+JOIN search_posting p ON p.term_id = t.value AND p.document_id = d.value;
 
--- name: document_key
-SELECT document FROM search_document WHERE id = :id AND partition_id = :partition;
+-- name: document_keys
+SELECT d.id, d.document FROM json_each(:ids) AS wanted CROSS JOIN search_document d ON d.id = wanted.value
+WHERE d.partition_id = :partition;
 
 -- name: document_id
 SELECT id FROM search_document WHERE partition_id = :partition AND document = :document;

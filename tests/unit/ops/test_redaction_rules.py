@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
+import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,11 @@ def test_large_content_costs_nothing_to_hide() -> None:
     kept = redact({"content": "x" * 5_000_000, "document": "y" * 5_000_000}, frozenset({"content"}), 16)
     assert kept["content"] == {"redacted": True, "length": 5_000_000}
     assert kept["document"] == {"preview": "y" * 16, "truncated": True, "length": 5_000_000}
+
+
+def test_text_that_is_no_unicode_can_still_be_recorded() -> None:
+    kept = redact({"a\udcff": "b\udcff", "c": {"d\udcff": ["e\udcff"]}}, frozenset(), 256)
+    orjson.dumps(kept)
 
 
 def test_names_that_hold_secrets_are_masked() -> None:

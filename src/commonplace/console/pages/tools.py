@@ -75,13 +75,13 @@ def _toolset(toolset: str, tools: list[dict[str, Any]]) -> None:
 
 def _tile(tool: dict[str, Any]) -> None:
     with ui.card().props("flat bordered").classes("w-full gap-1"):
-        with ui.row().classes("items-center gap-2 no-wrap w-full"):
+        with ui.row().classes("items-center gap-2 w-full"):
             ui.link(tool["name"], f"/tools/{tool['name']}").classes("cp-mono font-semibold")
             ui.space()
             if not tool["annotations"]["readOnlyHint"]:
-                ui.badge("writes").props("outline color=accent")
+                ui.label("writes").classes("cp-tag")
             if tool.get("_tier") == "extended":
-                ui.badge("extended").props("outline color=secondary")
+                ui.label("extended").classes("cp-tag")
         ui.label(tool["description"].split("\n")[0]).classes("text-sm cp-muted ellipsis-3-lines")
 
 
@@ -110,7 +110,7 @@ class _ToolPage:
         with ui.row().classes("w-full items-center gap-2"):
             ui.label(self._name).classes("text-xl font-semibold cp-mono")
             if not tool["annotations"]["readOnlyHint"]:
-                ui.badge("writes").props("outline color=accent")
+                ui.label("writes").classes("cp-tag")
         ui.label(tool["description"]).classes("cp-muted").style("white-space: pre-line")
         with ui.row().classes("w-full gap-4 items-start"):
             with ui.card().props("flat bordered").classes("grow basis-80 min-w-0"):
@@ -208,7 +208,7 @@ class _ToolPage:
             ui.label("History").classes("text-sm cp-muted")
             for call in mine:
                 with ui.row().classes("w-full items-center no-wrap gap-2"):
-                    ui.icon("check" if call["ok"] else "close").classes("text-positive" if call["ok"] else "text-negative")
+                    ui.icon("check" if call["ok"] else "close").classes("cp-good" if call["ok"] else "cp-bad")
                     ui.label(f"{call['at']}  {call['ms']} ms").classes("text-xs cp-mono")
                     ui.label(orjson.dumps(call["arguments"]).decode()[:200]).classes("text-xs cp-mono ellipsis grow")
                     ui.button(icon="replay", on_click=lambda call=call: self._resend(call)).props('flat dense aria-label="Send again"')

@@ -10,7 +10,7 @@ from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
 DESCRIPTION_LIMIT = 200
-FULL_LIMIT_BYTES = 4_000_000
+FULL_LIMIT_BYTES = 1_000_000
 
 
 def summarize(document: Document, *, truncate: bool = True) -> JsonObject:
@@ -48,7 +48,7 @@ def servers_of(document: Document) -> list[JsonObject]:
     return [{"url": f"{scheme}://{host}{base}"} for scheme in schemes] or [{"url": f"//{host}{base}"}]
 
 
-def full_document(document: Document, inliner: Inliner | None, pointer: str | None) -> JsonObject:
+def full_document(document: Document, inliner: Inliner | None, pointer: str | None, limit_bytes: int = FULL_LIMIT_BYTES) -> JsonObject:
     """The document, or the part at a pointer, as text in its own format. Bounded: a context is not a download."""
     part = at_pointer(document.data, (pointer or "").lstrip("#"))
     if part is MISSING:
@@ -60,23 +60,23 @@ def full_document(document: Document, inliner: Inliner | None, pointer: str | No
         for name, refs in (("circular_refs", inliner.circular), ("unresolved_refs", inliner.unresolved), ("refs_left", inliner.left)):
             if refs:
                 notes[name] = sorted(refs)[:100]
-    elif pointer is None and len(document.text) <= FULL_LIMIT_BYTES:
+    elif pointer is None and len(document.raw) <= limit_bytes:
         return {"full_document": document.text}
-    return {"full_document": render(value, document.format)} | notes
+    return {"full_document": render(value, document.format, limit_bytes)} | notes
 
 
-def render(value: Json, format_: str) -> str:
+def render(value: Json, format_: str, limit_bytes: int = FULL_LIMIT_BYTES) -> str:
     """A value as JSON or YAML text, if an answer can hold it."""
     try:
         encoded = orjson.dumps(value, option=orjson.OPT_INDENT_2)
     except (TypeError, ValueError):
         raise CommonplaceError(ANSWER_TOO_LARGE, "This part nests too deeply to be shown.", hint="Ask for a smaller part.") from None
-    if len(encoded) > FULL_LIMIT_BYTES:
+    if len(encoded) > limit_bytes:
         raise CommonplaceError(
             ANSWER_TOO_LARGE,
-            f"That would be {len(encoded)} bytes; an answer holds {FULL_LIMIT_BYTES}.",
+            f"That would be {len(encoded)} bytes; an answer holds {limit_bytes}.",
             hint="Pass pointer for one part, ask without resolve_refs, or use the oas_walk_* tools.",
-            details={"bytes": len(encoded), "limit_bytes": FULL_LIMIT_BYTES},
+            details={"bytes": len(encoded), "limit_bytes": limit_bytes},
         )
     if format_ == "json":
         return encoded.decode()

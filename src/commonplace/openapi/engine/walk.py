@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.index import Index, Node, RefNode, SchemaNode
+from commonplace.openapi.engine.match import extension_filter, glob, match_path, match_status, type_of
 from commonplace.openapi.engine.refs import Inliner, at_pointer
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import Document, Json, JsonObject
@@ -20,7 +20,7 @@ from commonplace.openapi.model import Document, Json, JsonObject
 DEFAULT_LIMIT = 100
 DETAIL_LIMIT = 25
 MAX_LIMIT = 1000
-ANSWER_LIMIT_BYTES = 4_000_000
+ANSWER_LIMIT_BYTES = 1_000_000
 
 Item = TypeVar("Item")
 
@@ -55,6 +55,7 @@ def answer(
     detail: Callable[[Item], JsonObject],
     groups: Callable[[Item], Iterable[str]] | None = None,
     notes: Callable[[], JsonObject] | None = None,
+    limit_bytes: int = ANSWER_LIMIT_BYTES,
 ) -> JsonObject:
     """The output of a walk: totals, then groups, summaries or details. Empty lists are left out."""
     result: JsonObject = {"total": total, "matched": len(matched)}
@@ -66,7 +67,7 @@ def answer(
     if not query.detail:
         return _listed(result, summaries, [summary(item) for item in query.page(matched)])
     shown = query.page(matched)
-    fitting, truncated = fit([detail(item) for item in shown])
+    fitting, truncated = fit((detail(item) for item in shown), limit_bytes)
     _listed(result, details, fitting)
     if truncated:
         result["truncated"] = True
@@ -83,21 +84,23 @@ def _listed(result: JsonObject, name: str, items: list[JsonObject]) -> JsonObjec
     return result
 
 
-def fit(items: list[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES) -> tuple[list[JsonObject], bool]:
+def fit(items: Iterable[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES) -> tuple[list[JsonObject], bool]:
     """As many items as an answer holds. The first one alone being too large is an error: paging would not help."""
     used = 0
-    for position, item in enumerate(items):
+    kept: list[JsonObject] = []
+    for item in items:
         used += encoded_size(item)
         if used > limit_bytes:
-            if position == 0:
+            if not kept:
                 raise CommonplaceError(
                     ANSWER_TOO_LARGE,
                     f"The first result alone is {used} bytes; an answer holds {limit_bytes}.",
                     hint="Ask without resolve_refs, or without detail.",
                     details={"bytes": used, "limit_bytes": limit_bytes},
                 )
-            return items[:position], True
-    return items, False
+            return kept, True
+        kept.append(item)
+    return kept, False
 
 
 def encoded_size(value: Json) -> int:
@@ -105,115 +108,6 @@ def encoded_size(value: Json) -> int:
         return len(orjson.dumps(value))
     except (TypeError, ValueError):
         raise CommonplaceError(ANSWER_TOO_LARGE, "The result nests too deeply to be shown.", hint="Ask without detail.") from None
-
-
-# --- filters ------------------------------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=256)
-def _path_pattern(pattern: str) -> re.Pattern[str]:
-    """`*` is one segment or a part of one, `**` any number of segments. Written so that matching cannot backtrack far."""
-    parts = pattern.split("/")
-    expression = ""
-    for position, part in enumerate(parts):
-        if part == "**":
-            expression += "(?:/[^/]*)*" if position else "[^/]*(?:/[^/]*)*"
-            continue
-        expression += ("/" if position else "") + "[^/]*".join(re.escape(piece) for piece in re.split(r"\*+", part))
-    return re.compile(expression)
-
-
-def match_path(pattern: str, path: str) -> bool:
-    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is equal."""
-    if "*" not in pattern:
-        return pattern == path
-    if pattern.count("**") > 1 or pattern.count("*") > 12:
-        return _match_segments(tuple(pattern.split("/")), tuple(path.split("/")))
-    return _path_pattern(pattern).fullmatch(path) is not None
-
-
-def _match_segments(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
-    """The same by a table, which no pattern makes slow."""
-    reach = {0}
-    for part in pattern:
-        if part == "**":
-            low = min(reach, default=None)
-            reach = set(range(low, len(path) + 1)) if low is not None else set()
-        else:
-            reach = {at + 1 for at in reach if at < len(path) and glob(part, path[at], case=True)}
-    return len(path) in reach
-
-
-@lru_cache(maxsize=256)
-def _glob_pattern(pattern: str) -> re.Pattern[str]:
-    pieces = (".*" if piece == "*" else "." if piece == "?" else re.escape(piece) for piece in re.split(r"(\*|\?)", pattern))
-    return re.compile("".join(pieces), re.IGNORECASE | re.DOTALL)
-
-
-def glob(pattern: str, text: str, *, case: bool = False) -> bool:
-    """`*` any text, `?` one character, everything else itself. Few stars: a compiled pattern; many: a scan that cannot explode."""
-    if not case and pattern.count("*") <= 3:
-        return _glob_pattern(pattern).fullmatch(text) is not None
-    if not case:
-        pattern, text = pattern.casefold(), text.casefold()
-    if "*" not in pattern and "?" not in pattern:
-        return pattern == text
-    at = p = 0
-    star, mark = -1, 0
-    while at < len(text):
-        if p < len(pattern) and (pattern[p] == "?" or (pattern[p] == text[at] and pattern[p] != "*")):
-            at, p = at + 1, p + 1
-        elif p < len(pattern) and pattern[p] == "*":
-            star, mark, p = p, at, p + 1
-        elif star >= 0:
-            mark += 1
-            at, p = mark, star + 1
-        else:
-            return False
-    return all(character == "*" for character in pattern[p:])
-
-
-def match_status(wanted: str, status: str) -> bool:
-    """`200`, `4xx` (also matches 404), `default`."""
-    wanted, status = wanted.lower(), status.lower()
-    if wanted == status:
-        return True
-    return len(wanted) == 3 == len(status) and wanted.endswith("xx") and wanted[0] == status[0]
-
-
-def extension_filter(text: str | None) -> Callable[[Json], bool] | None:
-    """`x-key` asks that it is there, `x-key=value` what it is."""
-    if not text:
-        return None
-    key, equals, wanted = text.partition("=")
-    if not key.lower().startswith("x-"):
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            f"extension: {key[:80]!r} does not start with x-.",
-            hint="Write x-name, or x-name=value.",
-            details={"field": "extension"},
-        )
-    if not equals:
-        return lambda value: type(value) is dict and key in value
-    return lambda value: type(value) is dict and key in value and shown(value[key]) == wanted
-
-
-def shown(value: Json) -> str:
-    """A value as people write it in a filter."""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
-
-
-def type_of(schema: Json) -> str:
-    """The type of a schema as one string; several are joined: `string, null`."""
-    if type(schema) is not dict:
-        return ""
-    declared = schema.get("type")
-    if isinstance(declared, str):
-        return declared
-    return ", ".join(str(item) for item in declared) if isinstance(declared, list) else ""
-
-
-# --- the eight walks ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -224,6 +118,7 @@ class Walk:
     index: Index
     inliner: Inliner
     query: Query
+    limit_bytes: int = ANSWER_LIMIT_BYTES
 
     def _out(self, value: Json) -> Json:
         return self.inliner.write(value).value if self.query.resolve_refs else value
@@ -513,7 +408,15 @@ class Walk:
                     INVALID_ARGUMENT, "group_by returns counts and detail returns objects; pass one of them.", details={"field": "group_by"}
                 )
         return answer(
-            self.query, len(everything), matched, details=details, summary=summary, detail=detail, groups=groups, notes=self._notes
+            self.query,
+            len(everything),
+            matched,
+            details=details,
+            summary=summary,
+            detail=detail,
+            groups=groups,
+            notes=self._notes,
+            limit_bytes=self.limit_bytes,
         )
 
 

@@ -73,5 +73,5 @@ def _answer(service: OpenApiService, document: Document, args: ParseInput) -> di
     answer = summarize(document, truncate=not args.full)
     if args.full:
         inliner = service.inliner(document) if args.resolve_refs else None
-        answer |= full_document(document, inliner, args.pointer)
+        answer |= full_document(document, inliner, args.pointer, service.answer_bytes)
     return answer

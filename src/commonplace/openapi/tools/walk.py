@@ -89,6 +89,7 @@ class WalkHeadersInput(WalkInput):
 class WalkSecurityInput(WalkInput):
     name: OptionalText = Field(None, max_length=400, description="Scheme name, any case.")
     type: OptionalText = Field(None, max_length=40, description="apiKey, http, oauth2, openIdConnect, mutualTLS, basic.")
+    group_by: OptionalText = Field(None, max_length=40, description="Not available for security schemes: any value is an error.")
 
 
 class WalkPathsInput(WalkInput):
@@ -292,7 +293,7 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
             document = await service.document(args.spec.spec, ctx.auth)
 
             def work() -> JsonObject:
-                return ask(Walk(document, index_of(document), service.inliner(document), args.query()), args)
+                return ask(Walk(document, index_of(document), service.inliner(document), args.query(), service.answer_bytes), args)
 
             return await asyncio.to_thread(work)
 

@@ -386,7 +386,8 @@ class SwaggerDown:
         content = response.get("content")
         content = {kind: media for kind, media in content.items() if isinstance(media, dict)} if isinstance(content, dict) else {}
         if content:
-            chosen = next((kind for kind in content if "json" in kind), next(iter(content)))
+            told = [kind for kind in content if "schema" in content[kind]] or list(content)
+            chosen = next((kind for kind in told if "json" in kind), told[0])
             schemas = [media["schema"] for media in content.values() if "schema" in media]
             if "schema" in content[chosen]:
                 schema = content[chosen]["schema"]

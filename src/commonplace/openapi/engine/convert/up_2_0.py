@@ -323,9 +323,11 @@ class SwaggerUp:
         for kind, example in examples.items():
             if kind.startswith("x-"):
                 continue
-            result.setdefault("content", {})
-            known = result["content"].get(kind, {})
-            result["content"][kind] = {**known, "example": example}
+            content = result.setdefault("content", {})
+            if kind not in content and content:
+                self.issues.info(pointer_of(at, "examples", kind), f"{kind!r} is not produced here; its example stands with another media type.")
+                kind = next(iter(content))
+            content[kind] = {**content.get(kind, {}), "example": example}
         result.update(_extensions(response))
         return result
 

@@ -20,6 +20,18 @@ class UpTo31(Rewriter):
         super().__init__()
         self.issues = issues
 
+    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+        """`allOf: [X, {nullable: true}]` is a common way to say that X may be null."""
+        parts = node.get("allOf")
+        if not isinstance(parts, list) or len(parts) < 2 or not any(_only_nullable(part) for part in parts):
+            return node
+        kept = []
+        for part in parts:
+            rest = {key: value for key, value in part.items() if key != "nullable"} if _only_nullable(part) else part
+            if rest:
+                kept.append(rest)
+        return {**node, "allOf": kept, "nullable": True}
+
     def on_schema(self, node: dict[str, Json]) -> Json:
         if "$ref" in node:
             return self._reference(node)
@@ -123,6 +135,10 @@ class UpTo31(Rewriter):
             self.at.pop()
             return {("webhooks" if key == "x-webhooks" else key): (hooks if key == "x-webhooks" else v) for key, v in node.items()}
         return node
+
+
+def _only_nullable(part: Json) -> bool:
+    return isinstance(part, dict) and part.get("nullable") is True and all(key in _ANNOTATIONS or key.startswith("x-") for key in part)
 
 
 def up_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""The Python backend: pydantic models and an httpx client."""

@@ -1,0 +1,115 @@
+"""Patterns of the walk tools: paths, names, status codes, extensions. No pattern can make them slow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+import orjson
+
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.openapi.model import Json
+
+
+@lru_cache(maxsize=256)
+def _path_pattern(pattern: str) -> re.Pattern[str]:
+    """`*` is one segment or a part of one, `**` any number of segments. Written so that matching cannot backtrack far."""
+    parts = pattern.split("/")
+    expression = ""
+    for position, part in enumerate(parts):
+        if part == "**":
+            expression += "(?:/[^/]*)*" if position else "[^/]*(?:/[^/]*)*"
+            continue
+        expression += ("/" if position else "") + "[^/]*".join(re.escape(piece) for piece in re.split(r"\*+", part))
+    return re.compile(expression)
+
+
+def match_path(pattern: str, path: str) -> bool:
+    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is equal."""
+    if "*" not in pattern:
+        return pattern == path
+    if pattern.count("**") > 1 or pattern.count("*") > 12:
+        return _match_segments(tuple(pattern.split("/")), tuple(path.split("/")))
+    return _path_pattern(pattern).fullmatch(path) is not None
+
+
+def _match_segments(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    """The same by a table, which no pattern makes slow."""
+    reach = {0}
+    for part in pattern:
+        if part == "**":
+            low = min(reach, default=None)
+            reach = set(range(low, len(path) + 1)) if low is not None else set()
+        else:
+            reach = {at + 1 for at in reach if at < len(path) and glob(part, path[at], case=True)}
+    return len(path) in reach
+
+
+@lru_cache(maxsize=256)
+def _glob_pattern(pattern: str) -> re.Pattern[str]:
+    pieces = (".*" if piece == "*" else "." if piece == "?" else re.escape(piece) for piece in re.split(r"(\*|\?)", pattern))
+    return re.compile("".join(pieces), re.IGNORECASE | re.DOTALL)
+
+
+def glob(pattern: str, text: str, *, case: bool = False) -> bool:
+    """`*` any text, `?` one character, everything else itself. Few stars: a compiled pattern; many: a scan that cannot explode."""
+    if not case and pattern.count("*") <= 3:
+        return _glob_pattern(pattern).fullmatch(text) is not None
+    if not case:
+        pattern, text = pattern.casefold(), text.casefold()
+    if "*" not in pattern and "?" not in pattern:
+        return pattern == text
+    at = p = 0
+    star, mark = -1, 0
+    while at < len(text):
+        if p < len(pattern) and (pattern[p] == "?" or (pattern[p] == text[at] and pattern[p] != "*")):
+            at, p = at + 1, p + 1
+        elif p < len(pattern) and pattern[p] == "*":
+            star, mark, p = p, at, p + 1
+        elif star >= 0:
+            mark += 1
+            at, p = mark, star + 1
+        else:
+            return False
+    return all(character == "*" for character in pattern[p:])
+
+
+def match_status(wanted: str, status: str) -> bool:
+    """`200`, `4xx` (also matches 404), `default`."""
+    wanted, status = wanted.lower(), status.lower()
+    if wanted == status:
+        return True
+    return len(wanted) == 3 == len(status) and wanted.endswith("xx") and wanted[0] == status[0]
+
+
+def extension_filter(text: str | None) -> Callable[[Json], bool] | None:
+    """`x-key` asks that it is there, `x-key=value` what it is."""
+    if not text:
+        return None
+    key, equals, wanted = text.partition("=")
+    if not key.lower().startswith("x-"):
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"extension: {key[:80]!r} does not start with x-.",
+            hint="Write x-name, or x-name=value.",
+            details={"field": "extension"},
+        )
+    if not equals:
+        return lambda value: type(value) is dict and key in value
+    return lambda value: type(value) is dict and key in value and shown(value[key]) == wanted
+
+
+def shown(value: Json) -> str:
+    """A value as people write it in a filter."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def type_of(schema: Json) -> str:
+    """The type of a schema as one string; several are joined: `string, null`."""
+    if type(schema) is not dict:
+        return ""
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return declared
+    return ", ".join(str(item) for item in declared) if isinstance(declared, list) else ""

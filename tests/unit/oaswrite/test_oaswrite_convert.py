@@ -1,0 +1,328 @@
+"""Each rule of conversion as a small case: what goes in, what comes out, what is reported."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
+from commonplace.openapi.engine.convert.issues import Issue
+from commonplace.openapi.model import Family
+
+V20, V30, V31, V32 = LADDER
+
+
+def spec(version: Family, **more: Any) -> dict[str, Any]:
+    head = {"swagger": "2.0"} if version is V20 else {"openapi": {V30: "3.0.3", V31: "3.1.0", V32: "3.2.0"}[version]}
+    return {**head, "info": {"title": "t", "version": "1"}, "paths": {}, **more}
+
+
+def converted(document: dict[str, Any], source: Family, target: Family) -> Conversion:
+    before = copy.deepcopy(document)
+    result = convert(document, source, target)
+    assert document == before, "the source must not change"
+    return result
+
+
+def schema_across(schema: dict[str, Any], source: Family, target: Family) -> tuple[Any, tuple[Issue, ...]]:
+    document = spec(source, definitions={"S": schema}) if source is V20 else spec(source, components={"schemas": {"S": schema}})
+    result = converted(document, source, target)
+    made = result.document["definitions"] if target is V20 else result.document["components"]["schemas"]
+    return made["S"], result.issues
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
+        ({"type": "string", "nullable": False}, {"type": "string"}),
+        ({"type": "integer", "minimum": 1, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 1}),
+        ({"type": "integer", "minimum": 1, "exclusiveMinimum": False}, {"type": "integer", "minimum": 1}),
+        ({"type": "number", "maximum": 9, "exclusiveMaximum": True}, {"type": "number", "exclusiveMaximum": 9}),
+        ({"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
+        ({"type": "string", "format": "byte"}, {"type": "string", "contentEncoding": "base64"}),
+        ({"type": "string", "format": "binary"}, {"type": "string", "contentMediaType": "application/octet-stream"}),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}], "nullable": True}, {"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}),
+        (
+            {"allOf": [{"$ref": "#/components/schemas/S"}], "nullable": True, "description": "d"},
+            {"anyOf": [{"$ref": "#/components/schemas/S"}, {"type": "null"}], "description": "d"},
+        ),
+        ({"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}, {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}),
+    ],
+)
+def test_3_0_schemas_become_json_schema_and_come_back(before: dict[str, Any], after: dict[str, Any]) -> None:
+    made, _ = schema_across(before, V30, V31)
+    assert made == after
+    back, _ = schema_across(after, V31, V30)
+    expected = {key: value for key, value in before.items() if value is not False}
+    assert back == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"type": ["string", "integer"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        ({"type": ["string", "integer", "null"]}, {"anyOf": [{"type": "string", "nullable": True}, {"type": "integer", "nullable": True}]}),
+        ({"const": "a"}, {"enum": ["a"]}),
+        ({"type": "null"}, {"enum": [None], "nullable": True}),
+        ({"$ref": "#/components/schemas/S", "description": "d"}, {"allOf": [{"$ref": "#/components/schemas/S"}], "description": "d"}),
+        ({"exclusiveMinimum": 1, "minimum": 5}, {"minimum": 5}),
+        ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]}),
+        ({"dependentRequired": {"a": ["b"]}}, {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]}),
+        ({"type": "array"}, {"type": "array", "items": {}}),
+        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False},
+         {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "maxItems": 2}),
+        ({"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}, {"type": "object", "additionalProperties": {"type": "string"}}),
+        ({"properties": {"a": True, "b": False}}, {"properties": {"a": {}, "b": {"not": {}}}}),
+        ({"type": "object", "additionalProperties": False}, {"type": "object", "additionalProperties": False}),
+    ],
+)
+def test_3_1_keywords_are_said_in_the_words_of_3_0(before: dict[str, Any], after: dict[str, Any]) -> None:
+    made, _ = schema_across(before, V31, V30)
+    assert made == after
+
+
+@pytest.mark.parametrize("keyword", ["contains", "propertyNames", "unevaluatedProperties", "minContains"])
+def test_a_keyword_without_a_3_0_form_is_dropped_and_reported_with_its_path(keyword: str) -> None:
+    value = 1 if keyword == "minContains" else {"type": "string"}
+    made, issues = schema_across({"type": "object", keyword: value}, V31, V30)
+    assert keyword not in made
+    assert [(issue.severity, issue.path) for issue in issues] == [("warning", f"/components/schemas/S/{keyword}")]
+
+
+def test_definitions_inside_schemas_become_components() -> None:
+    schema = {"properties": {"a": {"$ref": "#/components/schemas/S/$defs/Part"}}, "$defs": {"Part": {"type": ["string", "null"]}}}
+    result = converted(spec(V31, components={"schemas": {"S": schema}}), V31, V30)
+    schemas = result.document["components"]["schemas"]
+    assert schemas["S"] == {"properties": {"a": {"$ref": "#/components/schemas/Part"}}}
+    assert schemas["Part"] == {"type": "string", "nullable": True}
+
+
+def test_rules_beside_a_reference_are_dropped_going_up_because_3_0_ignores_them() -> None:
+    made, issues = schema_across({"properties": {"a": {"$ref": "#/components/schemas/S", "nullable": True, "description": "d"}}}, V30, V31)
+    assert made["properties"]["a"] == {"$ref": "#/components/schemas/S", "description": "d"}
+    assert [issue.severity for issue in issues] == ["info"]
+
+
+def test_webhooks_are_kept_as_an_extension_in_3_0_and_come_back() -> None:
+    hook = {"new": {"post": {"responses": {"200": {"description": "ok"}}}}}
+    down = converted(spec(V31, webhooks=hook), V31, V30)
+    assert down.document["x-webhooks"] == hook
+    assert [(issue.severity, issue.path) for issue in down.issues] == [("critical", "/webhooks")]
+    assert converted(down.document, V30, V31).document["webhooks"] == hook
+
+
+def test_3_1_objects_that_3_0_lacks() -> None:
+    document = spec(
+        V31,
+        info={"title": "t", "version": "1", "summary": "s", "license": {"name": "MIT", "identifier": "MIT"}},
+        components={
+            "pathItems": {"P": {"get": {"operationId": "g"}}},
+            "securitySchemes": {"tls": {"type": "mutualTLS"}, "key": {"type": "apiKey", "in": "header", "name": "k"}},
+        },
+        security=[{"tls": [], "key": []}],
+        jsonSchemaDialect="https://spec.openapis.org/oas/3.1/dialect/base",
+    )
+    document["paths"] = {"/a": {"$ref": "#/components/pathItems/P"}}
+    result = converted(document, V31, V30)
+    made = result.document
+    assert made["paths"]["/a"]["get"] == {"operationId": "g", "responses": {"default": {"description": ""}}}
+    assert made["info"] == {"title": "t", "version": "1", "x-summary": "s", "license": {"name": "MIT", "url": "https://spdx.org/licenses/MIT.html"}}
+    assert made["components"] == {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "k"}}}
+    assert made["security"] == [{"key": []}]
+    assert "jsonSchemaDialect" not in made
+    assert "critical" in {issue.severity for issue in result.issues if "tls" in issue.path}
+
+
+def test_3_2_objects_that_3_1_lacks() -> None:
+    document = spec(
+        V32,
+        tags=[{"name": "a", "summary": "s", "parent": "b", "kind": "nav"}],
+        servers=[{"url": "/", "name": "main"}],
+        components={
+            "mediaTypes": {"J": {"schema": {"type": "string"}}},
+            "securitySchemes": {"o": {"type": "oauth2", "flows": {"deviceAuthorization": {"scopes": {}}, "password": {"tokenUrl": "/t", "scopes": {}}}}},
+        },
+    )
+    document["$self"] = "https://example.com/api"
+    document["paths"] = {
+        "/a": {
+            "query": {"responses": {"200": {"summary": "fine"}}},
+            "get": {
+                "parameters": [{"name": "q", "in": "querystring", "content": {"application/x-www-form-urlencoded": {"schema": {}}}}],
+                "responses": {
+                    "200": {"content": {"application/json": {"$ref": "#/components/mediaTypes/J"}, "application/jsonl": {"itemSchema": {"type": "integer"}}}}
+                },
+            },
+        }
+    }
+    result = converted(document, V32, V31)
+    made = result.document
+    get = made["paths"]["/a"]["get"]
+    assert get["responses"]["200"]["description"] == ""
+    assert get["responses"]["200"]["content"] == {
+        "application/json": {"schema": {"type": "string"}},
+        "application/jsonl": {"schema": {"type": "array", "items": {"type": "integer"}}},
+    }
+    assert get["parameters"] == []
+    assert "query" not in made["paths"]["/a"]
+    assert made["tags"] == [{"name": "a", "x-summary": "s", "x-parent": "b", "x-kind": "nav"}]
+    assert made["servers"] == [{"url": "/", "x-name": "main"}]
+    assert list(made["components"]["securitySchemes"]["o"]["flows"]) == ["password"]
+    assert sum(issue.severity == "critical" for issue in result.issues) == 3
+
+
+SWAGGER = spec(
+    V20,
+    host="api.example.com",
+    basePath="/v1",
+    schemes=["https", "http"],
+    consumes=["application/json"],
+    produces=["application/json"],
+    definitions={"Pet": {"type": "object", "discriminator": "kind", "properties": {"kind": {"type": "string"}, "name": {"type": "string", "x-nullable": True}}, "required": ["kind"]}},
+    parameters={"limit": {"name": "limit", "in": "query", "type": "integer", "format": "int32", "maximum": 10}},
+    responses={"Gone": {"description": "gone", "schema": {"$ref": "#/definitions/Pet"}}},
+    securityDefinitions={
+        "basic": {"type": "basic"},
+        "oauth": {"type": "oauth2", "flow": "accessCode", "authorizationUrl": "https://a", "tokenUrl": "https://t", "scopes": {"read": "r"}},
+    },
+    security=[{"oauth": ["read"]}],
+)
+SWAGGER["paths"] = {
+    "/pets": {
+        "get": {
+            "parameters": [
+                {"$ref": "#/parameters/limit"},
+                {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"},
+                {"name": "ids", "in": "query", "type": "array", "items": {"type": "integer"}},
+                {"name": "pipes", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "pipes"},
+            ],
+            "responses": {
+                "200": {"description": "ok", "schema": {"type": "array", "items": {"$ref": "#/definitions/Pet"}}, "headers": {"X-Total": {"type": "integer"}},
+                        "examples": {"application/json": []}},
+                "410": {"$ref": "#/responses/Gone"},
+            },
+        },
+        "post": {
+            "parameters": [{"name": "pet", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}}],
+            "responses": {"201": {"description": "made"}},
+        },
+        "put": {
+            "consumes": ["multipart/form-data"],
+            "parameters": [
+                {"name": "file", "in": "formData", "type": "file", "required": True, "description": "the file"},
+                {"name": "notes", "in": "formData", "type": "array", "items": {"type": "string"}, "collectionFormat": "csv"},
+            ],
+            "responses": {"200": {"description": "ok", "schema": {"type": "file"}}},
+        },
+    }
+}
+
+
+def test_2_0_to_3_0_servers_bodies_forms_styles_flows_and_references() -> None:
+    made = converted(SWAGGER, V20, V30).document
+    assert made["servers"] == [{"url": "https://api.example.com/v1"}, {"url": "http://api.example.com/v1"}]
+    get, post, put = (made["paths"]["/pets"][method] for method in ("get", "post", "put"))
+    assert get["parameters"] == [
+        {"$ref": "#/components/parameters/limit"},
+        {"name": "tags", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
+        {"name": "ids", "in": "query", "style": "form", "explode": False, "schema": {"type": "array", "items": {"type": "integer"}}},
+        {"name": "pipes", "in": "query", "style": "pipeDelimited", "explode": False, "schema": {"type": "array", "items": {"type": "string"}}},
+    ]
+    assert get["responses"]["200"]["content"] == {
+        "application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}, "example": []}
+    }
+    assert get["responses"]["200"]["headers"] == {"X-Total": {"schema": {"type": "integer"}}}
+    assert get["responses"]["410"] == {"$ref": "#/components/responses/Gone"}
+    assert post["requestBody"]["content"] == {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}
+    assert post["requestBody"]["required"] is True
+    form = put["requestBody"]["content"]["multipart/form-data"]
+    assert form["schema"]["properties"]["file"] == {"type": "string", "format": "binary", "description": "the file"}
+    assert form["schema"]["required"] == ["file"]
+    assert form["encoding"] == {"notes": {"style": "form", "explode": False}}
+    assert put["responses"]["200"]["content"]["application/json"]["schema"] == {"type": "string", "format": "binary"}
+    components = made["components"]
+    assert components["schemas"]["Pet"]["discriminator"] == {"propertyName": "kind"}
+    assert components["schemas"]["Pet"]["properties"]["name"] == {"type": "string", "nullable": True}
+    assert components["securitySchemes"]["basic"] == {"type": "http", "scheme": "basic"}
+    assert components["securitySchemes"]["oauth"]["flows"] == {
+        "authorizationCode": {"authorizationUrl": "https://a", "tokenUrl": "https://t", "scopes": {"read": "r"}}
+    }
+
+
+def test_2_0_to_3_0_and_back_is_the_same_document() -> None:
+    up = converted(SWAGGER, V20, V30).document
+    back = converted(up, V30, V20).document
+    expected = copy.deepcopy(SWAGGER)
+    del expected["consumes"], expected["produces"]  # 3.0 has them only at operations
+    for method, consumes, produces in (("get", None, ["application/json"]), ("post", ["application/json"], None), ("put", ["multipart/form-data"], ["application/json"])):
+        operation = expected["paths"]["/pets"][method]
+        operation.pop("consumes", None)
+        if consumes:
+            operation["consumes"] = consumes
+        if produces:
+            operation["produces"] = produces
+    del expected["paths"]["/pets"]["put"]["parameters"][1]["collectionFormat"]  # csv is the default
+    assert back == expected
+
+
+def test_names_that_3_0_does_not_allow_are_renamed_with_their_references() -> None:
+    document = spec(V20, definitions={"A B": {"type": "string"}, "A_B": {"$ref": "#/definitions/A B"}})
+    schemas = converted(document, V20, V30).document["components"]["schemas"]
+    assert schemas == {"A_B_2": {"type": "string"}, "A_B": {"$ref": "#/components/schemas/A_B_2"}}
+
+
+def test_what_2_0_cannot_say_is_reported() -> None:
+    document = spec(
+        V30,
+        servers=[{"url": "https://{region}.example.com/v1", "variables": {"region": {"default": "eu"}}}, {"url": "https://other.example.com"}],
+        components={
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://x"},
+                "oauth": {"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://a", "scopes": {}}, "password": {"tokenUrl": "https://t", "scopes": {}}}},
+            }
+        },
+        security=[{"oauth": []}, {"oidc": []}],
+    )
+    document["paths"] = {
+        "/a": {
+            "trace": {"responses": {"200": {"description": "ok"}}},
+            "get": {
+                "parameters": [{"name": "c", "in": "cookie", "schema": {"type": "string"}}],
+                "callbacks": {"cb": {"{$url}": {}}},
+                "responses": {"2XX": {"description": "ok", "links": {"l": {"operationId": "x"}}, "content": {"application/json": {"schema": {"oneOf": [{"type": "string"}]}}}}},
+            },
+        }
+    }
+    result = converted(document, V30, V20)
+    made = result.document
+    assert (made["host"], made["basePath"], made["schemes"]) == ("eu.example.com", "/v1", ["https"])
+    assert made["securityDefinitions"]["bearer"] == {"type": "apiKey", "name": "Authorization", "in": "header", "x-scheme": "bearer"}
+    assert {name: one.get("flow") for name, one in made["securityDefinitions"].items()} == {"bearer": None, "oauth": "implicit", "oauth_password": "password"}
+    assert made["security"] == [{"oauth": []}, {"oauth_password": []}]
+    assert made["paths"]["/a"]["get"]["responses"] == {"200": {"description": "ok", "schema": {"x-oneOf": [{"type": "string"}]}}}
+    critical = {issue.path for issue in result.issues if issue.severity == "critical"}
+    assert critical == {
+        "/paths/~1a/trace",
+        "/paths/~1a/get/parameters/0",
+        "/paths/~1a/get/callbacks",
+        "/paths/~1a/get/responses/2XX/links",
+        "/components/securitySchemes/oidc",
+    }
+
+
+@pytest.mark.parametrize(("target", "declared"), [(V20, "2.0"), (V30, "3.0.4"), (V31, "3.1.1"), (V32, "3.2.0")])
+def test_the_declared_version_is_a_complete_one(target: Family, declared: str) -> None:
+    source = V31 if target is not V31 else V30
+    made = converted(spec(source), source, target).document
+    assert made.get("openapi", made.get("swagger")) == declared
+
+
+def test_an_exact_target_is_declared_as_given_and_the_same_version_is_left_alone() -> None:
+    document = spec(V30)
+    assert convert(document, V30, V31, "3.1.2").document["openapi"] == "3.1.2"
+    assert convert(document, V30, V30).document is document
+    assert convert(document, V30, V30, "3.0.4").document["openapi"] == "3.0.4"
