@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from files_client import Server
 
 from commonplace.memory.toolset import CONTRACT_NAMES
@@ -60,19 +60,26 @@ def test_accesses_are_written_when_the_server_ends(tmp_path: Path) -> None:
     again.close()
 
 
-@pytest.mark.parametrize("arguments", [["mcp-server"]])
-def test_the_rekall_command_line_starts_the_server(tmp_path: Path, arguments: list[str]) -> None:
-    command = [sys.executable, "-m", "commonplace", "shim", "run", "rekall", "--", *arguments]
-    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters})
-    done = subprocess.run(
-        command,
-        input=f"{line}\n",
+def test_the_rekall_command_starts_the_server_and_generalises(tmp_path: Path) -> None:
+    home = ["--data", str(tmp_path / "data")]
+    written = subprocess.run(
+        [sys.executable, "-m", "commonplace", *home, "shim", "install", "rekall", "--into", str(tmp_path), "--json"],
         capture_output=True,
         text=True,
-        timeout=60,
-        check=False,
-        env={"COMMONPLACE_HOME": str(tmp_path), "PATH": ""},
+        timeout=120,
+        check=True,
     )
-    answer = json.loads(done.stdout.splitlines()[0])
-    assert "rekall_help" in answer["result"]["instructions"]
+    rekall = json.loads(written.stdout)["path"]
+    environment = {**os.environ, "COMMONPLACE_HOME": str(tmp_path / "data")}
+    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters})
+    served = subprocess.run(
+        [rekall, "mcp-server"], input=f"{line}\n", capture_output=True, text=True, timeout=120, check=True, env=environment
+    )
+    assert "rekall_help" in json.loads(served.stdout.splitlines()[0])["result"]["instructions"]
+    ids = []
+    for day in ("monday", "friday"):
+        words = [rekall, "add", "bug", f"Deploy failed on {day}", "-c", "No space left on device", "--json"]
+        ids.append(json.loads(subprocess.run(words, capture_output=True, text=True, timeout=120, check=True, env=environment).stdout)["id"])
+    drawn = subprocess.run([rekall, "generalize", *ids, "--json"], capture_output=True, text=True, timeout=120, check=True, env=environment)
+    assert json.loads(drawn.stdout)["sources"] == ids
