@@ -4,6 +4,7 @@ YAML in block style is read by indentation, everything else by brackets; where n
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
@@ -51,11 +52,47 @@ class _Finder:
 
     def _child(self, pointer: str, value: _Value, step: str) -> _Value | None:
         if value.indent < 0 or self.text[value.body : value.body + 1] in ("{", "["):
+            if value.indent < 0 and self.text[value.body + 1 : value.body + 3] in ("\n ", "\n\t"):
+                printed = self._printed_child(value, step)
+                if printed is not None:
+                    return printed
             table = self.children.get(pointer)
             if table is None:
                 table = self.children[pointer] = self._flow_children(value)
             return table.get(step)
         return self._block_child(value, step)
+
+    def _printed_child(self, value: _Value, step: str) -> _Value | None:
+        """A child in JSON that was printed with one entry a line: its line is found by its indentation, without reading the rest."""
+        text = self.text
+        first = self._skip(value.body + 1)
+        margin = text[text.rfind("\n", 0, first) : first]  # the newline and the indentation of the entries
+        if text[value.body] == "[":
+            position = first
+            for _ in range(int(step) if step.isdigit() else 0):
+                position = self._skip(self._printed_end(position, margin, value.end))
+                if position >= value.end or text[position] in "]}":
+                    return None
+            return _Value(position, position, self._printed_end(position, margin, value.end), -1)
+        key = json.dumps(step, ensure_ascii=False)
+        position = value.body
+        while (position := text.find(margin + key, position, value.end)) >= 0:
+            at = position + len(margin)
+            colon = self._skip(at + len(key))
+            if text[colon : colon + 1] == ":":
+                body = self._skip(colon + 1)
+                return _Value(at, body, self._printed_end(body, margin, value.end), -1)
+            position = at
+        return None
+
+    def _printed_end(self, body: int, margin: str, end: int) -> int:
+        """Just after an entry: its closing bracket stands at its own indentation, a scalar ends with its line."""
+        text = self.text
+        if text[body] in "{[" and text[body + 1 : body + 2] == "\n":
+            closing = text.find(margin + ("}" if text[body] == "{" else "]"), body, end)
+            body = closing + len(margin) if closing >= 0 else body
+        line = text.find("\n", body, end)
+        return end if line < 0 else line
 
     def _flow_children(self, value: _Value) -> dict[str, _Value]:
         """The entries of a mapping or list in brackets; one pass, inner brackets are skipped."""
@@ -64,8 +101,7 @@ class _Finder:
             return {}
         mapping = text[value.body] == "{"
         position, at, body, key, depth, number = value.body + 1, value.body + 1, -1, None, 0, 0
-        end = value.end if value.indent < 0 else len(text)  # the closing bracket may stand at the indentation of its key
-        for token in _TOKEN.finditer(text, position, end):
+        for token in _TOKEN.finditer(text, position):  # ends at the closing bracket, wherever that stands
             character = token[0][0]
             if character in "{[":
                 if depth == 0 and body < 0:
@@ -188,8 +224,6 @@ class _Value:
 def _unquote(raw: str) -> str:
     if len(raw) >= 2 and raw[0] == raw[-1] == '"':
         try:
-            import json
-
             return str(json.loads(raw))
         except ValueError:
             return raw[1:-1]

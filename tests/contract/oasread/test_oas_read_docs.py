@@ -1,0 +1,14 @@
+"""The reference pages say what the code does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commonplace.openapi.engine import diff_rule, validate
+
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference"
+
+
+def test_the_tables_of_rules_are_made_from_the_code() -> None:
+    assert (REFERENCE / "openapi-rules.md").read_text().endswith(validate.rule_table())
+    assert (REFERENCE / "openapi-changes.md").read_text().endswith(diff_rule.rule_table())
