@@ -36,10 +36,13 @@ class SchemaDown(Rewriter):
         discriminator = result.get("discriminator")
         if isinstance(discriminator, dict):
             name = discriminator.get("propertyName")
-            if isinstance(name, str):
+            required, properties = result.get("required"), result.get("properties")
+            if isinstance(required, list) and isinstance(properties, dict) and name in required and name in properties:
                 result["discriminator"] = name
             else:
-                del result["discriminator"]
+                self.issues.warning(self.pointer("discriminator"), "2.0 wants the property here and required; it is kept as `x-discriminator`.")
+                result["x-discriminator"] = result.pop("discriminator")
+                discriminator = {}
             if discriminator.get("mapping"):
                 self.issues.warning(self.pointer("discriminator", "mapping"), "2.0 knows no mapping: values must be the names of definitions.")
                 result["x-discriminator-mapping"] = discriminator["mapping"]
