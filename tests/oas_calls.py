@@ -26,14 +26,14 @@ class Tools:
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry)
 
-    def call(self, tool: str, **arguments: Any) -> Any:
+    def call(self, tool: str, /, **arguments: Any) -> Any:
         outcome = asyncio.run(self.pipeline.run(Call(tool, arguments, local_user())))
         if outcome.error is not None:
             raise outcome.error
         assert outcome.output is not None
         return plain(outcome.output)
 
-    def error(self, tool: str, **arguments: Any) -> CommonplaceError:
+    def error(self, tool: str, /, **arguments: Any) -> CommonplaceError:
         outcome = asyncio.run(self.pipeline.run(Call(tool, arguments, local_user())))
         assert outcome.error is not None, f"{tool} succeeded: {outcome.output}"
         return outcome.error

@@ -25,7 +25,7 @@ def test_a_module_is_small_named_and_says_what_it_owns(module: Path) -> None:
 
 
 def test_nothing_is_parked() -> None:
-    pattern = re.compile(r"\b(TODO|FIXME|XXX)\b|NotImplementedError|pytest\.mark\.(skip|xfail)|pytest\.skip\(")
+    pattern = re.compile(r"#.*\b(TODO|FIXME|XXX)\b|raise NotImplementedError|pytest\.mark\.(skip|xfail)|pytest\.skip\(")
     parked = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))

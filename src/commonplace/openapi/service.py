@@ -242,25 +242,31 @@ class OpenApiService:
         """The content of a regular file. What was opened is checked again: a path may change between two looks."""
         try:
             descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
-        except IsADirectoryError:
-            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is a folder.", hint="Pass a file.") from None
         except FileNotFoundError:
             raise _missing(shown) from None
         except OSError as error:
             raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} cannot be read: {error.strerror}.") from None
-        with os.fdopen(descriptor, "rb") as file:
+        try:
             found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is not a regular file.", hint="Pass a JSON or YAML file.")
-            if found.st_size > self.limits.size_bytes:
-                raise CommonplaceError(
-                    SPEC_TOO_LARGE,
-                    f"{shown[:200]!r} has {found.st_size} bytes; the limit is {self.limits.size_bytes}.",
-                    details={"limit_bytes": self.limits.size_bytes},
-                )
-            if Path(os.path.realpath(real)) != real:
-                raise _missing(shown)
-            return file.read(self.limits.size_bytes + 1), _stamp_of(found), found.st_mtime
+            self._check_file(found, real, shown)
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                return file.read(self.limits.size_bytes + 1), _stamp_of(found), found.st_mtime
+        finally:
+            os.close(descriptor)
+
+    def _check_file(self, found: os.stat_result, real: Path, shown: str) -> None:
+        if stat.S_ISDIR(found.st_mode):
+            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is a folder.", hint="Pass a file.")
+        if not stat.S_ISREG(found.st_mode):
+            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is not a regular file.", hint="Pass a JSON or YAML file.")
+        if found.st_size > self.limits.size_bytes:
+            raise CommonplaceError(
+                SPEC_TOO_LARGE,
+                f"{shown[:200]!r} has {found.st_size} bytes; the limit is {self.limits.size_bytes}.",
+                details={"limit_bytes": self.limits.size_bytes},
+            )
+        if Path(os.path.realpath(real)) != real:
+            raise _missing(shown)
 
     def _fetcher(self, document: Document) -> Callable[[str], Tree]:
         """Loads what a document refers to, inside the same rules as the document itself."""

@@ -56,6 +56,8 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
         return _fingerprint(value)
     if isinstance(value, str):
         return MASK if value and _SECRET_NAME.search(name) else trimmed(value, preview_bytes)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return str(value)[:80]  # JSON in the chain holds 64-bit integers
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if depth >= MAX_DEPTH:

@@ -111,7 +111,8 @@ def test_limits_of_size_and_nodes_hold() -> None:
 
 
 def test_plain_scalars_follow_yaml_1_2() -> None:
-    text = "openapi: 3.0.0\na: 1_000\nb: 0b11\nc: _1\nd: yes\ne: 0o17\nf: 012\ng: ~\nh: 2020-01-01\ni: 1e3\nj: |\n  keeps 1_000 as it is\nk: [1_0, 2]\n"
+    text = "openapi: 3.0.0\na: 1_000\nb: 0b11\nc: _1\nd: yes\ne: 0o17\nf: 012\ng: ~\nh: 2020-01-01\ni: 1e3\n"
+    text += "j: |\n  keeps 1_000 as it is\nk: [1_0, 2]\n"
     data = load(text).data
     expected = {"a": "1_000", "b": "0b11", "c": "_1", "d": "yes", "e": 15, "f": 12, "g": None, "h": "2020-01-01", "i": 1000.0}
     assert {key: data[key] for key in expected} == expected

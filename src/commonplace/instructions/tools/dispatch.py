@@ -222,7 +222,7 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
         ),
         input=DispatchArguments,
         output=dict[str, Any],
-        output_schema={"type": "object"},
+        output_schema={"type": "object", "properties": {}},
         input_schema=schema,
         handler=dispatcher.run,
         bare=("instructions/dispatch",),

@@ -115,7 +115,6 @@ def _rules() -> Sequence[ChangeRule]:
         ChangeRule("parameter-became-optional", _MOD, _I, _I, "A required parameter is now optional."),
         ChangeRule("parameter-style-changed", _MOD, _E, _E, "An array or object parameter is written differently."),
         ChangeRule("parameter-deprecated", _MOD, _I, _I, "A parameter became deprecated."),
-        ChangeRule("parameter-default-changed", _MOD, _W, _W, "The default of a parameter changed."),
         # bodies and responses
         ChangeRule("required-body-added", _ADD, _E, _I, "A request body is now needed."),
         ChangeRule("optional-body-added", _ADD, _I, _I, "A request body may now be sent."),

@@ -12,7 +12,6 @@ from commonplace.openapi.engine.refs import unescape
 from commonplace.openapi.model import Document
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[{}\[\],:]', re.DOTALL)
-_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 
 
 def lines_of(document: Document, pointers: Iterable[str]) -> dict[str, int]:
@@ -65,7 +64,8 @@ class _Finder:
             return {}
         mapping = text[value.body] == "{"
         position, at, body, key, depth, number = value.body + 1, value.body + 1, -1, None, 0, 0
-        for token in _TOKEN.finditer(text, position, value.end):
+        end = value.end if value.indent < 0 else len(text)  # the closing bracket may stand at the indentation of its key
+        for token in _TOKEN.finditer(text, position, end):
             character = token[0][0]
             if character in "{[":
                 if depth == 0 and body < 0:
@@ -74,12 +74,11 @@ class _Finder:
             elif character in "}]":
                 depth -= 1
             if depth < 0 or (character == "," and depth == 0):
-                end = token.start()
                 name = key if mapping else str(number)
                 if name is not None:
                     start = at if mapping else self._skip(at)
                     first = self._skip(body) if body >= 0 else start
-                    children[name] = _Value(start, first, end, -1)
+                    children[name] = _Value(start, first, token.start(), -1)
                 number += 1
                 at, body, key = token.end(), -1, None
                 if depth < 0:

@@ -78,8 +78,8 @@ def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
         tree = _parse_json(text, limits) if text.lstrip()[:1] in ("{", "[") else None
         if tree is None:
             data, duplicates = parse_yaml(text, limits)
+            check_size(data, limits)
             tree = Tree(data, "yaml", text, duplicates)
-        check_size(tree.data, limits)
     return tree
 
 
@@ -98,12 +98,11 @@ def _parse_json(text: str, limits: Limits) -> Tree | None:
             hint="Correct the text at that place and call again.",
             details={"line": error.lineno, "column": error.colno, "problem": error.msg},
         ) from None
-    return Tree(data, "json", text, _json_duplicates(text, data))
+    return Tree(data, "json", text, _json_duplicates(text, check_size(data, limits)))
 
 
-def _json_duplicates(text: str, data: Json) -> tuple[Duplicate, ...]:
+def _json_duplicates(text: str, keys: int) -> tuple[Duplicate, ...]:
     """Keys that JSON objects repeat. Counting tells in milliseconds that there are none; only then are they looked for."""
-    keys = sum(len(node) for level in levels(data) for node in level if type(node) is dict)
     written = text.count('":') + text.count('" :') - text.count('\\":') - text.count('\\" :')
     if written <= keys:
         return ()
@@ -126,17 +125,20 @@ def _json_duplicates(text: str, data: Json) -> tuple[Duplicate, ...]:
     return tuple(found)
 
 
-def check_size(data: Json, limits: Limits) -> None:
-    """Refuse trees that are deeper or larger than the limits."""
-    nodes = 1
+def check_size(data: Json, limits: Limits) -> int:
+    """Refuse trees that are deeper or larger than the limits; the number of keys of all objects."""
+    nodes, keys = 1, 0
     for depth, level in enumerate(levels(data), 1):
-        nodes += sum(map(len, level))
+        children = sum(map(len, level))
+        nodes += children
+        keys += children - sum([len(node) for node in level if type(node) is list])
         if depth > limits.depth:
             raise _too_deep(limits)
         if nodes > limits.nodes:
             raise CommonplaceError(
                 SPEC_TOO_LARGE, f"The document has more than {limits.nodes} nodes.", details={"limit_nodes": limits.nodes}
             )
+    return keys
 
 
 def _too_deep(limits: Limits) -> CommonplaceError:

@@ -83,7 +83,6 @@ RULES: dict[str, Rule] = {
         Rule("parameter-header-name", _WARNING, "A header name is not a valid HTTP field name.", "Use letters, digits and -."),
         Rule("parameter-header-ignored", _WARNING, "Accept, Content-Type and Authorization parameters are ignored.", "Remove it."),
         Rule("parameter-querystring", _ERROR, "querystring stands beside query, or twice.", "Use one or the other."),
-        Rule("additional-operation", _ERROR, "additionalOperations holds a method that has its own field.", "Use the field."),
         Rule(
             "body-parameters",
             _ERROR,

@@ -1,0 +1,73 @@
+"""Findings and changes for other readers: SARIF for code scanning, Markdown for pull requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from commonplace import __version__
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {"critical": "error", "error": "error", "warning": "warning", "info": "note"}
+_MARKS = {"critical": "**critical**", "error": "**breaking**", "warning": "warning", "info": "info"}
+
+
+def sarif(results: Sequence[dict[str, Any]], artifact: str, rules: dict[str, str]) -> dict[str, Any]:
+    """One SARIF run. Each result has rule, severity, message, path and, where known, a line."""
+    used = sorted({result["rule"] for result in results})
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "commonplace",
+                        "version": __version__,
+                        "rules": [{"id": rule, "shortDescription": {"text": rules.get(rule, rule)}} for rule in used],
+                    }
+                },
+                "results": [_result(result, artifact, used) for result in results],
+            }
+        ],
+    }
+
+
+def _result(result: dict[str, Any], artifact: str, used: list[str]) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": artifact}}
+    if result.get("line"):
+        place["region"] = {"startLine": result["line"]}
+    return {
+        "ruleId": result["rule"],
+        "ruleIndex": used.index(result["rule"]),
+        "level": _LEVELS[result["severity"]],
+        "message": {"text": result["message"]},
+        "locations": [{"physicalLocation": place, "logicalLocations": [{"fullyQualifiedName": result["path"] or "/"}]}],
+    }
+
+
+def changes_markdown(answer: dict[str, Any], base: str, revision: str) -> str:
+    """A comment for a pull request: the verdict, a table, the rest counted."""
+    lines = [f"### API changes: `{base}` → `{revision}`", "", answer["summary"], ""]
+    if answer["changes"]:
+        lines += ["| | change | where | rule |", "|---|---|---|---|"]
+        lines += [f"| {_MARKS[c['severity']]} | {_cell(c['message'])} | `{_cell(c['path'])}` | `{c['rule']}` |" for c in answer["changes"]]
+        hidden = answer["total_changes"] - answer["returned"]
+        if hidden > 0:
+            lines += ["", f"... and {hidden} more."]
+    return "\n".join(lines) + "\n"
+
+
+def findings_markdown(answer: dict[str, Any], name: str) -> str:
+    verdict = "valid" if answer["valid"] else "**not valid**"
+    lines = [f"### `{name}` is {verdict} OpenAPI {answer['version']}", ""]
+    lines += [f"{answer['error_count']} errors, {answer['warning_count']} warnings.", ""]
+    rows = [*answer["errors"], *answer["warnings"]]
+    if rows:
+        lines += ["| | line | problem | where | rule |", "|---|---:|---|---|---|"]
+        lines += [f"| {f['severity']} | {f.get('line', '')} | {_cell(f['message'])} | `{_cell(f['path'])}` | `{f['rule']}` |" for f in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ").replace("`", "'")

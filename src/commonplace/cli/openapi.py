@@ -1,0 +1,240 @@
+"""`commonplace oas`: validate, parse, walk and compare API descriptions from the command line. Thin: each command is one tool call."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.session import session
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+app = typer.Typer(help="OpenAPI: validate, query, compare and change API descriptions.", no_args_is_help=True)
+
+EVERYTHING = 1000
+_STYLES = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "dim"}
+Source = Annotated[str, typer.Argument(help="A file, a URL, file:PROJECT/PATH for a stored file, or - for standard input.")]
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    SARIF = "sarif"
+    MARKDOWN = "markdown"
+
+
+class Kind(StrEnum):
+    OPERATIONS = "operations"
+    SCHEMAS = "schemas"
+    PARAMETERS = "parameters"
+    RESPONSES = "responses"
+    HEADERS = "headers"
+    SECURITY = "security"
+    PATHS = "paths"
+    REFS = "refs"
+
+
+class FailOn(StrEnum):
+    BREAKING = "breaking"
+    WARNING = "warning"
+    NEVER = "never"
+
+
+def spec(source: str) -> dict[str, str]:
+    """What a user names on the command line, as the tools take it."""
+    if source == "-":
+        return {"content": sys.stdin.read()}
+    if source.startswith(("http://", "https://")):
+        return {"url": source}
+    return {"ref": source} if source.startswith("file:") and not Path(source).exists() else {"file": source}
+
+
+def call(tool: str, arguments: dict[str, Any]) -> Any:
+    """A tool call with a spinner for people who wait."""
+    if not err.is_terminal:
+        return session().call(tool, arguments)
+    with err.status(f"{tool.removeprefix('oas_').replace('_', ' ')} ..."):
+        return session().call(tool, arguments)
+
+
+FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print.")]
+
+
+@app.command()
+def validate(
+    source: Source,
+    strict: Annotated[bool, typer.Option("--strict", help="Also apply rules beyond the specification.")] = False,
+    no_warnings: Annotated[bool, typer.Option("--no-warnings", help="Errors only.")] = False,
+    ignore: Annotated[list[str] | None, typer.Option("--ignore", help="Rule to ignore, or rule:/pointer*. Repeatable.")] = None,
+    ignore_file: Annotated[Path | None, typer.Option("--ignore-file", help="A file with one such entry a line; # comments.")] = None,
+    format_: FormatOption = Format.TABLE,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check a document. Exit code 1 if it has errors.
+
+    Example:
+      commonplace oas validate openapi.yaml --format sarif > results.sarif
+    """
+    from commonplace.cli.oas_report import findings_markdown, sarif
+
+    ignored = [*(ignore or []), *(_entries(ignore_file) if ignore_file else [])]
+    arguments = {"spec": spec(source), "strict": strict, "no_warnings": no_warnings, "ignore": ignored, "limit": EVERYTHING}
+    answer = call("oas_validate", arguments)
+    findings = [*answer["errors"], *answer["warnings"]]
+    chosen = Format.JSON if as_json else format_
+    if chosen is Format.JSON:
+        print_json(answer)
+    elif chosen is Format.SARIF:
+        print_json(sarif(findings, source, _rules("validate")))
+    elif chosen is Format.MARKDOWN:
+        sys.stdout.write(findings_markdown(answer, source))
+    else:
+        rows = [(_mark(f["severity"]), f.get("line", ""), f["rule"], f"{f['message']} {f['fix']}\n{f['path'] or '/'}") for f in findings]
+        if rows:
+            out.print(table(("", "line", "rule", "problem"), rows))
+        verdict = "valid" if answer["valid"] else "not valid"
+        say(f"{source}: {verdict} OpenAPI {answer['version']}, {answer['error_count']} errors, {answer['warning_count']} warnings")
+    raise typer.Exit(0 if answer["valid"] else 1)
+
+
+@app.command()
+def parse(
+    source: Source,
+    full: Annotated[bool, typer.Option("--full", help="Print the whole document.")] = False,
+    resolve_refs: Annotated[bool, typer.Option("--resolve-refs", help="With --full: references replaced.")] = False,
+    pointer: Annotated[str | None, typer.Option("--pointer", help="With --full: only this part, a JSON pointer.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show what is in a document."""
+    answer = call("oas_parse", {"spec": spec(source), "full": full, "resolve_refs": resolve_refs, "pointer": pointer})
+    if as_json:
+        print_json(answer)
+    elif full:
+        sys.stdout.write(answer["full_document"])
+    else:
+        shown = {
+            **answer,
+            "servers": ", ".join(server["url"] for server in answer.get("servers", [])),
+            "tags": ", ".join(answer.get("tags", [])),
+        }
+        out.print(table(("field", "value"), list(shown.items())))
+
+
+@app.command()
+def walk(
+    kind: Annotated[Kind, typer.Argument(help="What to look for.")],
+    source: Source,
+    filters: Annotated[
+        list[str] | None, typer.Option("--where", "-w", help="field=value, e.g. method=get, path=/users/*. Repeatable.")
+    ] = None,
+    group_by: Annotated[str | None, typer.Option("--group-by", "-g", help="Count by this field.")] = None,
+    detail: Annotated[bool, typer.Option("--detail", help="Whole objects, as JSON.")] = False,
+    resolve_refs: Annotated[bool, typer.Option("--resolve-refs", help="References replaced.")] = False,
+    extension: Annotated[str | None, typer.Option("--extension", help="x-name or x-name=value.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Most results.")] = None,
+    offset: Annotated[int, typer.Option("--offset", min=0, help="Skip the first.")] = 0,
+    as_json: JsonFlag = False,
+) -> None:
+    """Query the parts of a document.
+
+    Example:
+      commonplace oas walk operations openapi.yaml -w tag=pets -w deprecated=true
+    """
+    arguments: dict[str, Any] = {"spec": spec(source), "detail": detail, "resolve_refs": resolve_refs, "offset": offset}
+    arguments |= {name: value for name, value in (("group_by", group_by), ("extension", extension), ("limit", limit)) if value is not None}
+    answer = call(f"oas_walk_{kind.value}", arguments | _filters(filters or []))
+    rows = next((value for key, value in answer.items() if isinstance(value, list) and key not in _NOTES), [])
+    if as_json or detail:
+        print_json(answer)
+    elif rows:
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        cells = [tuple(", ".join(row[c]) if isinstance(row.get(c), list) else row.get(c, "") for c in columns) for row in rows]
+        out.print(table(columns, cells, one_line=True))
+    say(f"{answer['returned']} of {answer['matched']} shown, {answer['total']} in all")
+
+
+@app.command()
+def diff(
+    base: Source,
+    revision: Source,
+    breaking_only: Annotated[bool, typer.Option("--breaking-only", help="Only changes that break clients.")] = False,
+    no_info: Annotated[bool, typer.Option("--no-info", help="Without informational changes.")] = False,
+    literal: Annotated[bool, typer.Option("--literal", help="Across versions, count differences of format as breaking.")] = False,
+    fail_on: Annotated[FailOn, typer.Option("--fail-on", help="From which severity on the exit code is 1.")] = FailOn.BREAKING,
+    format_: FormatOption = Format.TABLE,
+    as_json: JsonFlag = False,
+) -> None:
+    """Compare two documents. Exit code 1 if clients break.
+
+    Example:
+      commonplace oas diff main.yaml branch.yaml --format markdown
+    """
+    from commonplace.cli.oas_report import changes_markdown, sarif
+
+    arguments = {"base": spec(base), "revision": spec(revision), "breaking_only": breaking_only, "no_info": no_info, "literal": literal}
+    answer = call("oas_diff", arguments | {"limit": EVERYTHING})
+    chosen = Format.JSON if as_json else format_
+    if chosen is Format.JSON:
+        print_json(answer)
+    elif chosen is Format.SARIF:
+        print_json(sarif(answer["changes"], revision, _rules("diff")))
+    elif chosen is Format.MARKDOWN:
+        sys.stdout.write(changes_markdown(answer, base, revision))
+    else:
+        rows = [(_mark(c["severity"]), c["rule"], f"{c['message']}\n{c['path']}") for c in answer["changes"]]
+        if rows:
+            out.print(table(("", "rule", "change"), rows))
+        say(answer["summary"])
+    failed = answer["breaking_count"] + (answer["warning_count"] if fail_on is FailOn.WARNING else 0)
+    raise typer.Exit(1 if failed and fail_on is not FailOn.NEVER else 0)
+
+
+_NOTES = frozenset({"circular_refs", "unresolved_refs", "refs_left"})
+
+
+def _filters(entries: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for entry in entries:
+        name, equals, value = entry.partition("=")
+        if not equals:
+            raise CommonplaceError(INVALID_ARGUMENT, f"--where {entry!r} is not field=value.", hint="Write it like method=get.")
+        found[name.strip()] = {"true": True, "false": False}.get(value.lower(), value)
+    return found
+
+
+def _entries(path: Path) -> list[str]:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise CommonplaceError(INVALID_ARGUMENT, f"--ignore-file {str(path)!r} cannot be read: {error.strerror}.") from None
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _rules(of: str) -> dict[str, str]:
+    if of == "diff":
+        from commonplace.openapi.engine.diff_rule import CHANGE_RULES
+
+        return {rule.id: rule.meaning for rule in CHANGE_RULES.values()}
+    from commonplace.openapi.engine.validate_rule import RULES
+
+    return {rule.id: rule.meaning for rule in RULES.values()}
+
+
+def _mark(severity: str) -> Text:
+    return Text(severity, style=_STYLES[severity])
+
+
+def _add_write_commands() -> None:
+    """fix, convert, join, bundle, overlay and generate live in their own module, `register(app)`."""
+    if find_spec("commonplace.cli.oas_write") is not None:
+        import_module("commonplace.cli.oas_write").register(app)
+
+
+_add_write_commands()

@@ -1,0 +1,275 @@
+"""Where documents come from: the cache, the roots, stored files and the network."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import orjson
+import pytest
+
+from commonplace.kernel.auth import local_user
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.index import index_of
+from commonplace.openapi.fetch import UrlRules
+from commonplace.openapi.model import Limits
+from commonplace.openapi.service import Access, OpenApiService, Spec
+from oas_calls import Tools, minimal
+
+TEXT = "openapi: 3.0.0\ninfo: {title: one, version: '1'}\npaths: {}\n"
+
+
+def code(service: OpenApiService, **spec: str) -> str:
+    with pytest.raises(CommonplaceError) as caught:
+        service.load(Spec(**spec))
+    return caught.value.code.name
+
+
+# the cache
+
+
+def test_an_unchanged_file_is_loaded_once(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(TEXT)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    service = OpenApiService()
+    assert service.load(Spec(file=str(path))) is service.load(Spec(file=str(path)))
+
+
+def test_a_changed_file_is_loaded_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(TEXT)
+    service = OpenApiService()
+    service.load(Spec(file=str(path)))
+    path.write_text(TEXT.replace("one", "another"))
+    assert service.load(Spec(file=str(path))).data["info"]["title"] == "another"
+
+
+def test_two_edits_within_one_tick_of_the_clock_are_both_seen(tmp_path: Path) -> None:
+    """Same size, same modification time: only the content tells."""
+    path = tmp_path / "a.yaml"
+    service = OpenApiService()
+    seen = []
+    for title in ("one", "two", "six"):
+        path.write_text(TEXT.replace("one", title))
+        now = path.stat().st_mtime_ns // 10**9 * 10**9
+        os.utime(path, ns=(now, now))
+        seen.append(service.load(Spec(file=str(path))).data["info"]["title"])
+    assert seen == ["one", "two", "six"]
+
+
+def test_content_is_cached_by_its_hash_and_ten_entries_are_kept() -> None:
+    service = OpenApiService()
+    first = service.load(Spec(content=TEXT))
+    assert service.load(Spec(content=TEXT)) is first
+    for number in range(9):
+        service.load(Spec(content=TEXT.replace("one", f"t{number}")))
+    assert service.load(Spec(content=TEXT)) is first  # used just now, so it stays
+    for number in range(10):
+        service.load(Spec(content=TEXT.replace("one", f"u{number}")))
+    assert service.load(Spec(content=TEXT)) is not first
+
+
+def test_many_callers_share_one_load(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(TEXT)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    service = OpenApiService()
+
+    async def everybody() -> set[int]:
+        found = await asyncio.gather(*(service.document(Spec(file=str(path)), local_user()) for _ in range(20)))
+        return {id(document) for document in found}
+
+    assert len(asyncio.run(everybody())) == 1
+
+
+# files
+
+
+def test_over_http_only_roots_are_read(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "root", tmp_path / "secret"
+    inside.mkdir()
+    outside.mkdir()
+    (inside / "a.yaml").write_text(TEXT)
+    (outside / "b.yaml").write_text(TEXT)
+    (inside / "link.yaml").symlink_to(outside / "b.yaml")
+    service = OpenApiService(Access(local=False, roots=(inside,)))
+    assert service.load(Spec(file=str(inside / "a.yaml"))).version == "3.0.0"
+    for path in (outside / "b.yaml", inside / "link.yaml", inside / ".." / "secret" / "b.yaml", Path("/etc/passwd")):
+        assert code(service, file=str(path)) == "PATH_NOT_ALLOWED"
+    assert code(OpenApiService(Access(local=False)), file=str(inside / "a.yaml")) == "PATH_NOT_ALLOWED"
+
+
+def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
+    service = OpenApiService(limits=Limits(size_bytes=100))
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "large").write_text("x" * 101)
+    assert code(service, file=str(tmp_path)) == "SPEC_UNREADABLE"
+    assert code(service, file=str(tmp_path / "pipe")) == "SPEC_UNREADABLE"
+    assert code(service, file=str(tmp_path / "large")) == "SPEC_TOO_LARGE"
+    assert code(service, file=str(tmp_path / "none")) == "SPEC_NOT_FOUND"
+    assert code(service, file="a\0b") == "SPEC_NOT_FOUND"
+
+
+def test_outputs_stay_inside_the_working_folder_and_the_roots(tmp_path: Path) -> None:
+    work, root, other = (tmp_path / name for name in ("work", "root", "other"))
+    for folder in (work, root, other):
+        folder.mkdir()
+    (work / "out").symlink_to(other)
+    local = Access(local=True, roots=(root,), working_folder=work)
+    assert local.writable("a.yaml") == work / "a.yaml"
+    assert local.writable(str(root / "deep" / "a.yaml")) == root / "deep" / "a.yaml"
+    for path in (str(other / "a.yaml"), "out/a.yaml", "../other/a.yaml"):
+        with pytest.raises(CommonplaceError):
+            local.writable(path)
+    with pytest.raises(CommonplaceError):
+        Access(local=False, roots=(root,), working_folder=work).writable(str(work / "a.yaml"))
+
+
+def test_references_reach_files_beside_the_document_and_no_others(tmp_path: Path) -> None:
+    (tmp_path / "api").mkdir()
+    (tmp_path / "secret.yaml").write_text("password: hunter2\n")
+    (tmp_path / "api" / "parts.yaml").write_text("Pet: {type: object, properties: {owner: {$ref: 'more/owner.yaml#/Owner'}}}\n")
+    (tmp_path / "api" / "more").mkdir()
+    (tmp_path / "api" / "more" / "owner.yaml").write_text("Owner: {type: string, maxLength: 3}\n")
+    (tmp_path / "api" / "main.yaml").write_text(
+        TEXT.replace("paths: {}", "paths: {}\ncomponents: {schemas: {A: {$ref: 'parts.yaml#/Pet'}, B: {$ref: '../secret.yaml#/password'}}}")
+    )
+    service = OpenApiService(Access(local=True, working_folder=tmp_path / "api"))
+    document = service.load(Spec(file=str(tmp_path / "api" / "main.yaml")))
+    inliner = service.inliner(document)
+    shown = {node.name: inliner.write(node.schema).value for node in index_of(document).schemas}
+    assert shown["A"] == {"type": "object", "properties": {"owner": {"type": "string", "maxLength": 3}}}
+    assert shown["B"] == {"$ref": "../secret.yaml#/password"}
+    assert inliner.unresolved == {"../secret.yaml#/password"}
+
+
+def test_a_stored_file_is_read_as_the_caller() -> None:
+    async def stored(auth: object, ref: str) -> bytes:
+        assert auth == local_user()
+        assert ref == "file:api/spec.yaml"
+        return TEXT.encode()
+
+    tools = Tools(OpenApiService(stored=stored))
+    assert tools.call("parse", spec={"ref": "file:api/spec.yaml"})["title"] == "one"
+    assert Tools().error("parse", spec={"ref": "file:api/spec.yaml"}).code.name == "NOT_AVAILABLE"
+
+
+# the network
+
+
+class Pages(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        host = self.headers["Host"]
+        answers = {
+            "/spec": (200, {}, TEXT.encode()),
+            "/moved": (302, {"Location": "/spec"}, b""),
+            "/loop": (302, {"Location": "/loop"}, b""),
+            "/inside": (302, {"Location": "http://169.254.169.254/latest"}, b""),
+            "/elsewhere": (302, {"Location": "file:///etc/passwd"}, b""),
+            "/large": (200, {}, b"x" * 200_000),
+            "/parts": (200, {}, b"A: {type: string}\n"),
+            "/main": (
+                200,
+                {},
+                (TEXT + f"components: {{schemas: {{A: {{$ref: 'http://{host}/parts#/A'}}, B: {{$ref: 'parts#/A'}}}}}}\n").encode(),
+            ),
+        }
+        status, headers, body = answers.get(self.path, (404, {}, b"none"))
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        return None
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join(5)
+
+
+def test_a_url_is_fetched_and_redirects_are_followed(site: str) -> None:
+    service = OpenApiService()
+    assert service.load(Spec(url=f"{site}/spec")).data["info"]["title"] == "one"
+    moved = service.load(Spec(url=f"{site}/moved"))
+    assert moved.base == f"{site}/spec"
+    assert moved is not service.load(Spec(url=f"{site}/moved"))  # never cached
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/none", "SPEC_NOT_FOUND"),
+        ("/loop", "FETCH_FAILED"),
+        ("/inside", "URL_NOT_ALLOWED"),
+        ("/elsewhere", "URL_NOT_ALLOWED"),
+        ("/large", "SPEC_TOO_LARGE"),
+    ],
+)
+def test_fetches_that_lead_astray_are_refused(site: str, path: str, expected: str) -> None:
+    assert code(OpenApiService(limits=Limits(size_bytes=100_000)), url=site + path) == expected
+
+
+def test_over_http_private_addresses_need_the_allow_list(site: str) -> None:
+    assert code(OpenApiService(Access(local=False)), url=f"{site}/spec") == "URL_NOT_ALLOWED"
+    assert code(OpenApiService(Access(local=False)), url=f"http://localhost:{site.rsplit(':', 1)[1]}/spec") == "URL_NOT_ALLOWED"
+    allowed = OpenApiService(Access(local=False, allow_hosts=("127.0.0.1",)))
+    assert allowed.load(Spec(url=f"{site}/spec")).version == "3.0.0"
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://a.example/x", "file:///etc/passwd", "http://", "http://[bad", "http://a b/", "not a url", "http://x\r\nHost: y/"]
+)
+def test_other_addresses_are_not_fetched(url: str) -> None:
+    assert code(OpenApiService(), url=url) in ("URL_NOT_ALLOWED", "FETCH_FAILED")
+
+
+@pytest.mark.parametrize(
+    ("address", "local", "remote"),
+    [
+        ("127.0.0.1", True, False),
+        ("10.0.0.1", True, False),
+        ("169.254.169.254", False, False),
+        ("::1", True, False),
+        ("fe80::1", False, False),
+        ("fd00::1", True, False),
+        ("::ffff:127.0.0.1", True, False),
+        ("::ffff:169.254.169.254", False, False),
+        ("0.0.0.0", False, False),
+        ("100.64.0.1", True, False),
+        ("8.8.8.8", True, True),
+        ("2606:4700::1111", True, True),
+    ],
+)
+def test_which_addresses_are_allowed(address: str, local: bool, remote: bool) -> None:
+    assert UrlRules(local=True).admits(ipaddress.ip_address(address)) is local
+    assert UrlRules(local=False).admits(ipaddress.ip_address(address)) is remote
+
+
+def test_a_document_by_url_refers_to_its_neighbours(site: str) -> None:
+    service = OpenApiService()
+    document = service.load(Spec(url=f"{site}/main"))
+    shown = [service.inliner(document).write(node.schema).value for node in index_of(document).schemas]
+    assert shown == [{"type": "string"}, {"type": "string"}]
+
+
+def test_content_cannot_refer_to_files(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text("A: 1\n")
+    spec = minimal(components={"schemas": {"A": {"$ref": f"{tmp_path}/x.yaml#/A"}}})
+    answer = Tools().call("walk_schemas", spec={"content": orjson.dumps(spec).decode()}, detail=True, resolve_refs=True)
+    assert answer["unresolved_refs"] == [f"{tmp_path}/x.yaml#/A"]
