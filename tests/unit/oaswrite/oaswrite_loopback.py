@@ -196,8 +196,12 @@ def _case(method: str, operation: Operation, samples: Samples, counts: dict[str,
 
     def made(schema: Any) -> tuple[Any, bool]:
         """A sample, and whether it is one: some schemas contradict themselves or need more than this maker knows."""
-        value = samples.sample(schema)
-        valid = samples.is_valid(schema, value)
+        valid = False
+        for samples.first_wins in (False, True):
+            value = samples.sample(schema)
+            valid = samples.is_valid(schema, value)
+            if valid:
+                break
         counts["invalid"] += not valid
         return value, valid
 

@@ -10,7 +10,7 @@ from typing_extensions import NotRequired, TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.generate.run import FILE_NAMES, Generated, generate, is_package_name
-from commonplace.openapi.errors import ANSWER_TOO_LARGE, FOREIGN_FILE, SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import ANSWER_TOO_LARGE, FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.output import write_package
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
@@ -88,7 +88,7 @@ def generate_tool(service: OpenApiService) -> Tool:
             )
             return _answer(service, args, made)
 
-        return await in_thread(work)
+        return await in_thread(work, document)
 
     return Tool(
         name="oas_generate",
@@ -106,7 +106,7 @@ def generate_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"spec": SPEC_INPUT},
-        errors=(*READING, INVALID_ARGUMENT, FOREIGN_FILE, ANSWER_TOO_LARGE, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, INVALID_ARGUMENT, FOREIGN_FILE, ANSWER_TOO_LARGE, WRITE_FAILED),
         message_first=True,
     )
 
