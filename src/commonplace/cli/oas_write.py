@@ -75,7 +75,9 @@ def _preview(name: str, before: str, after: str) -> bool:
     return True
 
 
-def _finish(tool: str, arguments: dict[str, Any], answer: dict[str, Any], output: str | None, *, yes: bool, check: bool, as_json: bool) -> None:
+def _finish(
+    tool: str, arguments: dict[str, Any], answer: dict[str, Any], output: str | None, *, yes: bool, check: bool, as_json: bool
+) -> None:
     """Print the document, or show what would change in the output file and write it."""
     if as_json:
         print_json(answer if not output or check else _call(tool, {**arguments, "output": output}))
@@ -160,7 +162,9 @@ def convert(
 def join(
     sources: Sources,
     paths: Annotated[str | None, typer.Option("--paths", help="Paths that differ: fail, accept-left, accept-right.")] = None,
-    schemas: Annotated[str | None, typer.Option("--schemas", help="Schemas that differ: accept-left, accept-right, fail, rename-right, ...")] = None,
+    schemas: Annotated[
+        str | None, typer.Option("--schemas", help="Schemas that differ: accept-left, accept-right, fail, rename-right, ...")
+    ] = None,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,

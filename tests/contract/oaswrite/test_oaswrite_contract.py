@@ -26,7 +26,12 @@ SPEC = {
     "components": {"schemas": {"Pet": {"type": "object", "properties": {"name": {"type": "string", "nullable": True}}}}},
 }
 CONTENT = {"content": json.dumps(SPEC)}
-OVERLAY = {"content": "overlay: 1.0.0\ninfo: {title: Titles, version: '1'}\nactions:\n  - target: $.info\n    update: {title: New}\n  - target: $.zzz\n    remove: true\n"}
+OVERLAY = {
+    "content": "overlay: 1.0.0\ninfo: {title: Titles, version: '1'}\nactions:\n"
+    "  - target: $.info\n    update: {title: New}\n  - target: $.zzz\n    remove: true\n"
+}
+    "content": "overlay: 1.0.0\ninfo: {title: Titles, version: '1'}\nactions:\n  - target: $.info\n    update: {title: New}\n  - target: $.zzz\n    remove: true\n"
+}
 
 
 class Tools:
@@ -295,14 +300,16 @@ def test_a_spec_needs_exactly_one_source(tools: Tools, tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", [name for name in WRITING if name != "join"])
-@pytest.mark.parametrize("hostile", ["[", "[]", "{}", '{"openapi": "3.3.0"}', '{"openapi": "3.0.0", "paths": [], "components": 5, "info": null, "servers": {}}'])
+@pytest.mark.parametrize(
+    "hostile", ["[", "[]", "{}", '{"openapi": "3.3.0"}', '{"openapi": "3.0.0", "paths": [], "components": 5, "info": null, "servers": {}}']
+)
 def test_hostile_documents_give_a_typed_error_or_an_answer(tools: Tools, tool: str, hostile: str) -> None:
     arguments = {key: value for key, value in WRITING[tool].items() if key not in ("output", "output_dir")}
     arguments |= {"include_files": True} if tool == "generate" else {}
     try:
         tools.call(tool, **{**arguments, "spec": {"content": hostile}})
     except CommonplaceError as error:
-        assert error.code.name != "INTERNAL", error.message
+        assert error.code.name != "INTERNAL", error.message  # noqa: PT017
 
 
 def test_a_document_nested_to_the_limit_is_answered_with_a_typed_error(tools: Tools) -> None:
@@ -314,4 +321,4 @@ def test_a_document_nested_to_the_limit_is_answered_with_a_typed_error(tools: To
         try:
             tools.call(tool, spec=spec, **arguments)
         except CommonplaceError as error:
-            assert error.code.name == "SPEC_TOO_DEEP"
+            assert error.code.name == "SPEC_TOO_DEEP"  # noqa: PT017

@@ -153,7 +153,11 @@ class Samples:
             "ipv4": "192.0.2.1",
             "ipv6": "2001:db8::1",
         }
-        if schema.get("contentEncoding") == "base64" or schema.get("contentMediaType") == "application/octet-stream" or form in ("byte", "binary"):
+        if (
+            schema.get("contentEncoding") == "base64"
+            or schema.get("contentMediaType") == "application/octet-stream"
+            or form in ("byte", "binary")
+        ):
             return base64.b64encode(f"bytes {self._count} \x00\xff".encode("latin-1")).decode()
         if form in fixed:
             return fixed[form]
@@ -168,6 +172,10 @@ class Samples:
         """Whether jsonschema-rs agrees that the value fits."""
         key = repr(schema)[:2000]
         if key not in self._validators:
-            whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "allOf": [schema], "components": self.document.get("components", {})}
+            whole = {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "allOf": [schema],
+                "components": self.document.get("components", {}),
+            }
             self._validators[key] = jsonschema_rs.validator_for(whole)
         return self._validators[key].is_valid(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -170,7 +171,16 @@ AWKWARD_SCHEMAS: dict[str, Any] = {
     "Server": {"type": "object", "additionalProperties": False},
     "GetResponse": {"type": "object"},
     "GetRequest": {"type": "object"},
-    "日本": {"type": "object", "properties": {"名前": {"type": "string"}, "a,b": {"type": "string"}, 'q"t': {"type": "integer"}, "": {"type": "string"}, "`": {"type": ["string", "null"]}}},
+    "日本": {
+        "type": "object",
+        "properties": {
+            "名前": {"type": "string"},
+            "a,b": {"type": "string"},
+            'q"t': {"type": "integer"},
+            "": {"type": "string"},
+            "`": {"type": ["string", "null"]},
+        },
+    },
     "123": {"type": "array", "items": {"$ref": "#/components/schemas/123"}},
     "Loop": {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/components/schemas/Loop2"}}},
     "Loop2": {"type": "object", "required": ["back"], "properties": {"back": {"$ref": "#/components/schemas/Loop"}}},
@@ -187,7 +197,10 @@ AWKWARD_SCHEMAS: dict[str, Any] = {
     "Map": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": {"$ref": "#/components/schemas/Map"}},
     "Recursive": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/components/schemas/Recursive"}}]},
     "AllLoop": {"allOf": [{"$ref": "#/components/schemas/AllLoop"}, {"type": "object"}]},
-    "Doc": {"type": "object", "description": "* list\n# heading\n\n    code\n``quoted''\n1. one\n//go:build ignore\n+build x\n[a]: b\n*/ \u2028 \x00"},
+    "Doc": {
+        "type": "object",
+        "description": "* list\n# heading\n\n    code\n``quoted''\n1. one\n//go:build ignore\n+build x\n[a]: b\n*/ \u2028 \x00",
+    },
     "Conflict": {"allOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "integer"}}}]},
     "Deep": {"allOf": [{"$ref": "#/components/schemas/DeepA"}, {"$ref": "#/components/schemas/DeepB"}]},
     "DeepA": {"properties": {"child": {"$ref": "#/components/schemas/DeepA"}}},
@@ -208,12 +221,18 @@ def awkward() -> dict[str, Any]:
         {"name": "a-b", "in": "header", "schema": {"type": "integer"}},
         {"name": "body", "in": "query", "schema": {"type": "string"}},
         {"name": "bodies", "in": "cookie", "schema": {"type": "string"}},
-        {"name": "filter", "in": "query", "style": "deepObject", "explode": True, "schema": {"type": "object", "properties": {"x": {"type": "integer"}}}},
+        {
+            "name": "filter",
+            "in": "query",
+            "style": "deepObject",
+            "explode": True,
+            "schema": {"type": "object", "properties": {"x": {"type": "integer"}}},
+        },
     ]
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Package main\nimport \"os\"", "version": "`1`", "description": "*/"},
-        "servers": [{"url": "https://{h}.example.com/\"`", "variables": {"h": {"default": "a"}}}],
+        "info": {"title": 'Package main\nimport "os"', "version": "`1`", "description": "*/"},
+        "servers": [{"url": 'https://{h}.example.com/"`', "variables": {"h": {"default": "a"}}}],
         "paths": {
             "/get": {"get": operation("get"), "post": operation("Get"), "put": operation("get-")},
             "/x/{id}.{format}": {"get": operation(None, parameters=parameters)},
@@ -222,7 +241,20 @@ def awkward() -> dict[str, Any]:
             "/multi": {
                 "post": operation(
                     "call",
-                    requestBody={"content": {**reference, "application/xml": {}, "multipart/form-data": {"schema": {"type": "object", "properties": {"f": {"type": "string", "contentMediaType": "application/octet-stream"}}}}, "text/plain": {"schema": {"type": "string"}}, "application/vnd.x+json": {"schema": {"type": "integer"}}}},
+                    requestBody={
+                        "content": {
+                            **reference,
+                            "application/xml": {},
+                            "multipart/form-data": {
+                                "schema": {
+                                    "type": "object",
+                                    "properties": {"f": {"type": "string", "contentMediaType": "application/octet-stream"}},
+                                }
+                            },
+                            "text/plain": {"schema": {"type": "string"}},
+                            "application/vnd.x+json": {"schema": {"type": "integer"}},
+                        }
+                    },
                 )
             },
             "/none": {"options": {"responses": {}}, "head": {}},
@@ -230,7 +262,11 @@ def awkward() -> dict[str, Any]:
         },
         "components": {
             "schemas": AWKWARD_SCHEMAS,
-            "securitySchemes": {"Credential": {"type": "http", "scheme": "bearer"}, "a b": {"type": "http", "scheme": "basic"}, "tls": {"type": "mutualTLS"}},
+            "securitySchemes": {
+                "Credential": {"type": "http", "scheme": "bearer"},
+                "a b": {"type": "http", "scheme": "basic"},
+                "tls": {"type": "mutualTLS"},
+            },
         },
         "security": [{"Credential": []}, {"a b": [], "tls": []}, {}],
     }
@@ -283,11 +319,18 @@ def untyped(api: Api) -> tuple[int, int]:
 
 @pytest.mark.oracle
 def test_at_most_one_in_twenty_declared_properties_is_untyped(data: Path) -> None:
-    print()
-    for name in (*SMALL, "asana.yaml", "discord.json", "docker-engine-swagger.yaml", "twilio-api-v2010.json", "kubernetes-swagger.json", "google-maps.json"):
+    for name in (
+        *SMALL,
+        "asana.yaml",
+        "discord.json",
+        "docker-engine-swagger.yaml",
+        "twilio-api-v2010.json",
+        "kubernetes-swagger.json",
+        "google-maps.json",
+    ):
         document = read(data, name)
         declared, lost = untyped(ApiReader(modern(document.data, document.family)).read())
-        print(f"{name}: {lost} of {declared} declared properties are untyped")
+        sys.stdout.write(f"{name}: {lost} of {declared} declared properties are untyped\n")
         assert lost <= declared * 0.05, name
 
 
@@ -302,5 +345,5 @@ def test_generated_client_and_server_understand_each_other(tmp_path: Path, data:
     source, cases, counts = driver(operations, api, Samples(made))
     write_module(tmp_path, {**files, "loop_test.go": source, "cases.json": cases})
     said = go(tmp_path, "test", "-count=1", "-v", "./...")
-    print(f"\n{name}: {counts}; {re.findall(r'LOOPBACK .*', said)}")
+    sys.stdout.write(f"\n{name}: {counts}; {re.findall(r'LOOPBACK .*', said)}\n")
     assert f"LOOPBACK {len(api.operations)} of {len(api.operations)} operations" in said

@@ -35,7 +35,11 @@ def joined(*documents: dict[str, Any], paths: Strategy = "fail", schemas: Strate
 
 
 LEFT = spec({"/a": using("Pet")}, components={"schemas": {"Pet": {"type": "object"}, "Same": {"type": "string"}}}, tags=[{"name": "x"}])
-RIGHT = spec({"/b": using("Pet")}, components={"schemas": {"Pet": {"type": "string"}, "Same": {"type": "string"}}}, tags=[{"name": "x"}, {"name": "y"}])
+RIGHT = spec(
+    {"/b": using("Pet")},
+    components={"schemas": {"Pet": {"type": "string"}, "Same": {"type": "string"}}},
+    tags=[{"name": "x"}, {"name": "y"}],
+)
 
 
 def test_accept_left_and_accept_right_choose_the_schema_and_say_so() -> None:
@@ -130,7 +134,8 @@ def test_servers_are_united_and_each_path_keeps_its_own() -> None:
 def test_security_schemes_that_differ_are_renamed_with_their_requirements() -> None:
     one = spec({}, components={"securitySchemes": {"auth": {"type": "http", "scheme": "basic"}}})
     other = spec(
-        {"/b": {"get": {"responses": OK, "security": [{"auth": []}]}}}, components={"securitySchemes": {"auth": {"type": "http", "scheme": "bearer"}}}
+        {"/b": {"get": {"responses": OK, "security": [{"auth": []}]}}},
+        components={"securitySchemes": {"auth": {"type": "http", "scheme": "bearer"}}},
     )
     made = joined(one, other).document
     assert made["components"]["securitySchemes"]["auth_right"]["scheme"] == "bearer"
@@ -212,7 +217,10 @@ def test_bundling_brings_all_files_into_one_and_keeps_cycles(tmp_path: Path) -> 
     assert get["parameters"] == [{"$ref": "#/components/parameters/limit"}]
     assert get["responses"]["200"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Pet"}
     assert get["responses"]["default"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Error"}
-    assert schemas["Pet"]["properties"] == {"friend": {"$ref": "#/components/schemas/Pet"}, "error": {"$ref": "#/components/schemas/Error2"}}
+    assert schemas["Pet"]["properties"] == {
+        "friend": {"$ref": "#/components/schemas/Pet"},
+        "error": {"$ref": "#/components/schemas/Error2"},
+    }
     assert schemas["Error"] == {"type": "object"}
     assert schemas["Error2"] == {"type": "string"}
     assert schemas["Local"] == {"$ref": "#/components/schemas/Pet"}

@@ -13,7 +13,6 @@ from commonplace.openapi.engine.load import parse_text
 from commonplace.openapi.engine.overlay import apply_overlay, validate_overlay
 
 
-
 def read(path: Path) -> Any:
     return parse_text(path.read_bytes()).data
 
@@ -48,7 +47,7 @@ def test_every_official_overlay_is_judged_as_its_folder_says(data: Path, version
         try:
             valid = validate_overlay(document).valid
         except CommonplaceError as error:
-            assert error.code.name == "UNSUPPORTED_VERSION"
+            assert error.code.name == "UNSUPPORTED_VERSION"  # noqa: PT017
             valid = False
         assert valid is (path.parent.name == "pass"), path.name
         judged += 1
@@ -115,7 +114,10 @@ def test_copy_of_several_nodes_is_an_error() -> None:
 
 
 def test_actions_see_what_earlier_ones_did_and_counts_say_how_much() -> None:
-    result = apply_overlay({"a": {}}, overlay({"target": "$.a", "update": {"b": {}}}, {"target": "$.a.b", "update": {"c": 1}}, {"target": "$.zzz", "remove": True}))
+    result = apply_overlay(
+        {"a": {}},
+        overlay({"target": "$.a", "update": {"b": {}}}, {"target": "$.a.b", "update": {"c": 1}}, {"target": "$.zzz", "remove": True}),
+    )
     assert [(change.operation, change.match_count) for change in result.changes] == [("update", 1), ("update", 1), ("remove", 0)]
     assert (result.applied, result.skipped) == (2, 1)
     assert len(result.warnings) == 1
@@ -161,5 +163,12 @@ def test_the_whole_document_cannot_be_removed() -> None:
 
 def test_findings_say_where() -> None:
     verdict = validate_overlay({"overlay": "1.0.0", "info": {"title": 1}, "actions": [{"remove": "yes"}, 5], "zzz": 1})
-    assert [finding.path for finding in verdict.errors] == ["/zzz", "/info/title", "/info", "/actions/0/target", "/actions/0/remove", "/actions/1"]
+    assert [finding.path for finding in verdict.errors] == [
+        "/zzz",
+        "/info/title",
+        "/info",
+        "/actions/0/target",
+        "/actions/0/remove",
+        "/actions/1",
+    ]
     assert (verdict.version, verdict.action_count) == ("1.0.0", 2)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from pydantic import Field, field_validator
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
@@ -72,9 +72,13 @@ def generate_tool(service: OpenApiService) -> Tool:
                 details={"field": "output_dir"},
             )
         if not (args.types or args.client or args.server):
-            raise CommonplaceError(INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"})
+            raise CommonplaceError(
+                INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"}
+            )
         if args.server and args.language == "python":
-            raise CommonplaceError(INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"})
+            raise CommonplaceError(
+                INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"}
+            )
         document = await service.document(args.spec.spec, ctx.auth)
 
         def work() -> dict[str, Any]:
@@ -95,7 +99,8 @@ def generate_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Generate code",
         description=(
-            "Generate code from an OpenAPI document. Go: types, client, server interface with routing and validation, standard library only. "
+            "Generate code from an OpenAPI document. Go, standard library only: types, client, server interface with "
+            "routing and validation. "
             "Python: pydantic models and an httpx client. Writes to output_dir, or returns the files with include_files."
         ),
         input=GenerateInput,

@@ -107,7 +107,9 @@ def deliver(service: OpenApiService, answer: dict[str, Any], text: Callable[[], 
         if len(made) <= ANSWER_LIMIT_BYTES:
             answer["document"] = made
         else:
-            answer["document_omitted"] = f"The document has {len(made)} bytes, more than an answer holds. Pass `output` to get it as a file."
+            answer["document_omitted"] = (
+                f"The document has {len(made)} bytes, more than an answer holds. Pass `output` to get it as a file."
+            )
 
 
 def text_for(data: dict[str, Any], document: Document, output: str | None) -> str:

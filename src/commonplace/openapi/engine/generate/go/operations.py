@@ -215,7 +215,9 @@ class GoOperations:
             rules = []
             for name, rule in body.encoding.items():
                 explode = "true" if rule.explode else "false"
-                rules.append(f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}")
+                rules.append(
+                    f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}"
+                )
             cells.append(f"encoding: map[string]encoding{{{', '.join(rules)}}}")
         return "{" + ", ".join(cells) + "}"
 
@@ -306,7 +308,8 @@ def security_options(api: Api, package: Scope) -> list[str]:
             "}",
             "",
         ]
-    return [f"var securitySchemes = map[string]securityScheme{{{', '.join(entries)}}}", "", "// options", *lines][0:2] + lines
+    table = f"var securitySchemes = map[string]securityScheme{{{', '.join(entries)}}}"
+    return [table, "", *lines]
 
 
 def _requirement(requirement: list[tuple[str, list[str]]]) -> str:
@@ -328,6 +331,3 @@ def _success(operation: Operation) -> int:
 
 def _plain(text: str) -> bool:
     return all(32 < ord(char) < 127 for char in text)
-
-
-__all__ = ["GoOperations", "Primitive", "Scalar", "nilable", "security_options"]
