@@ -30,8 +30,6 @@ OVERLAY = {
     "content": "overlay: 1.0.0\ninfo: {title: Titles, version: '1'}\nactions:\n"
     "  - target: $.info\n    update: {title: New}\n  - target: $.zzz\n    remove: true\n"
 }
-    "content": "overlay: 1.0.0\ninfo: {title: Titles, version: '1'}\nactions:\n  - target: $.info\n    update: {title: New}\n  - target: $.zzz\n    remove: true\n"
-}
 
 
 class Tools:

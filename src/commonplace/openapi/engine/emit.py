@@ -103,12 +103,12 @@ def _text(value: str, pad: str) -> str:
     if "\n" in value:
         body = value.rstrip("\n")
         lines = body.split("\n")
-        if _BLOCK.match(value) and body and not any(line != line.rstrip() or line.startswith("\t") for line in lines):
-            if not lines[0].startswith(" ") and lines[0]:
-                trailing = len(value) - len(body)
-                sign = "-" if trailing == 0 else "" if trailing == 1 else "+"
-                rows = [pad + line if line else "" for line in lines] + [""] * (trailing - 1)
-                return "\n".join([f"|{sign}", *rows])
+        starts_plainly = bool(lines[0]) and not lines[0].startswith(" ")
+        if starts_plainly and _BLOCK.match(value) and not any(line != line.rstrip() or line.startswith("\t") for line in lines):
+            trailing = len(value) - len(body)
+            sign = "-" if trailing == 0 else "" if trailing == 1 else "+"
+            rows = [pad + line if line else "" for line in lines] + [""] * (trailing - 1)
+            return "\n".join([f"|{sign}", *rows])
         return _quoted(value)
     return value if _is_plain(value) else _single_or_double(value)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from commonplace.openapi.engine.generate.merge import Merger
 from commonplace.openapi.engine.generate.model import (
-    ANY_USE,
     Api,
     Body,
     BodyKind,
     Encoding,
+    Notice,
     Operation,
     Parameter,
     Primitive,
@@ -18,7 +18,6 @@ from commonplace.openapi.engine.generate.model import (
     Scalar,
     SecurityScheme,
     Use,
-    Notice,
 )
 from commonplace.openapi.engine.generate.names import words
 from commonplace.openapi.engine.generate.types import TypeReader

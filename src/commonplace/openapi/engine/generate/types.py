@@ -16,6 +16,7 @@ from commonplace.openapi.engine.generate.model import (
     ListOf,
     MapOf,
     Named,
+    Notice,
     Primitive,
     Scalar,
     Struct,
@@ -23,7 +24,6 @@ from commonplace.openapi.engine.generate.model import (
     Union,
     Use,
     Variant,
-    Notice,
 )
 from commonplace.openapi.engine.shape import Json
 
@@ -150,9 +150,9 @@ class TypeReader:
         rest = {key: value for key, value in schema.items() if key not in _SILENT and not key.startswith("x-")}
         nullable = schema.get("nullable") is True
         kind = rest.pop("type", None)
-        if kind is not None and kind not in ("object", ["object", "null"], ["object"]) and "$ref" not in rest:
-            if not (rest and set(rest) <= {"allOf", "anyOf", "oneOf"}):
-                return None
+        objects = kind in (None, "object", ["object", "null"], ["object"])
+        if not objects and "$ref" not in rest and not (rest and set(rest) <= {"allOf", "anyOf", "oneOf"}):
+            return None
         nullable = nullable or (isinstance(kind, list) and "null" in kind)
         if set(rest) == {"$ref"} and isinstance(rest["$ref"], str):
             return rest["$ref"], nullable

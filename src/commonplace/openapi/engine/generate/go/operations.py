@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from commonplace.openapi.engine.generate.go.schemas import SchemaTable
 from commonplace.openapi.engine.generate.go.text import columns, comment, exported, quoted
-from commonplace.openapi.engine.generate.go.types import GoTypes, nilable
-from commonplace.openapi.engine.generate.model import Api, Body, Operation, Parameter, Primitive, Response, Scalar
+from commonplace.openapi.engine.generate.go.types import GoTypes
+from commonplace.openapi.engine.generate.model import Api, Body, Operation, Parameter, Response
 from commonplace.openapi.engine.generate.names import Scope
 
 # go vet knows these methods and wants their standard signatures.
