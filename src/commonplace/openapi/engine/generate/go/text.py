@@ -6,6 +6,7 @@ import re
 import textwrap
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 import orjson
 
@@ -62,6 +63,7 @@ _MARKER = re.compile(r"[^\w\"'(]")
 _WIDTH = 100
 
 
+@lru_cache(maxsize=50_000)
 def exported(*parts: str) -> str:
     """An exported identifier out of the words of some names."""
     found = [_cased(word) for part in parts for word in words(part)]
@@ -90,11 +92,17 @@ def quoted(text: str) -> str:
 
 
 def comment(text: str, indent: str = "", *, name: str = "", deprecated: bool = False, limit: int = 600) -> list[str]:
+    return list(_comment(text, indent, name, deprecated, limit))
+
+
+@lru_cache(maxsize=20_000)
+def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) -> tuple[str, ...]:
     """A doc comment of one paragraph. Markdown is flattened: gofmt would rewrite lists, headings and code in comments."""
     plain = " ".join(text.replace("``", '"').replace("''", '"').split())
-    plain = "".join(char for char in plain if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
     if len(plain) > limit:
         plain = plain[:limit].rsplit(" ", 1)[0] + " ..."
+    if not plain.isprintable():
+        plain = "".join(char for char in plain if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
     if name:
         plain = f"{name}: {plain}" if plain else ""
     lines: list[str] = []
@@ -111,7 +119,7 @@ def comment(text: str, indent: str = "", *, name: str = "", deprecated: bool = F
         if result:
             result.append(f"{indent}//")
         result.append(f"{indent}// Deprecated: the API description marks this as deprecated.")
-    return result
+    return tuple(result)
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "\t") -> list[str]:
