@@ -210,8 +210,12 @@ def _case(method: str, operation: Operation, samples: Samples, counts: dict[str,
 
     def made(schema: Any) -> tuple[Any, bool]:
         """A sample, and whether it is one: some schemas contradict themselves or need more than this maker knows."""
-        value = samples.sample(schema)
-        valid = samples.is_valid(schema, value)
+        valid = False
+        for samples.first_wins in (False, True):
+            value = samples.sample(schema)
+            valid = samples.is_valid(schema, value)
+            if valid:
+                break
         counts["invalid"] += not valid
         return value, valid
 
@@ -231,7 +235,7 @@ def _case(method: str, operation: Operation, samples: Samples, counts: dict[str,
             if operation.body_required:
                 return {**case, "operation": ""}
     for response in operation.responses:
-        if not response.status[0] in "2" or not response.status.isdigit():
+        if response.status[0] not in "2" or not response.status.isdigit():
             continue
         case.update(code=int(response.status), status=response.status)
         for body in response.contents:

@@ -51,6 +51,7 @@ class Samples:
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
+        self.first_wins = False  # which part of an allOf gives a member that several have
         self._count = 0
         self._validators: dict[str, jsonschema_rs.Validator] = {}
 
@@ -77,7 +78,7 @@ class Samples:
             parts = [self.sample(part, depth + 1) for part in schema["allOf"]]
             if all(isinstance(part, dict) for part in parts):
                 merged: dict[str, Any] = {}
-                for part in parts:
+                for part in reversed(parts) if self.first_wins else parts:
                     merged.update({key: value for key, value in part.items() if key != "free"})
                 merged.update(self._object(schema, depth) if "properties" in schema else {})
                 return merged

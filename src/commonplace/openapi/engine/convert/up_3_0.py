@@ -10,7 +10,20 @@ from commonplace.openapi.engine.shape import Json, Rewriter
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
 _KEPT_BESIDE_REF = frozenset(("$ref", "description", "title"))
 _ANNOTATIONS = frozenset(
-    "title description default deprecated readOnly writeOnly example examples externalDocs xml discriminator nullable".split()
+    [
+        "title",
+        "description",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "example",
+        "examples",
+        "externalDocs",
+        "xml",
+        "discriminator",
+        "nullable",
+    ]
 )
 OCTETS = "application/octet-stream"
 

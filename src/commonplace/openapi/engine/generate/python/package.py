@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import keyword
 import re
 import textwrap
@@ -42,7 +41,8 @@ _SCALARS = {
     Scalar.ANY: "Any",
 }
 # Attributes that a field or member may not hide.
-_FIELD_RESERVED = frozenset(dir(builtins)) | {
+_TYPE_WORDS = ("str", "int", "float", "bool", "list", "dict", "bytes")
+_FIELD_RESERVED = frozenset(_TYPE_WORDS) | {
     "copy",
     "construct",
     "datetime",
@@ -293,7 +293,7 @@ class PythonPackage:
         return "Any" if "Any" in found else " | ".join(found)
 
     def _method(self, operation: Operation, method: str, table: str) -> list[str]:
-        scope = Scope(("self", "datetime", "models", *dir(builtins)))
+        scope = Scope(("self", "datetime", "models", "result", *_TYPE_WORDS))
         required: list[str] = []
         optional: list[str] = []
         values: list[str] = []
@@ -342,7 +342,7 @@ def _body(body: Body) -> str:
         ]
         cells.append(f"encoding={{{', '.join(rules)}}}")
     if body.kind == "multipart":
-        binary = [name for name in _binary_fields(body.use.type)]
+        binary = _binary_fields(body.use.type)
         if binary:
             cells.append(f"binary=({', '.join(literal(name) for name in binary)},)")
     return f"Body({', '.join(cells)})"
