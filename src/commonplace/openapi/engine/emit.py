@@ -17,7 +17,6 @@ _AMBIGUOUS = re.compile(
     re.IGNORECASE,
 )
 _PLAIN = re.compile(
-    r"[A-Za-z0-9_/$.(<\u00a1-\ufefe\U00010000-\U0010ffff]"  # first character
     r"[A-Za-z0-9_/$.(<\u00a1-\ufefe\U00010000-\U0010ffff]"  # the first character
     r"(?:[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff:#]|:(?=[^\s])|(?<=[^\s])#)*\Z"
 )
