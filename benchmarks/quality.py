@@ -24,8 +24,8 @@ from benchmarks.retrieval import (
     ROOT,
     Collection,
     MemoryPostings,
+    VectorCache,
     bootstrap,
-    embed_cached,
     load,
     ndcg,
     parity,
@@ -73,7 +73,7 @@ class Bench:
     def __init__(self, models: Path, cache: Path) -> None:
         embed_models.install_default(models)
         self.embedder = LocalEmbedder(models / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=60)
-        self.cache = cache
+        self.embed = VectorCache(self.embedder, cache, lambda message: print(f"  {message} ...")).embed
         self.postings: dict[str, MemoryPostings] = {}
         self.vectors: dict[str, np.ndarray] = {}
 
@@ -82,9 +82,6 @@ class Bench:
             self.postings[collection.name] = MemoryPostings(collection.documents)
             self.vectors[collection.name] = self.embed(list(collection.documents.values()))
         return self.postings[collection.name], self.vectors[collection.name]
-
-    def embed(self, texts: list[str]) -> np.ndarray:
-        return embed_cached(self.embedder, texts, self.cache, lambda message: print(f"  {message} ..."))
 
     def features(self, collection: Collection) -> Features:
         postings, vectors = self.index(collection)
@@ -260,15 +257,13 @@ def report_scores(bench: Bench, collections: dict[str, Collection], judged: Sequ
         if source.unanswerable:
             below = bench.best_scores(source, list(source.unanswerable.values())) < ABSTAIN_BELOW
             print(f"  {name:<10} its own unanswerable     refused {below.mean():6.1%} of {len(below)}")
-    print(
-        f"  all foreign refused {np.concatenate(refused[False]).mean():.1%}; all answerable refused {np.concatenate(refused[True]).mean():.1%}"
-    )
+    foreign, own = np.concatenate(refused[False]), np.concatenate(refused[True])
+    print(f"  all foreign refused {foreign.mean():.1%}; all answerable refused {own.mean():.1%}")
     print("\nCalibration error of the score (5 best hits, 10 bins)")
     for features in (*judged, *single[1:]):
         errors = [calibration_error(features, calibrate(single, DEFAULT, half), 1 - half) for half in (0, 1)]
-        print(
-            f"  {features.name:<10} fitted on the other half {np.mean(errors):.3f}; shipped {calibration_error(features, DEFAULT, None):.3f}"
-        )
+        shipped = calibration_error(features, DEFAULT, None)
+        print(f"  {features.name:<18} fitted on the other half {np.mean(errors):.3f}; shipped {shipped:.3f}")
 
 
 def main() -> None:

@@ -139,19 +139,27 @@ def _holds(rows: np.ndarray, row: int) -> bool:
     return at < len(rows) and int(rows[at]) == row
 
 
-def embed_cached(
-    embedder: Embedder, texts: Sequence[str], folder: Path, progress: Callable[[str], None] = lambda message: None
-) -> np.ndarray:
-    """Vectors of the texts; kept on disk under the model's identity and the texts' digest."""
-    digest = hashlib.sha256("\0".join([embedder.identity, *texts]).encode("utf-8", "replace")).hexdigest()[:32]
-    path = folder / f"{digest}.npy"
-    if path.is_file():
-        return np.load(path)
-    progress(f"embedding {len(texts)} texts")
-    vectors = embedder.embed(list(texts))
-    folder.mkdir(parents=True, exist_ok=True)
-    np.save(path, vectors)
-    return vectors
+class VectorCache:
+    """Vectors of texts embedded before, on disk under the model's identity: a text is embedded once, whatever collection it is in."""
+
+    def __init__(self, embedder: Embedder, folder: Path, progress: Callable[[str], None] = lambda message: None) -> None:
+        self._embedder = embedder
+        self._progress = progress
+        self._path = folder / (hashlib.sha256(embedder.identity.encode()).hexdigest()[:16] + ".npz")
+        self._known: dict[str, np.ndarray] = {}
+        if self._path.is_file():
+            stored = np.load(self._path)
+            self._known = dict(zip(stored["digests"].tolist(), stored["vectors"], strict=True))
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        digests = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24] for text in texts]
+        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._known}
+        if new:
+            self._progress(f"embedding {len(new)} texts")
+            self._known |= dict(zip(new, self._embedder.embed(list(new.values())), strict=True))
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            np.savez(self._path, digests=np.array(list(self._known)), vectors=np.stack(list(self._known.values())))
+        return np.stack([self._known[digest] for digest in digests])
 
 
 def parity(query_id: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import logging
@@ -22,8 +23,7 @@ from commonplace.dispatch.registry import Registry, Selection, Toolset
 from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Features, Product
 from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.background import Background
-from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
@@ -35,6 +35,7 @@ from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
     from commonplace.edge.http import HttpOptions
+    from commonplace.kernel.auth import AuthContext
     from commonplace.server.service import ServerService
 
 T = TypeVar("T")
@@ -74,13 +75,10 @@ class App:
     authenticator: Authenticator
     mutation: Switch
     services: Mapping[str, Callable[[], Any]]
-    background: Background
     _closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
-    def http_options(self, host: str, *, alone: bool = True) -> HttpOptions:
-        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind.
-
-        `alone` servers run the background work; one beside stdio leaves it to the pipe."""
+    def http_options(self, host: str) -> HttpOptions:
+        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind."""
         from commonplace.edge.authenticate import check_bind, is_loopback
         from commonplace.edge.http import LOOPBACK_HOSTS, HttpOptions
         from commonplace.edge.operations import host_check, operation_routes
@@ -91,12 +89,7 @@ class App:
         routes = operation_routes(
             self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
         )
-        options = HttpOptions(
-            allowed_hosts=hosts,
-            allowed_origins=server.allowed_origins,
-            routes=routes,
-            around=self.background.running if alone else contextlib.nullcontext,
-        )
+        options = HttpOptions(allowed_hosts=hosts, allowed_origins=server.allowed_origins, routes=routes)
         return self._with_console(options) if find_spec("nicegui") is not None else options
 
     def _with_console(self, options: HttpOptions) -> HttpOptions:
@@ -142,7 +135,6 @@ class Parts:
     mutation: Switch
     closing: contextlib.ExitStack
     services: dict[str, Callable[[], Any]]
-    background: Background
     local: bool  # one local user on stdio or the command line, not callers over HTTP
 
     def service(self, name: str) -> Any:
@@ -172,8 +164,7 @@ def build(
     authenticator.on_refusal = lambda error: _refused(error, audit, metrics)
     mutation = Switch(settings.mcp.instructions.mutation_enabled or local_user_writes)
     services: dict[str, Callable[[], Any]] = {}
-    background = Background()
-    parts = Parts(settings, tracer, mutation, closing, services, background, local)
+    parts = Parts(settings, tracer, mutation, closing, services, local)
     started = time.monotonic()
     services["meaning"] = once(_builder(_meaning, parts))
     services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started))
@@ -197,8 +188,9 @@ def build(
         max_message_bytes=settings.limits.request_bytes,
         features=_named_features(environ),
         observer=EdgeObserver(tracer, metrics),
+        ready=lambda: _ready(registry, audit, mutation),
     )
-    app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services, background)
+    app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
     app._closing = closing
     return app
 
@@ -271,11 +263,21 @@ def _memory(parts: Parts) -> Any:
 
 
 def _openapi(parts: Parts) -> Any:
+    """OpenAPI documents from files, addresses and texts, and from files stored here by their reference."""
+    from commonplace.kernel.ref import Ref, RefKind
     from commonplace.openapi.toolset import build_openapi
+
+    async def stored(auth: AuthContext, reference: str) -> bytes:
+        ref = Ref.parse(reference)
+        if ref.kind is not RefKind.FILE or ref.project is None:
+            raise CommonplaceError(INVALID_ARGUMENT, f"{reference[:80]!r} is not a file.", hint="Use file:PROJECT/PATH.")
+        span = (ref.start, (ref.end or 0) - ref.start) if ref.start is not None else (0, -1)
+        content: str = (await parts.service("files").read(auth, ref.project, ref.key, *span)).content
+        return content.encode()
 
     settings = parts.settings.mcp.openapi
     roots = [Path(root).expanduser() for root in settings.roots]
-    return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow)
+    return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow, settings=settings, stored=stored)
 
 
 def _meaning(parts: Parts) -> Any:
@@ -330,6 +332,13 @@ def _server_service(settings: Settings, metrics: Metrics, tracer: Tracer, audit:
 
     mixed = settings.trace.health_mixed
     return ServerService(__version__, metrics, tracer, settings.audit_directory, audit, mixed_diagnostics=mixed, started=started)
+
+
+async def _ready(registry: Registry, audit: AuditLog | None, mutation: Switch) -> Mapping[str, Any]:
+    """What /readyz tells; raises where changes would be refused."""
+    if audit is not None:
+        await asyncio.to_thread(audit.probe)
+    return {"toolsets": [toolset.name for toolset in registry.toolsets], "mutation": mutation()}
 
 
 def _audit(settings: Settings, closing: contextlib.ExitStack) -> AuditLog | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from conformance.program import COMMONPLACE, Served, environment, serve_http
+from piped_program import answers, converse
 
 from commonplace.kernel.auth import Scope
 from commonplace.storage.keys import KeyStore
@@ -48,11 +49,8 @@ def over_rpc(server: Served, tool: str, token: str | None) -> tuple[int, dict[st
 
 
 def over_stdio(data: Path, lines: list[Mapping[str, Any]], extra: Mapping[str, str] | None = None) -> tuple[int, list[Any], str]:
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    ran = subprocess.run(
-        [COMMONPLACE, "serve"], input=text, capture_output=True, text=True, timeout=60, cwd=data, env=environment(data, extra), check=False
-    )
-    return ran.returncode, [json.loads(line) for line in ran.stdout.splitlines()], ran.stderr
+    ran = converse(data, extra, lines, data=data)
+    return ran.returncode, answers(ran), ran.stderr
 
 
 def call(tool: str, arguments: Mapping[str, Any] | None = None, request_id: int = 1) -> dict[str, Any]:
@@ -199,3 +197,16 @@ def test_a_key_over_its_rate_is_told_when_to_come_back(tmp_path: Path) -> None:
         assert [status for status, _, _ in answers] == [200, 200, 200, 429, 429, 429]
         assert answers[-1][2] == "CALL_RATE_LIMITED"
         assert over_rpc(server, "health_check", other)[0] == 200
+
+
+def test_a_server_that_could_not_record_changes_says_it_is_not_ready(tmp_path: Path) -> None:
+    with serve_http(tmp_path) as server:
+        with urllib.request.urlopen(f"http://{server.address}/readyz", timeout=10) as answer:
+            assert json.load(answer)["status"] == "ready"
+        (tmp_path / "audit" / "chains").rmdir()
+        (tmp_path / "audit").rmdir()
+        (tmp_path / "audit").write_text("in the way")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://{server.address}/readyz", timeout=10)
+        assert refused.value.code == 503
+        assert json.load(refused.value)["error"]["code"] == "AUDIT_UNAVAILABLE"

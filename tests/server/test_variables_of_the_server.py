@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 import socket
-import subprocess
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-from conformance.program import COMMONPLACE, environment
+from piped_program import answers, converse, running
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -30,19 +28,17 @@ WRITE = {
 }
 
 
-def serve(tmp_path: Path, variables: Mapping[str, str], *lines: Mapping[str, Any]) -> tuple[list[Any], str]:
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    ran = subprocess.run(
-        [COMMONPLACE, "serve"],
-        input=text,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        env=environment(tmp_path / "data", variables),
-        check=True,
-    )
-    return [json.loads(line) for line in ran.stdout.splitlines()], ran.stderr
+def serve(tmp_path: Path, variables: Mapping[str, str], *lines: Mapping[str, Any] | str) -> tuple[list[Any], str]:
+    ran = converse(tmp_path, variables, lines)
+    assert ran.returncode == 0
+    return answers(ran), ran.stderr
+
+
+def refused(tmp_path: Path, variables: Mapping[str, str]) -> str:
+    """What the program says when it will not start."""
+    ran = converse(tmp_path, variables, [])
+    assert (ran.returncode, ran.stdout) == (2, "")
+    return ran.stderr
 
 
 def traces(folder: Path) -> list[str]:
@@ -143,17 +139,8 @@ def test_mcp_health_mixed_diag_adds_diagnostics_to_health(tmp_path: Path) -> Non
 
 
 def test_malformed_lines_are_counted_and_not_audited(tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [COMMONPLACE, "serve"],
-        input=f"nonsense\n[\n{json.dumps(HEALTH)}\n",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        env=environment(tmp_path / "data", {"MCP_HEALTH_MIXED_DIAG": "1"}),
-        check=True,
-    )
-    assert json.loads(ran.stdout.splitlines()[-1])["result"]["diagnostics"]["events"] == {"malformed": 2}
+    told, _ = serve(tmp_path, {"MCP_HEALTH_MIXED_DIAG": "1"}, "nonsense", "[", HEALTH)
+    assert told[-1]["result"]["diagnostics"]["events"] == {"malformed": 2}
     assert not (tmp_path / "data" / "audit").exists()
 
 
@@ -165,31 +152,12 @@ def free_port() -> int:
 
 def with_dashboard(tmp_path: Path, variables: Mapping[str, str]) -> tuple[str, Any]:
     """Start stdio with a dashboard, ask both sides for health, end by closing stdin."""
-    process = subprocess.Popen(
-        [COMMONPLACE, "serve"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        env=environment(tmp_path / "data", {"MCP_DASHBOARD": "1", **variables}),
-    )
-    assert process.stdin
-    assert process.stdout
-    assert process.stderr
-    try:
-        address = re.match(r"dashboard: http://([^/]+)/", process.stderr.readline())
+    with running(tmp_path, {"MCP_DASHBOARD": "1", **variables}) as server:
+        address = re.match(r"dashboard: http://([^/]+)/", server.errors.readline())
         assert address
-        process.stdin.write(json.dumps(HEALTH) + "\n")
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["result"]["status"] == "ok"
+        assert server.ask(HEALTH)["result"]["status"] == "ok"
         with urllib.request.urlopen(f"http://{address[1]}/healthz", timeout=10) as answer:
             return address[1], json.load(answer)
-    finally:
-        process.stdin.close()
-        assert process.wait(30) == 0
-        process.stdout.close()
-        process.stderr.close()
 
 
 def test_mcp_dashboard_listens_beside_stdio_on_its_host_and_port(tmp_path: Path) -> None:
@@ -206,31 +174,9 @@ def test_mcp_dashboard_tries_take_the_next_free_port(tmp_path: Path) -> None:
         port = int(taken.getsockname()[1])
         address, _ = with_dashboard(tmp_path, {"MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "20"})
         assert port < int(address.rpartition(":")[2]) < port + 20
-        ran = subprocess.run(
-            [COMMONPLACE, "serve"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            cwd=tmp_path,
-            env=environment(tmp_path, {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "1"}),
-            check=False,
-        )
-        assert ran.returncode == 2
-        assert f"Cannot listen on 127.0.0.1:{port}" in ran.stderr
+        said = refused(tmp_path, {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "1"})
+        assert f"Cannot listen on 127.0.0.1:{port}" in said
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0"])
-def test_mcp_dashboard_host_is_not_opened_without_auth(host: str, tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [COMMONPLACE, "serve"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        env=environment(tmp_path, {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_HOST": host}),
-        check=False,
-    )
-    assert ran.returncode == 2
-    assert "Refusing to listen" in ran.stderr
+def test_mcp_dashboard_host_is_not_opened_without_auth(tmp_path: Path) -> None:
+    assert "Refusing to listen" in refused(tmp_path, {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_HOST": "0.0.0.0"})

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code (docs/reference/commands.md lists them)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:2] == ["shim", "run"]:
+        return _drop_in(arguments[2:])
     if arguments[:1] == ["serve"]:
         from commonplace.cli.serve import serve
 
@@ -21,3 +23,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     from commonplace.cli.commands import run
 
     return run(arguments)
+
+
+def _drop_in(arguments: list[str]) -> int:
+    """What the commands of `shim install` call: `shim run rekall mcp-server`."""
+    from commonplace.cli.dropin import Command, translate
+    from commonplace.kernel.errors import CommonplaceError
+
+    try:
+        return main(translate(Command(arguments[0]), arguments[1:]))
+    except (IndexError, ValueError):
+        sys.stderr.write(f"error: shim run takes one of {', '.join(Command)} and its arguments\n")
+        return 2
+    except CommonplaceError as error:
+        from commonplace.cli.serve import report
+
+        return report(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +61,7 @@ def _serve(options: argparse.Namespace) -> int:
             return _serve_with_dashboard(app)
         from commonplace.edge.stdio import serve as serve_stdio
 
-        return serve_stdio(app.product, app.background.running)
+        return serve_stdio(app.product)
 
 
 def _serve_http(app: App, options: argparse.Namespace) -> int:
@@ -73,22 +73,14 @@ def _serve_http(app: App, options: argparse.Namespace) -> int:
 
 def _serve_with_dashboard(app: App) -> int:
     """MCP_DASHBOARD=1 with stdio: the same product on a listener of its own, on the same event loop."""
-    from contextlib import asynccontextmanager
-
     from commonplace.edge.listen import address_of, bind, serve_beside
     from commonplace.edge.stdio import serve as serve_stdio
 
     dashboard = app.settings.dashboard
-    options = app.http_options(dashboard.host, alone=False)
+    options = app.http_options(dashboard.host)
     listener = bind(dashboard.host, dashboard.port, dashboard.tries)
     sys.stderr.write(f"dashboard: http://{address_of(listener)}/console\n")
-
-    @asynccontextmanager
-    async def beside() -> AsyncIterator[None]:
-        async with app.background.running(), serve_beside(app.product, options, listener):
-            yield
-
-    return serve_stdio(app.product, beside)
+    return serve_stdio(app.product, lambda: serve_beside(app.product, options, listener))
 
 
 def _announce(app: App, address: str) -> None:

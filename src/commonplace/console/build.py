@@ -33,6 +33,7 @@ def build_pages(sessions: Sessions, version: str) -> Starlette:
         mount_path="/console",
         title="Commonplace",
         favicon="📖",
+        language="en-US",
         show_welcome_message=False,
         binding_refresh_interval=None,
         reconnect_timeout=10,

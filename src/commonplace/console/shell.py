@@ -28,6 +28,13 @@ body { font-feature-settings: "tnum"; }
 .body--dark .q-table, .body--dark .q-card { background: #1a222c; }
 .body--dark { background: #12181f; }
 .body--light { background: #f6f5f1; }
+.body--light .nicegui-link { color: #0a5f5a; }
+.body--dark .nicegui-link, .body--dark .q-field--focused .q-field__label { color: #7fd6cf; }
+.cp-bad { color: #a3241f; } .body--dark .cp-bad { color: #ff8a84; }
+.cp-good { color: #2e7d32; } .body--dark .cp-good { color: #81c784; }
+.cp-tag { font-size: .72rem; line-height: 1.2; border: 1px solid currentColor; border-radius: 4px; padding: 1px 5px; }
+.nicegui-link { overflow-wrap: anywhere; }
+.body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
 @media (max-width: 600px) { .cp-wide { display: none; } }
 </style>
@@ -77,7 +84,7 @@ class Shell:
     def _header(self, title: str, view: View) -> None:
         open_palette = self._palette(view)
         with ui.header().classes("items-center gap-2 px-4 py-2 bg-primary"):
-            ui.link("Commonplace", "/console/").classes("cp-link text-lg font-semibold text-white")
+            ui.link("Commonplace", "/").classes("cp-link text-lg font-semibold text-white")
             for name, path, icon in NAVIGATION:
                 look = "flat dense no-caps text-color=white" + (" outline" if name == title else "")
                 button = ui.button(name, icon=icon, on_click=lambda path=path: ui.navigate.to(path)).props(look)
@@ -158,7 +165,7 @@ class Shell:
 def failure(error: Mapping[str, Any]) -> None:
     """An error where its result would have been, with what to do next."""
     with ui.card().classes("w-full border-l-4 border-negative").props("flat bordered"):
-        ui.label(str(error.get("code"))).classes("cp-mono font-semibold text-negative")
+        ui.label(str(error.get("code"))).classes("cp-mono font-semibold cp-bad")
         ui.label(str(error.get("message")))
         if error.get("hint"):
             ui.label(str(error["hint"])).classes("cp-muted")

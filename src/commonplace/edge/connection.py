@@ -343,6 +343,10 @@ class Connection:
 
     def _forward(self, one: Message, send: Callable[[bytes], None] | None = None) -> None:
         """Hand a message to the SDK. Responses and notifications before it exists have nobody to go to."""
+        if isinstance(one.id, float) and one.is_request:
+            raise RpcError(INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer here')
+        if self._sdk is not None and self._sdk.ended:
+            self._sdk = None  # its failure is logged and its requests are answered; the next one gets a session that works
         if self._sdk is None:
             if not one.is_request:
                 return

@@ -57,7 +57,6 @@ class HttpOptions:
     allowed_origins: tuple[str, ...] = ()
     routes: Sequence[BaseRoute] = ()
     on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
-    around: Callable[[], contextlib.AbstractAsyncContextManager[object]] = contextlib.nullcontext  # background work, while it serves
 
 
 class TooLarge(Exception):
@@ -72,13 +71,12 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with options.around():
-            try:
-                yield
-            finally:
-                await endpoint.close()
-                for stop in options.on_stop:
-                    await stop()
+        try:
+            yield
+        finally:
+            await endpoint.close()
+            for stop in options.on_stop:
+                await stop()
 
     async def healthz(request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": product.version})

@@ -5,6 +5,7 @@ The only importer of `mcp`. It costs most of a second and 40 MB, so nothing here
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -118,6 +119,13 @@ class SdkChannel(ClientChannel):
         return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
+def _encoded(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # an integer beyond 64 bits, an id for one
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
 class SdkPeer:
     """The SDK serving one duplex connection. Messages wait until its import, in a thread, is done."""
 
@@ -144,6 +152,10 @@ class SdkPeer:
             self._pending[one.id] = send or self._send
             self._quiet.clear()
         self._inbox.put_nowait(one)
+
+    @property
+    def ended(self) -> bool:
+        return self._task.done()
 
     @property
     def pending(self) -> int:
@@ -203,7 +215,7 @@ class SdkPeer:
                 try:
                     await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(one.raw)))
                 except ValidationError:
-                    if one.id is not None:
+                    if one.is_request and one.id is not None:  # a malformed response is owed nothing
                         self._answer(one.id, encode_error(one.id, RpcError(INVALID_REQUEST, "Invalid Request")))
 
     async def _pump_out(self, from_server: Any) -> None:
@@ -211,7 +223,7 @@ class SdkPeer:
         async with from_server:
             async for item in from_server:
                 dumped = item.message.model_dump(by_alias=True, mode="json", exclude_none=True)
-                line = orjson.dumps(dumped)
+                line = _encoded(dumped)
                 request_id = dumped.get("id")
                 if "method" in dumped or request_id is None:
                     self._send(line)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from commonplace.storage.sqlite import Database
 SQLITE_SCHEME = "sqlite:///"
 LOCK_FILE = "index.lock"
 SWITCH_SECONDS = 0.0005
+STOP_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,6 @@ def build_files(
     postings: SqlitePostings | None = None,
     retriever: Retriever | None = None,
     listener: PassageListener | None = None,
-    rate_per_second: float = 0.0,
-    rate_burst: int = 400,
 ) -> Files:
     """Files in an open database. `postings` may be shared with other domains of that database; `retriever` and `listener` put a
     fused engine in the place of lexical search. One process per data folder indexes: the one that holds `index.lock`."""
@@ -60,7 +61,7 @@ def build_files(
         indexer.stop()
         database.close()
 
-    rate = RateLimit(rate_per_second, rate_burst)
+    rate = RateLimit(settings.rate_per_second, settings.rate_burst)
     service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close)
     return Files(service, indexer)
 
@@ -96,9 +97,17 @@ class IndexerThread:
     def __init__(self, indexer: Indexer) -> None:
         self._indexer = indexer
         self._thread = threading.Thread(target=self._run, name="files-index", daemon=True)
+        self._cancel: Callable[[], object] = lambda: None
 
     def _run(self) -> None:
-        asyncio.run(self._indexer.run())
+        with contextlib.suppress(asyncio.CancelledError):
+            asyncio.run(self._work())
+
+    async def _work(self) -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        self._cancel = lambda: loop.call_soon_threadsafe(task.cancel)
+        await self._indexer.run()
 
     def start(self) -> None:
         # Analysing text holds the interpreter's lock; at the default of 5 ms every call beside it would wait that long, several times.
@@ -106,6 +115,10 @@ class IndexerThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish the jobs in hand, then end."""
+        """Finish the batch in hand if it is soon done; else leave its jobs to the next leader."""
         self._indexer.stop()
-        self._thread.join()
+        self._thread.join(STOP_SECONDS)
+        if self._thread.is_alive():
+            with contextlib.suppress(RuntimeError):  # it ended this very moment
+                self._cancel()
+            self._thread.join()

@@ -84,8 +84,7 @@ class Indexer:
         try:
             while not self._stopping:
                 try:
-                    self.leads = self._settings.workers > 0 and self._leader.try_acquire()
-                    if self.leads:
+                    if self._settings.workers > 0 and await self._lead():
                         await self._drain_once()
                         await self._housekeep()
                     await self._jobs.flush_served()
@@ -111,7 +110,7 @@ class Indexer:
 
     async def drain(self, progress: Callable[[int], None] = lambda done: None) -> bool:
         """Work off what is due now, if this process may lead; False when another one does (it will do the work)."""
-        if not self._leader.try_acquire():
+        if not await self._lead():
             return False
         try:
             done = 0
@@ -121,6 +120,16 @@ class Indexer:
             return True
         finally:
             self._leader.release()
+            self.leads = False
+
+    async def _lead(self) -> bool:
+        """Whether this process leads. A new leader takes over what the last one left half done."""
+        if not self._leader.try_acquire():
+            self.leads = False
+        elif not self.leads:
+            await self._jobs.reclaim(self._owner)
+            self.leads = True
+        return self.leads
 
     async def _drain_once(self, rounds: int | None = None) -> int:
         done = 0

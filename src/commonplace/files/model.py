@@ -150,6 +150,7 @@ class StoredChunk:
     """An indexed chunk of a file, with what the file now holds at its place (None when file or place are gone)."""
 
     id: int
+    key: str
     path: FilePath
     start: int
     end: int

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from commonplace.files.engine import content as text
@@ -268,18 +269,18 @@ class FilesService:
                 hint="Retry; then run commonplace doctor.",
                 retryable=True,
             ) from unavailable
-        live = {f"{chunk.path}#{chunk.id}": chunk for chunk in await self._chunks.chunks(tenant, name, [hit.key for hit in retrieval.hits])}
         chunks: list[FoundChunk] = []
         served: list[int] = []
-        for hit in retrieval.hits:
-            chunk = live.get(hit.key)
-            if chunk is None or chunk.live != chunk.text.encode():
-                continue  # deleted, or changed since it was indexed: its successor is on its way
-            explain = {"semantic": hit.semantic, "lexical": hit.lexical, "terms": list(hit.terms), **hit.explain}
-            chunks.append(FoundChunk(chunk.path, chunk.start, chunk.end, chunk.text, hit.score, explain))
-            served.append(chunk.id)
-            if len(chunks) == most:
-                break
+        hits = iter(retrieval.hits)
+        while len(chunks) < most and (part := list(islice(hits, most))):
+            live = {chunk.key: chunk for chunk in await self._chunks.chunks(tenant, name, [hit.key for hit in part])}
+            for hit in part:
+                chunk = live.get(hit.key)
+                if chunk is None or chunk.live != chunk.text.encode() or len(chunks) == most:
+                    continue  # deleted, or changed since it was indexed: its successor is on its way
+                explain = {"semantic": hit.semantic, "lexical": hit.lexical, "terms": list(hit.terms), **hit.explain}
+                chunks.append(FoundChunk(chunk.path, chunk.start, chunk.end, chunk.text, hit.score, explain))
+                served.append(chunk.id)
         self._chunks.served(tenant, served)
         return Found(chunks, retrieval.mode, notes + retrieval.notes)
 
@@ -353,12 +354,24 @@ class FilesService:
         """Wait until the index has caught up with the files; False when it has not in time."""
         until = time.monotonic() + timeout_seconds
         while True:
-            state = await self._chunks.state(auth.apikey_hash, None)
-            waiting = state.pending + state.processing
+            waiting, _, _ = await self._chunks.backlog(auth.apikey_hash)
             progress(waiting)
             if not waiting or time.monotonic() > until:
                 return not waiting
             await asyncio.sleep(SETTLE_POLL_SECONDS)
+
+    def doctor(self) -> list[dict[str, str]]:
+        """What an operator should know of the index. For the command line: it runs an event loop of its own."""
+        waiting, dead, oldest_at = asyncio.run(self._chunks.backlog())
+        age = 0.0 if oldest_at is None else max(0.0, time.time() - oldest_at / 1e6)
+        late = age > self.settings.index.slo_p95_seconds
+        finding = f"{waiting} files wait to be indexed" + (f", the oldest for {age:.0f} s" if waiting else "")
+        fix = "Is a server running on this data folder? commonplace files reindex does it now." if late else ""
+        checks = [{"name": "files index", "status": "warn" if late else "ok", "finding": finding, "fix": fix}]
+        if dead:
+            hint = "commonplace files status shows why; commonplace files reindex tries again."
+            checks.append({"name": "files index", "status": "warn", "finding": f"{dead} index jobs were given up", "fix": hint})
+        return checks
 
     def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
         self._rate.admit(auth.tenant)

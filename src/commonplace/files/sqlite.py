@@ -227,11 +227,14 @@ class SqliteFiles:
         return await self._database.read(page)
 
     async def projects(self, tenant: str) -> list[Usage]:
-        rows = self._database.reader().execute(QUERIES["projects"], {"tenant": tenant}).fetchall()
-        return [_usage(self._database.reader(), tenant, Project(str(row[0]))) for row in rows]
+        def look(connection: Connection) -> list[Usage]:
+            rows = connection.execute(QUERIES["projects"], {"tenant": tenant}).fetchall()
+            return [_usage(connection, tenant, Project(str(row[0]))) for row in rows]
+
+        return await self._database.read(look)
 
     async def usage(self, tenant: str, project: Project) -> Usage:
-        return _usage(self._database.reader(), tenant, project)
+        return await self._database.read(lambda connection: _usage(connection, tenant, project))
 
     async def move_tenant(self, old: str, new: str) -> int:
         def work(connection: Connection) -> int:
@@ -378,7 +381,7 @@ def _files_within(connection: Connection, tenant: str, project: Project, path: F
 
 
 def _directories_within(connection: Connection, tenant: str, project: Project, path: FilePath, depth: int) -> Iterator[Entry]:
-    """Directories at most `depth` levels below one, by path, one or two seeks each."""
+    """Directories at most `depth` levels below one, by path, with one or two statements each."""
     start, upper = path + "/", path + "0"
     levels = path.count("/") + depth
     while True:
@@ -390,8 +393,7 @@ def _directories_within(connection: Connection, tenant: str, project: Project, p
         if directory.count("/") > levels:
             start = _above(directory, levels) + "0"
             continue
-        newest = connection.execute(QUERIES["directory"], {"tenant": tenant, "project": project, "path": directory}).fetchone()
-        yield Entry(directory, FileType.DIRECTORY, 0, None, newest[0] if newest else None)
+        yield Entry(directory, FileType.DIRECTORY, 0, None, row[1])
         start = directory + "\0"  # the next name, whatever follows
 
 

@@ -25,9 +25,12 @@ SELECT path, size, created_at, updated_at, content_hash FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = 0 ORDER BY path;
 
 -- name: directory_from
--- The next directory at or after a name.
-SELECT directory FROM mcp_file_ancestors
-WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper ORDER BY directory LIMIT 1;
+-- The next directory at or after a name, with its newest update.
+SELECT d.directory, (SELECT max(a.updated_at) FROM mcp_file_ancestors a
+                     WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = d.directory)
+FROM (SELECT directory FROM mcp_file_ancestors
+      WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper
+      ORDER BY directory LIMIT 1) AS d;
 
 -- name: file_insert
 INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
@@ -140,6 +143,10 @@ WHERE id IN (
 )
 RETURNING id, generation, apikey_hash, project, file_path, operation, retry_count, created_at;
 
+-- name: outbox_reclaim
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
+WHERE status = 'processing' AND lease_owner <> :owner;
+
 -- name: outbox_complete
 DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
 
@@ -164,7 +171,8 @@ SELECT file_path, coalesce(last_error, '') FROM mcp_file_index_jobs
 WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
 
 -- name: chunk_counts
-SELECT count(*), count(DISTINCT project || char(10) || file_path) FROM mcp_file_chunks
+-- Every indexed file that is not empty has one first chunk.
+SELECT count(*), coalesce(sum(chunk_index = 0), 0) FROM mcp_file_chunks
 WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope);
 
 -- name: chunks_of_file

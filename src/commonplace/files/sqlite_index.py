@@ -53,7 +53,7 @@ class SqliteFileIndex:
                     QUERIES["chunk_live"], {"id": int(number), "tenant": tenant, "project": project, "path": path}
                 ).fetchone()
                 if row is not None:
-                    found.append(StoredChunk(row[0], FilePath(path), row[1], row[2], row[3], row[4]))
+                    found.append(StoredChunk(row[0], key, FilePath(path), row[1], row[2], row[3], row[4]))
         return found
 
     def served(self, tenant: str, chunk_ids: Sequence[int]) -> None:
@@ -78,6 +78,10 @@ class SqliteFileIndex:
 
         return await self._database.read(look)
 
+    async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
+        counts = await self._database.read(lambda connection: self._outbox.counts(connection, tenant))
+        return counts.pending + counts.processing, counts.dead, counts.oldest_at
+
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         keys = {"tenant": tenant, "scope": project}
 
@@ -96,6 +100,9 @@ class SqliteFileIndex:
 
     async def due(self) -> bool:
         return self._database.reader().execute(QUERIES["job_due"], {"now": self._now()}).fetchone() is not None
+
+    async def reclaim(self, owner: str) -> None:
+        await self._write(lambda connection: self._outbox.reclaim(connection, owner=owner, now=self._now()))
 
     async def claim(self, owner: str, limit: int) -> list[Job]:
         leases = await self._write(lambda connection: self._outbox.claim(connection, owner=owner, now=self._now(), limit=limit))

@@ -73,6 +73,10 @@ class ChunkStore(Protocol):
 
     async def state(self, tenant: str, project: Project | None) -> IndexState: ...
 
+    async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
+        """Jobs waiting or running, jobs given up, and when the oldest waiting one was queued; of all tenants for the operator."""
+        ...
+
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         """Queue an index job for every live file (and, to rebuild, forget what was indexed); how many."""
         ...
@@ -83,6 +87,10 @@ class JobStore(Protocol):
 
     async def due(self) -> bool:
         """Whether a job waits now. Cheap: asked several times a second."""
+        ...
+
+    async def reclaim(self, owner: str) -> None:
+        """Free what others had claimed. Called by a new leader, where being the leader means that nobody else works."""
         ...
 
     async def claim(self, owner: str, limit: int) -> list[Job]: ...

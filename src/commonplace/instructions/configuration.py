@@ -8,23 +8,27 @@ from typing import Any, Generic, TypeVar
 
 import orjson
 
+from commonplace.instructions.engine import gates as gating
+from commonplace.instructions.engine import review as reviewing
+from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
+from commonplace.kernel.errors import INVALID_CONFIG, Code, CommonplaceError
+
 T = TypeVar("T")
 
 
 class ConfigurationFile(Generic[T]):
     """One optional JSON file, looked for in the instruction folder first, then in the data folder; parsed once per content."""
 
-    def __init__(self, name: str, folders: tuple[Path, ...], parse: Callable[[Any], T], invalid: Callable[[str, str], Exception]) -> None:
+    def __init__(self, name: str, folders: tuple[Path, ...], parse: Callable[[Any], T], invalid: Code) -> None:
         self.name = name
-        self._folders = folders
+        self._paths = tuple(folder / name for folder in folders)
         self._parse = parse
         self._invalid = invalid
         self._known: tuple[Path, tuple[int, int, int], T | Exception] | None = None
 
     def read(self) -> T | None:
         """Its value, None where there is no such file. Raises the domain's error when it is broken."""
-        for folder in self._folders:
-            path = folder / self.name
+        for path in self._paths:
             try:
                 status = path.stat()
             except OSError:
@@ -42,4 +46,62 @@ class ConfigurationFile(Generic[T]):
         try:
             return self._parse(orjson.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf")))
         except (OSError, ValueError) as error:
-            return self._invalid(self.name, str(error)[:300])
+            hint = "Mend the file; it is read again when it changes."
+            return CommonplaceError(self._invalid, f"{self.name}: {str(error)[:300]}", hint=hint, details={"file": self.name})
+
+
+class Configuration:
+    """All of them."""
+
+    def __init__(self, directory: Path, data: Path) -> None:
+        folders = (directory, data)
+        self._owners = ConfigurationFile("owners.json", folders, _parse_owners, INVALID_CONFIG)
+        self.gates = ConfigurationFile("gates.json", folders, gating.parse_gates, INVALID_GATES)
+        self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", folders, reviewing.parse_criteria, INVALID_CRITERIA)
+        self._builtin: reviewing.Criteria | None = None
+
+    def owner_of(self, id_: str) -> str | None:
+        """The first rule whose pattern matches the id. A broken owners.json hides no instruction: `problems` reports it."""
+        try:
+            owners = self._owners.read()
+        except CommonplaceError:
+            return None
+        return next((owner for pattern, owner in owners if pattern.search(id_)), None) if owners else None
+
+    def criteria(self) -> reviewing.Criteria:
+        """The rules of the file, or our own."""
+        chosen = self._criteria.read()
+        if chosen is not None:
+            return chosen
+        if self._builtin is None:
+            self._builtin = reviewing.parse_criteria(orjson.loads((Path(__file__).parent / "criteria.json").read_bytes()))
+        return self._builtin
+
+    def problems(self) -> dict[str, str]:
+        """Files that are broken, and why."""
+        found = {}
+        for file in (self._owners, self.gates, self._criteria):
+            try:
+                file.read()
+            except CommonplaceError as error:
+                found[file.name] = error.message
+        return found
+
+
+def _parse_owners(raw: Any) -> tuple[tuple[Any, str], ...]:
+    import re2
+
+    listed = raw.get("ownership") if isinstance(raw, dict) else None
+    if not isinstance(listed, list):
+        raise ValueError('expected {"ownership": [{"pattern": ..., "owner": ...}]}')
+    options = re2.Options()
+    options.log_errors = False
+    owners = []
+    for item in listed:
+        if not isinstance(item, dict) or not isinstance(item.get("pattern"), str) or not isinstance(item.get("owner"), str):
+            raise ValueError("each rule needs a pattern and an owner")
+        try:
+            owners.append((re2.compile(item["pattern"], options), item["owner"]))
+        except re2.error:
+            raise ValueError(f"the pattern {item['pattern'][:80]!r} cannot be run") from None
+    return tuple(owners)

@@ -9,9 +9,9 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,14 +27,15 @@ from commonplace.instructions.model import (
     is_valid_id,
     stored_form,
 )
-from commonplace.kernel.clock import iso
 from commonplace.kernel.errors import CommonplaceError
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
+SYNCS_AT_ONCE = 16
 MARKER = ".catalog-version"
 _TEMPORARY = re.compile(r"\.[^/]*\.tmp")
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe in the folder must not stop us
 _ORPHAN_SECONDS = 600  # a temporary file this old belongs to a process that died
 
 
@@ -77,6 +78,7 @@ class Directory:
 
     def __init__(self, path: Path, *, rules: Rules | None = None, retries: Retries | None = None) -> None:
         self.path = path
+        self._root = str(path)  # joining strings is a third of the cost of joining paths, and a scan does it for every file
         self.rules = rules or Rules()
         self._retries = retries or Retries()
         self.trace_file: Callable[[str, str], None] | None = None
@@ -142,12 +144,11 @@ class Directory:
             raise NotAnInstruction("parse", str(error)[:200]) from None
         if not isinstance(raw, dict):
             raise NotAnInstruction("schema", "the file does not hold one JSON object")
-        modified_at = iso(datetime.fromtimestamp(stamp[0] / 1e9, UTC))
-        return normalise(raw, name[:-5], modified_at, self.rules)
+        return normalise(raw, name[:-5], stamp[0] / 1e9, self.rules)
 
     def parse(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
         """What reading this document back will give, and its bytes. Raises NotAnInstruction, or CATALOGUE_LIMIT when it is too large."""
-        parsed = normalise(document, id_, iso(datetime.now(UTC)), self.rules)
+        parsed = normalise(document, id_, time.time(), self.rules)
         content = encode(parsed.document)
         if len(content) > MAX_FILE_BYTES:
             raise CommonplaceError(
@@ -163,7 +164,7 @@ class Directory:
         attempt = 0
         while True:
             try:
-                descriptor = os.open(self.path / name, os.O_RDONLY | _NOFOLLOW | os.O_CLOEXEC)
+                descriptor = os.open(f"{self._root}/{name}", os.O_RDONLY | _NOFOLLOW | _NONBLOCK | os.O_CLOEXEC)
                 break
             except OSError as error:
                 if isinstance(error, FileNotFoundError) or error.errno == errno.ELOOP or attempt >= self._retries.reads:
@@ -178,8 +179,8 @@ class Directory:
             if status.st_size > MAX_FILE_BYTES:
                 return None, stamp
             content = os.read(descriptor, status.st_size + 1)
-            while len(content) <= MAX_FILE_BYTES and (more := os.read(descriptor, 65536)):
-                content += more
+            while len(content) != status.st_size and len(content) <= MAX_FILE_BYTES and (more := os.read(descriptor, 65536)):
+                content += more  # it grew while we read
             return content, stamp
         finally:
             os.close(descriptor)
@@ -189,6 +190,18 @@ class Directory:
             return self._content(f"{id_}.json")[0]
         except OSError:
             return None
+
+    def stage_all(self, contents: Sequence[tuple[str, bytes]]) -> list[Staged]:
+        """Stage several files at once: the disk serves syncs together better than one after the other."""
+        if len(contents) == 1:
+            return [self.stage(*contents[0])]
+        with ThreadPoolExecutor(min(len(contents), SYNCS_AT_ONCE), "instructions-sync") as pool:
+            waiting = [pool.submit(self.stage, id_, content) for id_, content in contents]
+        failed = next((error for future in waiting if (error := future.exception()) is not None), None)
+        if failed is not None:
+            self.discard([future.result() for future in waiting if future.exception() is None])
+            raise failed
+        return [future.result() for future in waiting]
 
     def stage(self, id_: str, content: bytes) -> Staged:
         """Write and sync under a temporary name in the same folder."""

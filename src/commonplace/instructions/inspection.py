@@ -52,7 +52,7 @@ def health(service: Service) -> dict[str, Any]:
         broken = _broken(service)
         drifted = [entry.id for entry in catalogue if entry.drifted]
         size = sum(stamp[1] for _, stamp in service.shelf.directory.stamps())
-    problems = service.configuration_problems()
+    problems = service.configuration.problems()
     requests = service.request_stats()
     answer: dict[str, Any] = {
         "status": "unhealthy" if not readable else "degraded" if broken or drifted or problems else "healthy",
@@ -124,7 +124,7 @@ def _catalog(service: Service, id_: str | None) -> dict[str, Any]:
                 "salvaged": salvaged,
                 "salvagedCount": sum(salvaged.values()),
                 "drifted": [entry.id for entry in catalogue if entry.drifted][:500],
-                "configuration": service.configuration_problems(),
+                "configuration": service.configuration.problems(),
             },
             {"lastModified": catalogue.last_modified(), "searchIndex": service.searchable, "counters": dict(service.counters)},
             _folder(service, sum(stamp[1] for _, stamp in files)),

@@ -19,6 +19,8 @@ from commonplace.kernel.errors import CommonplaceError
 
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
+CHECK_SECONDS = 1.0
+SHARED_SECONDS = 0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
 _HEADER = b"# commonplace journal 1\n"
 
 
@@ -63,39 +65,61 @@ class Journal:
     def __init__(self, state: Path) -> None:
         self._path = state / "journal"
         self._lock_path = state / "lock"
-        self._inode = -1
+        self._file: int | None = None
+        self._check_at = 0.0
         self._offset = 0
         self._sequence = 0
         self._lock: int | None = None
 
     def current(self) -> bool:
-        """Whether nothing was appended since the last look: one stat."""
-        try:
-            status = self._path.stat()
-        except OSError:
-            return self._inode == -1
-        return status.st_size == self._offset and status.st_ino == self._inode
+        """Whether nothing was appended since the last look: one seek, or one stat while there is no journal."""
+        now = time.monotonic()
+        if self._file is None:
+            if now < self._check_at:
+                return True
+            self._check_at = now + SHARED_SECONDS
+            return not self._path.exists()
+        if os.lseek(self._file, 0, os.SEEK_END) != self._offset:
+            return False
+        if now < self._check_at:
+            return True
+        self._check_at = now + CHECK_SECONDS
+        return os.fstat(self._file).st_nlink > 0  # somebody deleted it: look for a new one
 
     def tail(self) -> Tail:
         """The lines since the last look."""
-        try:
-            with self._path.open("rb") as journal:
-                status = os.fstat(journal.fileno())
-                lost = status.st_ino != self._inode or status.st_size < self._offset
-                if lost:
-                    self._inode, self._offset = status.st_ino, 0
-                journal.seek(self._offset)
-                content = journal.read()
-        except FileNotFoundError:
-            lost = self._inode != -1
-            self._inode, self._offset = -1, 0
+        lost = False
+        if self._file is None or os.fstat(self._file).st_nlink == 0:
+            lost = self._reopen()
+        if self._file is None:
             return Tail((), lost)
+        content = b""
+        while block := os.pread(self._file, 1 << 20, self._offset + len(content)):
+            content += block
         complete = content.rfind(b"\n") + 1
         self._offset += complete
         lines = tuple(_parse(content[:complete]))
         if lines:
             self._sequence = lines[-1].sequence
         return Tail(lines, lost)
+
+    def _reopen(self) -> bool:
+        """Open the file that has the journal's name now. Whether what came before may have been missed."""
+        known = self._file is not None
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+        self._offset = 0
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return known
+        return True
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -131,27 +155,26 @@ class Journal:
     def append(self, changes: Iterable[tuple[str, str]], token: str) -> None:
         """Tell the other processes: ids with their new hashes. Our own position moves past it."""
         assert self._lock is not None
-        if self._inode == -1 or self._offset > ROTATE_BYTES:
+        if self._file is None or self._offset > ROTATE_BYTES:
             self._start_over()
+        assert self._file is not None
         first = self._sequence + 1
         lines = [Line(first + number, id_, hash_, token) for number, (id_, hash_) in enumerate(changes)]
         content = b"".join(line.encode() for line in lines)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
-        try:
-            os.write(descriptor, content)
-        finally:
-            os.close(descriptor)
+        os.write(self._file, content)
         self._offset += len(content)
         self._sequence += len(lines)
         os.ftruncate(self._lock, 0)
 
     def _start_over(self) -> None:
-        """A fresh file under the same name: readers see another inode and compare the whole folder."""
+        """A fresh file under the same name. The old one, which readers hold open, loses its name and gets a last line: they notice."""
         fresh = self._path.with_name(f"journal.{os.getpid()}.{secrets.token_hex(4)}")
         fresh.write_bytes(_HEADER)
         fresh.replace(self._path)
-        status = self._path.stat()
-        self._inode, self._offset = status.st_ino, status.st_size
+        if self._file is not None:
+            os.write(self._file, b"# rotated\n")
+        self._reopen()
+        self._offset = len(_HEADER)
 
 
 def _parse(content: bytes) -> Iterator[Line]:
@@ -186,10 +209,17 @@ class Marker:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stamp: tuple[int, int, int] | None = None
+        self._sure_until = 0.0
 
     def current(self) -> bool:
-        """Whether the marker is the one last seen: one stat."""
-        return self._stat() == self._stamp and self._stamp is not None
+        """Whether the marker is the one last seen: one stat, shared by calls that arrive together."""
+        now = time.monotonic()
+        if now < self._sure_until:
+            return True
+        if self._stamp is None or self._stat() != self._stamp:
+            return False
+        self._sure_until = now + SHARED_SECONDS
+        return True
 
     def _stat(self) -> tuple[int, int, int] | None:
         try:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from commonplace import __version__
-from commonplace.instructions.configuration import ConfigurationFile
+from commonplace.instructions.configuration import Configuration
 from commonplace.instructions.directory import Directory, Retries
 from commonplace.instructions.engine import gates as gating
 from commonplace.instructions.engine import graph as graphing
@@ -18,19 +19,21 @@ from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.hashing import governance_line, governance_record, hash_body, hash_governance
 from commonplace.instructions.engine.normalise import Rules
 from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
-from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CRITERIA, INVALID_CURSOR, INVALID_GATES
+from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.feedback import Feedback
 from commonplace.instructions.journal import state_directory
 from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULTS, Instruction, is_valid_id
 from commonplace.instructions.shelf import Shelf, Trace
 from commonplace.instructions.usage import Usage
 from commonplace.kernel.clock import Clock, iso, utc_now
-from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
 from commonplace.search.inverted import Found, InvertedIndex
 
 DEFAULT_SEARCH = 50
 DEFAULT_QUERY = 100
+THREADS = 24
+MATCHES_KEPT = 32
 GRAPH_EDGES = 250_000  # the most one answer holds; `maxEdges` asks for fewer
 
 
@@ -59,11 +62,9 @@ class Service:
         self.trace = trace
         self.started = time.monotonic()
         self.request_stats = request_stats or (dict)
-        self._owners = ConfigurationFile("owners.json", (directory, data), _parse_owners, _invalid_owners)
-        self._gates = ConfigurationFile("gates.json", (directory, data), gating.parse_gates, _invalid_gates)
-        self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", (directory, data), reviewing.parse_criteria, _invalid_criteria)
+        self.configuration = Configuration(directory, data)
         retries = Retries(settings.read_retries, settings.read_backoff_ms / 1000, settings.write_retries, settings.write_backoff_ms / 1000)
-        self.rules = Rules(canonical=not settings.canonical_disable, owner_of=self._owner_of)
+        self.rules = Rules(canonical=not settings.canonical_disable, owner_of=self.configuration.owner_of)
         files = Directory(directory, rules=self.rules, retries=retries)
         if trace_files:
             files.trace_file = lambda name, outcome: trace("catalog:file", {"file": name, "outcome": outcome})
@@ -80,8 +81,9 @@ class Service:
         self._texts: dict[str, str] = {}
         self._indexing = threading.Lock()
         self._graph: tuple[int, dict[str, Any]] | None = None
-        self._builtin: reviewing.Criteria | None = None
         self._watcher: Any = None
+        self._executor: ThreadPoolExecutor | None = None
+        self._matched: dict[str, tuple[int, set[str]]] = {}
         self.counters: dict[str, int] = {}
 
     def now(self) -> str:
@@ -117,6 +119,17 @@ class Service:
             self._watcher.stop()
             self._watcher = None
         self.usage.close()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+            self._executor = None
+        self.shelf.close()
+
+    @property
+    def executor(self) -> ThreadPoolExecutor:
+        """Threads for calls that wait for the disk; enough of them that one sync serves many writers."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(THREADS, "instructions")
+        return self._executor
 
     def prepare_search(self) -> None:
         """Build the index; calls that search before it is there wait for it."""
@@ -306,8 +319,15 @@ class Service:
         return answer
 
     def _matching(self, text: str) -> set[str]:
+        """Ids that contain a text; kept until the catalogue changes, because pages ask again."""
         assert self._index is not None
-        return self._index.matching(text)
+        generation = self.shelf.catalogue.generation
+        known = self._matched.get(text)
+        if known is None or known[0] != generation:
+            if len(self._matched) >= MATCHES_KEPT:
+                self._matched.clear()
+            known = self._matched[text] = (generation, self._index.matching(text))
+        return known[1]
 
     def categories(self) -> dict[str, Any]:
         with self.shelf.lock:
@@ -417,7 +437,7 @@ class Service:
         return count.total if count else 0
 
     def evaluate_gates(self) -> dict[str, Any]:
-        gates = self._gates.read()
+        gates = self.configuration.gates.read()
         if gates is None:
             return {"notConfigured": True, "generatedAt": self.now(), "results": [], "summary": {"errors": 0, "warnings": 0, "total": 0}}
         with self.shelf.lock:
@@ -428,33 +448,7 @@ class Service:
         refused = reviewing.too_long(prompt)
         if refused is not None:
             return dict(refused)
-        return reviewing.review(prompt, self._criteria.read() or self._builtin_criteria())
-
-    def _builtin_criteria(self) -> reviewing.Criteria:
-        if self._builtin is None:
-            import orjson
-
-            self._builtin = reviewing.parse_criteria(orjson.loads((Path(__file__).parent / "criteria.json").read_bytes()))
-        return self._builtin
-
-    # Configuration
-
-    def _owner_of(self, id_: str) -> str | None:
-        try:
-            owners = self._owners.read()
-        except CommonplaceError:  # a broken owners.json hides no instruction; health reports it
-            return None
-        return next((owner for pattern, owner in owners if pattern.search(id_)), None) if owners else None
-
-    def configuration_problems(self) -> dict[str, str]:
-        """Configuration files that are broken, and why."""
-        problems = {}
-        for file in (self._owners, self._gates, self._criteria):
-            try:
-                file.read()
-            except CommonplaceError as error:
-                problems[file.name] = error.message
-        return problems
+        return reviewing.review(prompt, self.configuration.criteria())
 
     def limits(self) -> dict[str, int]:
         return {"maxBatchSize": MAX_BATCH, "maxQueryResults": MAX_RESULTS, "maxFileSize": MAX_FILE_BYTES}
@@ -484,40 +478,3 @@ def _index_entry(index: InvertedIndex, texts: dict[str, str], before: Instructio
         title, body = after.document["title"], after.document["body"]
         texts[after.id] = f"{title}\n{body}".lower()
         index.put(after.id, title, body)
-
-
-def _parse_owners(raw: Any) -> tuple[tuple[Any, str], ...]:
-    import re2
-
-    listed = raw.get("ownership") if isinstance(raw, dict) else None
-    if not isinstance(listed, list):
-        raise ValueError('expected {"ownership": [{"pattern": ..., "owner": ...}]}')
-    options = re2.Options()
-    options.log_errors = False
-    owners = []
-    for item in listed:
-        if not isinstance(item, dict) or not isinstance(item.get("pattern"), str) or not isinstance(item.get("owner"), str):
-            raise ValueError("each rule needs a pattern and an owner")
-        try:
-            owners.append((re2.compile(item["pattern"], options), item["owner"]))
-        except re2.error:
-            raise ValueError(f"the pattern {item['pattern'][:80]!r} cannot be run") from None
-    return tuple(owners)
-
-
-def _invalid_owners(name: str, reason: str) -> CommonplaceError:
-    return CommonplaceError(
-        INVALID_CONFIG, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
-    )
-
-
-def _invalid_gates(name: str, reason: str) -> CommonplaceError:
-    return CommonplaceError(
-        INVALID_GATES, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
-    )
-
-
-def _invalid_criteria(name: str, reason: str) -> CommonplaceError:
-    return CommonplaceError(
-        INVALID_CRITERIA, f"{name}: {reason}", hint="Mend the file; it is read again when it changes.", details={"file": name}
-    )

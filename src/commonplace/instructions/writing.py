@@ -4,33 +4,27 @@ Each runs in the caller's thread, waits for the disk, and answers only when the 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from commonplace.instructions.engine.entry import ADD_SCHEMA, Origin, Problem, Refused, bump, check_id, compose, version_key
-from commonplace.instructions.engine.normalise import NotAnInstruction, due_after, mend_change_log, parse_time
+from commonplace.instructions.engine.catalogue import Catalogue
+from commonplace.instructions.engine.entry import ADD_SCHEMA, Origin, Problem, Refused, check_id, compose
+from commonplace.instructions.engine.normalise import NotAnInstruction
 from commonplace.instructions.errors import (
-    CHANGE_NOT_FOUND,
     CONFIRMATION_REQUIRED,
     HASH_MISMATCH,
-    INSTRUCTION_NOT_FOUND,
-    INVALID_INSTRUCTION,
     REMOVE_MISSING,
 )
-from commonplace.instructions.history import describe
 from commonplace.instructions.model import (
-    CLASSIFICATIONS,
-    SEMVER,
-    STATUSES,
-    TIERS,
     WARN_BODY_CHARS,
     Actor,
     Instruction,
     is_reserved_id,
     is_valid_id,
-    stored_form,
 )
 from commonplace.instructions.service import Service
 from commonplace.instructions.shelf import Change
@@ -39,7 +33,21 @@ from commonplace.kernel.errors import CommonplaceError
 CONFIRM_ABOVE = 10
 IMPORT_BATCH = 200
 HISTORY_SHOWN = 50
+GROUP = 32
 PREVIEW_CHARS = 200
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """One add on its way: what was asked, and what became of it."""
+
+    entry: Mapping[str, Any]
+    overwrite: bool
+    lax: bool
+    expected_hash: str | None
+    actor: Actor
+    answer: dict[str, Any] | None = None
+    failure: Exception | None = None
 
 
 class Writing:
@@ -48,6 +56,9 @@ class Writing:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._shelf = service.shelf
+        self._queue: list[_Wanted] = []
+        self._queue_lock = threading.Lock()
+        self._turn = threading.Lock()
 
     def _origin(self, actor: Actor) -> Origin:
         settings = self._service.settings
@@ -70,42 +81,81 @@ class Writing:
         if not isinstance(entry, Mapping):
             hint = "Wrap the instruction in `entry`: {entry: {id, body, ...}, lax: true}."
             return self._refusal(None, Problem("missing entry", hint, structural=True)), False
+        wanted = _Wanted(entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor)
         try:
-            return self._add(entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor), True
+            check_id(entry)
+            return self._queued(wanted), True
         except Refused as refused:
             return self._refusal(entry, refused.problem), False
 
-    def _add(self, entry: Mapping[str, Any], overwrite: bool, lax: bool, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
-        id_ = check_id(entry)
-        with self._shelf.writing() as catalogue:
-            existing = catalogue.get(id_)
-            expect(expected_hash, existing, catalogue.hash)
-            if existing is not None and not overwrite:
-                return self._added(existing, skipped=True)
-            hidden = self._shelf.rejections.get(f"{id_}.json")
-            if existing is None and overwrite and self._service.settings.strict_create and hidden is None:
-                raise Refused(
-                    Problem("strict_create", f"{id_} does not exist, and overwrite may not create while MCP_INSTRUCTIONS_STRICT_CREATE=1.")
-                )
-            if existing is None and hidden is not None:
-                if not overwrite:
-                    raise Refused(
-                        Problem(
-                            "existing_file_unreadable",
-                            f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite.",
-                        )
-                    )
-                if not entry.get("body"):
-                    raise Refused(Problem("hydration_mismatch", "The stored body cannot be read; send entry.body."))
-            document = compose(
-                entry, existing, lax=lax, origin=self._origin(actor), rules=self._service.rules, keep_omitted=existing is not None
-            )
-            change = self.change(document, "overwrite" if existing or hidden else "add")
-            self._shelf.commit([change], actor)
-            assert change.after is not None
-            return self._added(change.after, created=not (existing or hidden), overwritten=bool(existing or hidden), content=change.content)
+    def _queued(self, wanted: _Wanted) -> dict[str, Any]:
+        """Whoever gets the turn writes for all who wait: many adds share one lock and one sync of the folder."""
+        with self._queue_lock:
+            self._queue.append(wanted)
+        with self._turn:
+            if wanted.answer is None and wanted.failure is None:
+                with self._queue_lock:
+                    group, self._queue = self._queue[:GROUP], self._queue[GROUP:]
+                try:
+                    self._add_group(group)
+                except Exception as error:  # every waiter must hear of it, not only the one whose turn it was
+                    for waiting in group:
+                        if waiting.answer is None and waiting.failure is None:
+                            waiting.failure = error
+        if wanted.failure is not None:
+            raise wanted.failure
+        assert wanted.answer is not None
+        return wanted.answer
 
-    def _added(
+    def _add_group(self, group: Sequence[_Wanted]) -> None:
+        with self._shelf.writing() as catalogue:
+            planned: dict[str, tuple[_Wanted, Change, bool]] = {}
+            for wanted in group:
+                id_ = check_id(wanted.entry)
+                if id_ in planned or (planned and wanted.expected_hash is not None):  # it must see what the others did
+                    self._finish(planned)
+                try:
+                    planned_change = self._plan_add(wanted, id_, catalogue)
+                except (Refused, CommonplaceError) as error:
+                    wanted.failure = error
+                    continue
+                if planned_change is not None:
+                    planned[id_] = (wanted, *planned_change)
+            self._finish(planned)
+
+    def _finish(self, planned: dict[str, tuple[_Wanted, Change, bool]]) -> None:
+        for actor in {wanted.actor for wanted, _, _ in planned.values()}:  # history names who did it
+            self._shelf.commit([change for wanted, change, _ in planned.values() if wanted.actor == actor], actor)
+        for wanted, change, existed in planned.values():
+            assert change.after is not None
+            wanted.answer = self.added(change.after, created=not existed, overwritten=existed, content=change.content)
+        planned.clear()
+
+    def _plan_add(self, wanted: _Wanted, id_: str, catalogue: Catalogue) -> tuple[Change, bool] | None:
+        """The change and whether the id exists; None where it is skipped and already answered. Raises Refused."""
+        entry, overwrite = wanted.entry, wanted.overwrite
+        existing = catalogue.get(id_)
+        expect(wanted.expected_hash, existing, catalogue.hash)
+        if existing is not None and not overwrite:
+            wanted.answer = self.added(existing, skipped=True)
+            return None
+        hidden = self._shelf.rejections.get(f"{id_}.json")
+        if existing is None and overwrite and self._service.settings.strict_create and hidden is None:
+            hint = f"{id_} does not exist, and overwrite may not create it while MCP_INSTRUCTIONS_STRICT_CREATE=1."
+            raise Refused(Problem("strict_create", hint))
+        if existing is None and hidden is not None:
+            if not overwrite:
+                hint = f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite."
+                raise Refused(Problem("existing_file_unreadable", hint))
+            if not entry.get("body"):
+                raise Refused(Problem("hydration_mismatch", "The stored body cannot be read; send entry.body."))
+        document = compose(
+            entry, existing, lax=wanted.lax, origin=self._origin(wanted.actor), rules=self._service.rules, keep_omitted=existing is not None
+        )
+        existed = existing is not None or hidden is not None
+        return self.change(document, "overwrite" if existed else "add"), existed
+
+    def added(
         self, entry: Instruction, *, created: bool = False, overwritten: bool = False, skipped: bool = False, content: bytes | None = None
     ) -> dict[str, Any]:
         with self._shelf.lock:
@@ -290,134 +340,6 @@ class Writing:
                     queue.append(dependent)
         return sorted(found)
 
-    # governanceUpdate
-
-    def governance_update(
-        self, id_: str, patch: Mapping[str, Any], *, bump_part: str, expected_hash: str | None, actor: Actor
-    ) -> dict[str, Any]:
-        _check_patch(patch)
-        with self._shelf.writing() as catalogue:
-            existing = catalogue.get(id_)
-            if existing is None:
-                return {"id": id_[:200], "notFound": True, "changed": False}
-            expect(expected_hash, existing, catalogue.hash)
-            previous = str(existing.document["version"])
-            document = stored_form(existing.document)
-            for name, value in patch.items():
-                if value is None:
-                    document.pop(name, None)
-                else:
-                    document[name] = value
-            if "priorityTier" in patch and "reviewIntervalDays" not in patch:
-                document.pop("reviewIntervalDays", None)
-            if "lastReviewedAt" in patch and "nextReviewDue" not in patch and patch["lastReviewedAt"]:
-                document["nextReviewDue"] = due_after(patch["lastReviewedAt"], existing.document["reviewIntervalDays"])
-            version = str(document.get("version") or previous)
-            if bump_part != "none":
-                version = bump(previous, bump_part)
-            elif version_key(version) < version_key(previous):
-                raise _invalid(id_, "version", f"must not fall below {previous}")
-            document["version"] = version
-            changed = version != previous or any(existing.document.get(name) != document.get(name) for name in patch)
-            if changed:
-                now = self._service.now()
-                document["updatedAt"] = now
-                log = mend_change_log(document.get("changeLog"), previous, now)
-                if version != previous:
-                    log.append({"version": version, "changedAt": now, "summary": _summary(patch, bump_part)})
-                document["changeLog"] = log
-                try:
-                    change = self.change(document, "governanceUpdate")
-                except Refused as refused:
-                    raise _invalid(id_, "patch", refused.problem.hint) from None
-                self._shelf.commit([change], actor)
-                assert change.after is not None
-                existing = change.after
-            shown = existing.document
-            fields = ("owner", "status", "classification", "priorityTier", "lastReviewedAt", "nextReviewDue")
-            return {
-                "id": id_,
-                "previousVersion": previous,
-                "newVersion": shown["version"],
-                "version": shown["version"],
-                "changed": changed,
-                **{name: shown[name] for name in fields if name in shown},
-                "hash": catalogue.hash,
-                "governanceHash": existing.governance_hash,
-            }
-
-    # history and restore
-
-    def history(self, id_: str, limit: int, actor: Actor) -> dict[str, Any]:
-        """The change log and every recorded change with what it did, newest first."""
-        with self._shelf.lock:
-            current = self._shelf.fresh().get(id_)
-        changes = self._shelf.history.changes(id_)
-        shown: list[dict[str, Any]] = []
-        after: Mapping[str, Any] | None = stored_form(current.document) if current else None
-        for change in reversed(changes):
-            before = change["before"]
-            if before != after:  # a change that was begun and never made leaves no trace
-                if actor.sees_all or change.get("tenant") == actor.tenant:
-                    listed = {name: change[name] for name in ("change", "at", "action", "by")}
-                    listed["version"] = (after or before or {}).get("version")
-                    shown.append({**listed, "diff": describe(before, after)})
-                after = before
-        if current is None and not shown:
-            return {"id": id_[:200], "notFound": True, "changes": [], "count": 0, "changeLog": []}
-        log = current.document["changeLog"] if current else []
-        return {
-            "id": id_,
-            "exists": current is not None,
-            "changeLog": log,
-            "count": len(shown),
-            "changes": shown[: min(limit, HISTORY_SHOWN)],
-        }
-
-    def restore(self, id_: str, change: int | None, *, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
-        """Bring back what an instruction was before a change: the latest one, or the one numbered."""
-        with self._shelf.writing() as catalogue:
-            existing = catalogue.get(id_)
-            expect(expected_hash, existing, catalogue.hash)
-            present = stored_form(existing.document) if existing else None
-            candidates = [
-                line
-                for line in self._shelf.history.changes(id_)
-                if (line["change"] == change if change is not None else line["before"] != present)
-                and (actor.sees_all or line.get("tenant") == actor.tenant)
-            ]
-            if not candidates:
-                raise CommonplaceError(
-                    CHANGE_NOT_FOUND,
-                    f"The history of {id_[:130]} holds nothing to restore.",
-                    hint="instructions_history lists the changes with their numbers.",
-                    details={"id": id_[:200], "change": change},
-                )
-            before = candidates[-1]["before"]
-            if before is None:
-                if existing is None:
-                    raise CommonplaceError(INSTRUCTION_NOT_FOUND, f"{id_} does not exist, and did not exist before that change either.")
-                self._shelf.commit([Change(id_, None, None, "restore")], actor)
-                return {"id": id_, "restored": True, "removed": True, "change": candidates[-1]["change"], "hash": catalogue.hash}
-            restored = self.change(self._restored(before, existing), "restore")
-            self._shelf.commit([restored], actor)
-            assert restored.after is not None
-            return {**self._added(restored.after, content=restored.content), "restored": True, "change": candidates[-1]["change"]}
-
-    def _restored(self, before: Mapping[str, Any], existing: Instruction | None) -> dict[str, Any]:
-        """The old content as a new version: history only goes forward."""
-        document = dict(before)
-        now = self._service.now()
-        document["updatedAt"] = now
-        if existing is not None:
-            document["version"] = bump(str(existing.document["version"]), "patch")
-            log = mend_change_log(existing.document["changeLog"], str(existing.document["version"]), now)
-            document["changeLog"] = [
-                *log,
-                {"version": document["version"], "changedAt": now, "summary": f"restored {before.get('version')}"},
-            ]
-        return document
-
 
 def expect(expected: str | None, entry: Instruction | None, catalogue_hash: str) -> None:
     """Compare and set: the caller's hash must be the entry's (source or governance) or the catalogue's present one."""
@@ -441,43 +363,3 @@ def _import_error(index: int, entry: object, error: str, hint: str) -> dict[str,
     if isinstance(entry, Mapping) and isinstance(entry.get("id"), str):
         line["id"] = entry["id"][:200]
     return line
-
-
-PATCHABLE = frozenset(
-    {"owner", "status", "classification", "priorityTier", "lastReviewedAt", "nextReviewDue", "reviewIntervalDays", "version"}
-)
-
-
-def _check_patch(patch: Mapping[str, Any]) -> None:
-    for name, value in patch.items():
-        if name not in PATCHABLE:
-            raise _invalid(None, name, f"is not governance; governanceUpdate changes {', '.join(sorted(PATCHABLE))}")
-        if value is None:
-            if name in ("owner", "status", "version"):
-                raise _invalid(None, name, "cannot be cleared")
-            continue
-        allowed = {"status": STATUSES, "classification": CLASSIFICATIONS, "priorityTier": TIERS}.get(name)
-        if allowed is not None and value not in allowed:
-            raise _invalid(None, name, f"must be one of {', '.join(sorted(allowed))}")
-        if name == "owner" and (not isinstance(value, str) or not value.strip() or len(value) > 200):
-            raise _invalid(None, name, "must be a name of 1 to 200 characters")
-        if name in ("lastReviewedAt", "nextReviewDue") and parse_time(value) is None:
-            raise _invalid(None, name, "is not an ISO 8601 time")
-        if name == "reviewIntervalDays" and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 365):
-            raise _invalid(None, name, "must be a whole number from 1 to 365")
-        if name == "version" and (not isinstance(value, str) or not SEMVER.fullmatch(value)):
-            raise _invalid(None, name, "is not MAJOR.MINOR.PATCH")
-
-
-def _invalid(id_: str | None, field: str, problem: str) -> CommonplaceError:
-    return CommonplaceError(
-        INVALID_INSTRUCTION,
-        f"{field}: {problem}.",
-        hint="Nothing was changed.",
-        details={"field": field, "validation": [{"field": field, "problem": problem}], **({"id": id_} if id_ else {})},
-    )
-
-
-def _summary(patch: Mapping[str, Any], part: str) -> str:
-    fields = ", ".join(sorted(patch)) or "no fields"
-    return f"governance update ({part}): {fields}" if part != "none" else f"governance update: {fields}"

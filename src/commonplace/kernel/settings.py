@@ -138,7 +138,7 @@ class FilesSearch(Section):
 class FilesIndex(Section):
     workers: int = key(2, "Index jobs worked on at a time.", minimum=0, maximum=64)
     batch_size: int = key(20, "Index jobs taken at once.", minimum=1, maximum=1000)
-    retry_max: int = key(5, "Attempts before an index job becomes a dead letter.", minimum=0, maximum=100)
+    retry_max: int = key(5, "Retries of a failing index job before it becomes a dead letter.", minimum=0, maximum=100)
     retry_backoff_ms: int = key(1000, "First wait before a failed index job is tried again; it grows with each attempt.", minimum=0)
     slo_p95_seconds: int = key(30, "Freshness objective: `doctor` and the metrics warn above it.", minimum=1)
 
@@ -162,6 +162,8 @@ class FilesSettings(Section):
     list_limit_max: int = key(1024, "Most entries one call may list.", minimum=1)
     lock_timeout_ms: int = key(3000, "Longest wait for a project's lock; then RESOURCE_BUSY.", minimum=0)
     delete_retention_days: int = key(30, "Deleted files can be restored for this long.", minimum=0)
+    rate_per_second: float = key(0.0, "Sustained file operations per second and tenant, then RATE_LIMITED; 0: unlimited.", minimum=0)
+    rate_burst: int = key(400, "File operations a tenant may make at once.", minimum=1)
     search: FilesSearch = FilesSearch()
     index: FilesIndex = FilesIndex()
     security: FilesSecurity = FilesSecurity()

@@ -5,15 +5,16 @@ A key begins with project and type, so that a search within a project is a searc
 from __future__ import annotations
 
 from commonplace.kernel.auth import Tenant
+from commonplace.memory.engine.terms import terms_of
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter
 from commonplace.search.store import Document, Partition
-from commonplace.search.text import analyze
 
 COLLECTION = "memory"
-TITLE, BODY, TAGS, CONTEXT = "title", "body", "tags", "context"
-WEIGHTS = {TITLE: 1.0, BODY: 1.0, TAGS: 0.5, CONTEXT: 0.4}
-ENTRY_WEIGHTS = {TITLE: 1.0, BODY: 1.0, TAGS: 0.5}  # without the conversation: what the entry itself says
+TEXT, TITLE, CONTEXT = "text", "title", "context"
+# One field for all an entry says ranks better than title and content apart (cosqa recall@10 0.576 against 0.524); a title adds a little.
+WEIGHTS = {TEXT: 1.0, TITLE: 0.3, CONTEXT: 0.4}
+ENTRY_WEIGHTS = {TEXT: 1.0}  # without the conversation: what the entry itself says
 _BREAK = "\x1f"  # cleaned projects hold no control characters
 
 
@@ -23,8 +24,8 @@ def partition(tenant: Tenant) -> Partition:
 
 def document(entry: Entry) -> Document:
     """Empty fields are left out: they must not shorten the average length of those that say something."""
-    texts = {TITLE: entry.title, BODY: entry.content, TAGS: " ".join(entry.tags), CONTEXT: entry.context}
-    return Document(document_key(entry), {field: terms for field, text in texts.items() if (terms := analyze(text))})
+    texts = {TEXT: entry.text, TITLE: entry.title, CONTEXT: entry.context}
+    return Document(document_key(entry), {field: terms for field, text in texts.items() if (terms := terms_of(text))})
 
 
 def document_key(entry: Entry) -> str:

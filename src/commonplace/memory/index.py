@@ -8,19 +8,20 @@ from dataclasses import replace
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.documents import ENTRY_WEIGHTS, WEIGHTS, document_key, entry_id, key_prefix, key_type, partition
+from commonplace.memory.engine.terms import telling_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
-from commonplace.search.fusion import fuse
+from commonplace.search.lexical import lexical_hits
 from commonplace.search.store import Hit, LexicalMatch, LexicalResult, LexicalStore
-from commonplace.search.text import analyze, is_stop_word, query_terms
+from commonplace.search.text import query_terms
 
 QUERY_CHARACTERS = 4_000
 CONTEXT_TERMS = 16
 CONTEXT_SHARE = 0.3  # of the score, when the caller tells what the conversation is about
 POOL = 50  # candidates read at least
 WIDER = 40  # times the pool, when a filter leaves too few
-SIMILAR_TERMS = 24
+SIMILAR_TERMS = 16
 SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
 KNOWN_TERMS = 50_000
 
@@ -48,10 +49,10 @@ class LexicalIndex:
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         size = max(limit, POOL)
         words = await self.by_words(tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size)
-        matches = [as_match(hit) for hit in fuse(words, None)]
+        matches = _by_share(words)
         if sought.context.strip():
             around = await self.by_words(tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size)
-            matches = _lean(matches, [as_match(hit) for hit in fuse(around, None)])
+            matches = _lean(matches, _by_share(around))
         return Found(tuple(matches[:limit]), len(matches), False)
 
     async def by_words(self, tenant: Tenant, terms: Sequence[str], wanted: Filter, limit: int) -> LexicalResult:
@@ -103,7 +104,7 @@ class LexicalIndex:
 
     def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:
         """The terms of a text that say most about it: often here, rare elsewhere as far as we saw."""
-        counts = Counter(term for term in analyze(text) if not is_stop_word(term))
+        counts = Counter(telling_terms(text))
         worth = {term: count**0.5 / (1 + self._holders.get((tenant, term), 0)) ** 0.5 for term, count in counts.items()}
         return sorted(worth, key=lambda term: (-worth[term], term))[:limit]
 
@@ -116,6 +117,11 @@ class LexicalIndex:
 
 def admits(wanted: Filter, key: str) -> bool:
     return wanted.type is None or key_type(key) == wanted.type.value
+
+
+def _by_share(result: LexicalResult) -> list[Match]:
+    """BM25 as a share of what a perfect match would reach: the order is BM25's, the score compares between queries."""
+    return [as_match(hit) for hit in lexical_hits(result)]
 
 
 def as_match(hit: Hit) -> Match:

@@ -39,7 +39,7 @@ from commonplace.memory.ulid import LENGTH, MINIMUM_PREFIX, Ulids, read_prefix
 from commonplace.memory.uses import Uses
 
 SIMILAR_SHOWN = 5
-SIMILAR_READ = 20
+SIMILAR_READ = 10
 SUNK = 0.5  # what is left of the score of an entry that is superseded or obsolete
 CANDIDATES = 5  # as many times the limit are read, so that what sinks leaves room for what stays
 GRAPH_DEPTH = 3
@@ -363,6 +363,14 @@ class MemoryService:
                 return done
         self._filled.add(tenant)
         return done
+
+    async def reindex(self, tenant: Tenant) -> tuple[int, int]:
+        """Make everything derived anew: the words of all entries, and their vectors where there is a model."""
+        entries = await self.store.reindex(tenant)
+        if not self._index.ready():
+            return entries, 0
+        await self._index.forget_all(tenant)
+        return entries, await self.fill_vectors(tenant)
 
     def without_secrets(self, entry: Entry) -> Entry:
         """An entry from elsewhere as the setting wants it: masked, or refused."""

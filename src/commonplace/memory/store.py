@@ -188,6 +188,10 @@ class Store(Protocol):
         """Settle a pending suggestion, with the link it makes; None when it is not pending any more."""
         ...
 
+    async def reindex(self, tenant: Tenant) -> int:
+        """Make the index of words anew from the entries; returns how many."""
+        ...
+
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """Everything of a tenant under another name, its index too; returns how many entries. The new one must be empty."""
         ...

@@ -26,16 +26,16 @@ PIVOT = 0.6  # fixes the unit of evidence only: another pivot is another lexical
 class Parameters:
     """Fitted by `benchmarks/quality.py --fit`; what was learned on what is in docs/explanation/search.md."""
 
-    lexical_weight: float = 0.5
-    prior_terms: float = 2.0  # a query that tells no more than this many of the rarest words is half trusted
-    sharpness: float = 6.5
-    coverage_gain: float = 2.0
-    slope: float = 1.0  # calibration: score = 1 / (1 + exp(-(intercept + slope * ln(evidence))))
-    intercept: float = 0.0
+    lexical_weight: float = 0.41
+    prior_terms: float = 2.25  # a query that tells no more than this many of the rarest words is half trusted
+    sharpness: float = 5.5
+    coverage_gain: float = 2.5
+    slope: float = 1.95  # calibration: odds = exp(intercept) * evidence ** slope
+    intercept: float = 1.09
 
 
 DEFAULT = Parameters()
-ABSTAIN_BELOW = 0.1  # a best score below this means: probably nothing here answers
+ABSTAIN_BELOW = 0.03  # a best score below this means: probably nothing here answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,8 @@ def lexical_evidence(share: float, coverage: float, information: float, document
 
 def calibrated(evidence: float, parameters: Parameters = DEFAULT) -> float:
     """Evidence as a chance between 0 and 1; keeps the order."""
-    if evidence <= 0:
-        return 0.0
-    return 1 / (1 + math.exp(-(parameters.intercept + parameters.slope * math.log(evidence))))
+    odds = math.exp(parameters.intercept) * math.pow(max(evidence, 0.0), parameters.slope)
+    return odds / (1 + odds)
 
 
 def fuse(

@@ -1,7 +1,8 @@
 """An inverted index in memory: BM25 over stems, and an exact answer to "which texts contain these characters".
 
-Postings are compact arrays sorted by slot and updated in place. Substrings are found through the vocabulary: trigrams of the
-distinct words (which grow far slower than the texts) say which words contain a piece, their postings say where.
+Everything hangs on the vocabulary, which grows far slower than the texts: a word is stemmed once, its trigrams are kept once, and
+a text only adds its words to their postings. A stem's postings are those of its words; a piece of text is looked for among the
+words that contain it.
 
 Ranking uses a fixed pivot length instead of the running average, so that a score never depends on the order of writes."""
 
@@ -9,45 +10,44 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from array import array
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
-from commonplace.search.text import analyze, query_terms
+from commonplace.search.text import analyze, is_stop_word
 
 K1 = 1.2
 B = 0.5
-PIVOT_TERMS = 160.0
+PIVOT_WORDS = 170.0
 TITLE_WEIGHT = 4
-IMPACT_SCALE = 96  # a quantised impact fits a byte: (k1 + 1) * scale < 256
+MOST_COUNTED = 255  # occurrences of a word in one text; a byte
 PHRASE_BONUS = 0.5  # of the best score, for texts that hold the query word for word
-RERANKED = 64  # how many leaders are looked at for the phrase
-KEPT_RANKINGS = 128
+RERANKED = 24  # how many leaders are looked at for the phrase
+KEPT_POSTINGS = 400_000  # of frequent stems, ready for ranking; about 40 MB
 KEPT_NEEDLES = 64
+FEW = 256  # stems with fewer postings are put together anew for each query
 
 _RUN = re.compile(r"\w+")
-Ranking = list[tuple[int, str, int]]  # (-impact, name, slot), ascending
-_FEW = 256  # postings below this are cheaper to read again than to keep
+Scored = list[tuple[float, str]]  # (-score, name), ascending
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Posting:
-    slots: array[int] = field(default_factory=lambda: array("I"))
-    impacts: array[int] = field(default_factory=lambda: array("B"))
+    """Where a word occurs: slots in order, and how often in each."""
 
-    def impact(self, slot: int) -> int:
-        at = bisect_left(self.slots, slot)
-        return self.impacts[at] if at < len(self.slots) and self.slots[at] == slot else 0
+    slots: array[int]
+    counts: array[int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """A frequent term's postings in order of impact and as a set; writes keep both true."""
+    """A frequent stem's texts by impact; writes keep it true."""
 
-    order: Ranking
-    slots: set[int]
+    order: list[tuple[float, str, int]]  # (-impact, name, slot), ascending
+    impacts: dict[int, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Found:
 
     count: int
     names: list[str]
-    relaxed: bool = False  # no text holds every word of the query: these hold some
+    relaxed: bool = False  # no text holds every word of the query: these hold most
 
 
 class InvertedIndex:
@@ -65,14 +65,16 @@ class InvertedIndex:
     def __init__(self, text_of: Callable[[str], str]) -> None:
         self._text_of = text_of
         self._names: list[str | None] = []
+        self._norms = array("f")
         self._slots: dict[str, int] = {}
         self._free: list[int] = []
         self._ordered: list[str] = []
-        self._terms: dict[str, _Posting] = {}
-        self._words: dict[str, array[int]] = {}
+        self._words: dict[str, _Posting] = {}
         self._title_words: dict[str, array[int]] = {}
-        self._grams: dict[str, set[str]] = {}
-        self._rankings: dict[str, _Ranked] = {}
+        self._stems: dict[str, set[str]] = {}  # stem -> words of the vocabulary
+        self._grams: dict[str, set[str]] = {}  # trigram of the lower-cased word -> words
+        self._ranked: dict[str, _Ranked] = {}
+        self._kept = 0
         self._recent: dict[str, set[int]] = {}  # needles asked for lately; writes keep them true
 
     def __len__(self) -> int:
@@ -83,79 +85,99 @@ class InvertedIndex:
     def put(self, name: str, title: str, body: str) -> None:
         """Add a text under a new name."""
         slot = self._free.pop() if self._free else len(self._names)
+        titled, counts = _count(title, body)
+        norm = K1 * (1 - B + B * counts.total() / PIVOT_WORDS)
         if slot == len(self._names):
             self._names.append(name)
+            self._norms.append(norm)
         else:
             self._names[slot] = name
+            self._norms[slot] = norm
         self._slots[name] = slot
         insort(self._ordered, name)
-        for term, impact in _impacts(title, body):
-            posting = self._terms.get(term)
+        words = self._words
+        for word, count in counts.items():
+            posting = words.get(word)
             if posting is None:
-                posting = self._terms[term] = _Posting()
-            at = bisect_left(posting.slots, slot)
-            posting.slots.insert(at, slot)
-            posting.impacts.insert(at, impact)
-            ranked = self._rankings.get(term)
-            if ranked is not None:
+                words[word] = _Posting(array("I", (slot,)), array("B", (min(count, MOST_COUNTED),)))
+                self._learn(word)
+                continue
+            slots = posting.slots
+            at = len(slots) if slot > slots[-1] else bisect_left(slots, slot)
+            slots.insert(at, slot)
+            posting.counts.insert(at, min(count, MOST_COUNTED))
+        for word in titled:
+            self._title_words.setdefault(word, array("I")).append(slot)
+        for stem, ranked in self._ranked.items():
+            if not self._stems[stem].isdisjoint(counts):
+                impact = self._impact(sum(min(counts[word], MOST_COUNTED) for word in self._stems[stem]), slot)
+                ranked.impacts[slot] = impact
                 insort(ranked.order, (-impact, name, slot))
-                ranked.slots.add(slot)
-        title_words, words = _words(title), _words(body)
-        for word in title_words:
-            _insert(self._title_words, word, slot)
-        for word in words | title_words:
-            if _insert(self._words, word, slot):
-                for gram in _trigrams(word):
-                    self._grams.setdefault(gram, set()).add(word)
-        text = self._text_of(name)
-        for needle, found in self._recent.items():
-            if needle in text:
-                found.add(slot)
+        if self._recent:
+            text = self._text_of(name)
+            for needle, found in self._recent.items():
+                if needle in text:
+                    found.add(slot)
 
     def drop(self, name: str, title: str, body: str) -> None:
         """Take out a text that was put with the same title and body."""
         slot = self._slots.pop(name)
+        titled, counts = _count(title, body)
+        for ranked in self._ranked.values():
+            impact = ranked.impacts.pop(slot, None)
+            if impact is not None:
+                del ranked.order[bisect_left(ranked.order, (-impact, name, slot))]
+        for word in counts:
+            posting = self._words[word]
+            at = bisect_left(posting.slots, slot)
+            del posting.slots[at], posting.counts[at]
+            if not posting.slots:
+                del self._words[word]
+                self._forget(word)
+        for word in titled:
+            holders = self._title_words[word]
+            holders.remove(slot)
+            if not holders:
+                del self._title_words[word]
+        for found in self._recent.values():
+            found.discard(slot)
         self._names[slot] = None
         self._free.append(slot)
         del self._ordered[bisect_left(self._ordered, name)]
-        for term, impact in _impacts(title, body):
-            posting = self._terms[term]
-            at = bisect_left(posting.slots, slot)
-            del posting.slots[at], posting.impacts[at]
-            ranked = self._rankings.get(term)
-            if ranked is not None:
-                del ranked.order[bisect_left(ranked.order, (-impact, name, slot))]
-                ranked.slots.discard(slot)
-            if not posting.slots:
-                del self._terms[term]
-                self._rankings.pop(term, None)
-        title_words, words = _words(title), _words(body)
-        for word in title_words:
-            _delete(self._title_words, word, slot)
-        for word in words | title_words:
-            if _delete(self._words, word, slot):
-                for gram in _trigrams(word):
-                    holders = self._grams[gram]
-                    holders.discard(word)
-                    if not holders:
-                        del self._grams[gram]
-        for found in self._recent.values():
-            found.discard(slot)
+
+    def _learn(self, word: str) -> None:
+        for stem in analyze(word):
+            self._stems.setdefault(stem, set()).add(word)
+        for gram in _trigrams(word.lower()):
+            self._grams.setdefault(gram, set()).add(word)
+
+    def _forget(self, word: str) -> None:
+        for stem in set(analyze(word)):
+            _discard(self._stems, stem, word)
+            if stem not in self._stems and (ranked := self._ranked.pop(stem, None)) is not None:
+                self._kept -= len(ranked.order)
+        for gram in _trigrams(word.lower()):
+            _discard(self._grams, gram, word)
+
+    def _impact(self, count: int, slot: int) -> float:
+        return count * (K1 + 1) / (count + self._norms[slot])
 
     # Reading
 
     def search(self, query: str, limit: int) -> Found:
-        """Texts that contain the query, or all of its words in any form; failing both, those with some of its words. Best first."""
+        """Texts that contain the query, or all of its words in any form; failing both, those with most of its words. Best first."""
         needle = query.strip().lower()
-        terms = query_terms(query)
-        postings = [(term, self._terms[term]) for term in terms if term in self._terms]
-        whole: Set[int] = self._with_all(postings) if postings and len(postings) == len(terms) else frozenset()
+        stems = stems_of(query)
+        known = [stem for stem in stems if stem in self._stems]
+        weights = self._weights(known)
+        whole = _in_all(weights) if known and len(known) == len(stems) else set()
         contained = self.containing(needle, known=whole)
-        relaxed = not whole and not contained and len(postings) > 0
-        if relaxed:
-            whole = {slot for _, posting in postings for slot in posting.slots}
-        leaders = self._best(postings, whole, max(limit, RERANKED)) if whole else []
-        names = self._phrase_first(leaders, needle)[:limit] if len(terms) > 1 else [name for _, name in leaders[:limit]]
+        relaxed = False
+        if not whole and not contained and len(stems) > 2:
+            whole = _in_most(weights, len(stems))
+            relaxed = bool(whole)
+        leaders = self._best(known, weights, whole, max(limit, RERANKED)) if whole else []
+        names = self._phrase_first(leaders, needle)[:limit] if len(stems) > 1 else [name for _, name in leaders[:limit]]
         only = contained - whole if whole else contained
         if only and len(names) < limit:
             titled = only & self._in_titles(needle)
@@ -166,12 +188,11 @@ class InvertedIndex:
 
     def matching(self, query: str) -> set[str]:
         """Names of every text that `search` would count, strictly: no relaxing."""
-        needle = query.strip().lower()
-        terms = query_terms(query)
-        postings = [(term, self._terms[term]) for term in terms if term in self._terms]
-        whole: Set[int] = self._with_all(postings) if postings and len(postings) == len(terms) else frozenset()
+        stems = stems_of(query)
+        known = [stem for stem in stems if stem in self._stems]
+        whole = _in_all(self._weights(known)) if known and len(known) == len(stems) else set()
         names = self._names
-        return {name for slot in whole | self.containing(needle, known=whole) if (name := names[slot]) is not None}
+        return {name for slot in whole | self.containing(query.strip().lower(), known=whole) if (name := names[slot]) is not None}
 
     def containing(self, needle: str, known: Set[int] = frozenset()) -> Set[int]:
         """Slots of the texts that contain the lower-cased needle. Those in `known` hold all its words already and count unchecked."""
@@ -188,7 +209,7 @@ class InvertedIndex:
         runs = list(_RUN.finditer(needle))
         if len(runs) == 1 and len(runs[0].group()) == len(needle):
             return self._union(self._words_with(needle))
-        if not runs:
+        if not runs or any(map(unicodedata.combining, needle)):  # lower-casing can split a letter into one that is no word character
             candidates = set(self._slots.values())
         else:
             candidates = self._with_run(needle, runs[0])
@@ -203,10 +224,10 @@ class InvertedIndex:
         """Slots of texts with a word that this run of the needle can be part of: the whole word unless it stands at an end."""
         piece = run.group()
         if run.start() == 0:
-            return self._union(word for word in self._words_with(piece) if word.endswith(piece))
+            return self._union(word for word in self._words_with(piece) if word.lower().endswith(piece))
         if run.end() == len(needle):
-            return self._union(word for word in self._words_with(piece) if word.startswith(piece))
-        return set(self._words.get(piece, ()))
+            return self._union(word for word in self._words_with(piece) if word.lower().startswith(piece))
+        return self._union(word for word in self._words_with(piece) if word.lower() == piece)
 
     def _in_titles(self, needle: str) -> set[int]:
         """Roughly the texts whose title holds the needle; only used to order equals."""
@@ -221,76 +242,90 @@ class InvertedIndex:
         return found
 
     def _words_with(self, piece: str) -> Iterable[str]:
-        """Vocabulary words that contain the piece."""
+        """Vocabulary words that contain the lower-cased piece."""
         if len(piece) < 3:
-            return [word for word in self._words if piece in word]
-        holders = [self._grams.get(gram) for gram in _trigrams(piece)]
-        if any(words is None for words in holders):
-            return ()
-        fewest = min((words for words in holders if words is not None), key=len)
-        return [word for word in fewest if piece in word]
+            return [word for word in self._words if piece in word.lower()]
+        fewest: set[str] | None = None
+        for gram in _trigrams(piece):
+            words = self._grams.get(gram)
+            if words is None:
+                return ()
+            if fewest is None or len(words) < len(fewest):
+                fewest = words
+        return [word for word in fewest or () if piece in word.lower()]
 
     def _union(self, words: Iterable[str]) -> set[int]:
         found: set[int] = set()
         for word in words:
-            found.update(self._words[word])
+            found.update(self._words[word].slots)
         return found
 
-    def _with_all(self, postings: Sequence[tuple[str, _Posting]]) -> Set[int]:
-        by_size = sorted(postings, key=lambda item: len(item[1].slots))
-        found: Set[int] = self._slots_of(*by_size[0])
-        for term, posting in by_size[1:]:
-            found = found & self._slots_of(term, posting)
-        return found
+    def _weights(self, stems: Sequence[str]) -> list[Mapping[int, float]]:
+        """For each stem, the impact it has in every text that holds it."""
+        return [self._impacts(stem) for stem in stems]
 
-    def _slots_of(self, term: str, posting: _Posting) -> Set[int]:
-        return set(posting.slots) if len(posting.slots) < _FEW else self._ranked(term, posting).slots
+    def _impacts(self, stem: str) -> Mapping[int, float]:
+        ranked = self._ranked.get(stem)
+        if ranked is not None:
+            return ranked.impacts
+        counts: dict[int, int] = {}
+        for word in self._stems[stem]:
+            posting = self._words[word]
+            if not counts:
+                counts = dict(zip(posting.slots, posting.counts, strict=True))
+            else:
+                for slot, count in zip(posting.slots, posting.counts, strict=True):
+                    counts[slot] = counts.get(slot, 0) + count
+        impacts = {slot: self._impact(count, slot) for slot, count in counts.items()}
+        if len(impacts) >= FEW:
+            self._keep(stem, impacts)
+        return impacts
 
-    def _best(self, postings: Sequence[tuple[str, _Posting]], allowed: Set[int], limit: int) -> list[tuple[float, str]]:
+    def _keep(self, stem: str, impacts: dict[int, float]) -> None:
+        while self._ranked and self._kept + len(impacts) > KEPT_POSTINGS:
+            oldest = next(iter(self._ranked))
+            self._kept -= len(self._ranked.pop(oldest).order)
+        names = self._names
+        self._ranked[stem] = _Ranked(sorted((-impact, names[slot] or "", slot) for slot, impact in impacts.items()), impacts)
+        self._kept += len(impacts)
+
+    def _best(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], allowed: Set[int], limit: int) -> Scored:
         """The best scores among the allowed slots, (-score, name) ascending."""
         total = len(self._slots)
-        weighted = [(term, posting, _idf(len(posting.slots), total)) for term, posting in postings]
-        if len(allowed) <= 4 * limit:
-            return sorted(self._scored(allowed, weighted))[:limit]
-        if len(weighted) == 1:
-            term, posting, idf = weighted[0]
-            return [(-idf * -negative, name) for negative, name, _ in self._ranked(term, posting).order[:limit]]
-        return self._threshold(weighted, allowed, limit)
+        idfs = [math.log(1 + (total - len(impacts) + 0.5) / (len(impacts) + 0.5)) for impacts in weights]
+        if len(allowed) <= 4 * limit or any(stem not in self._ranked for stem in stems):
+            return sorted(self._scored(allowed, weights, idfs))[:limit]
+        if len(stems) == 1:
+            return [(negative * idfs[0], name) for negative, name, _ in self._ranked[stems[0]].order[:limit]]
+        return self._threshold(stems, weights, idfs, allowed, limit)
 
-    def _scored(self, slots: Iterable[int], weighted: Sequence[tuple[str, _Posting, float]]) -> Iterator[tuple[float, str]]:
-        for slot in slots:
-            yield -sum(idf * posting.impact(slot) for _, posting, idf in weighted), self._names[slot] or ""
+    def _scored(self, slots: Iterable[int], weights: Sequence[Mapping[int, float]], idfs: Sequence[float]) -> Scored:
+        names = self._names
+        pairs = list(zip(weights, idfs, strict=True))
+        return [(-sum(impacts.get(slot, 0.0) * idf for impacts, idf in pairs), names[slot] or "") for slot in slots]
 
-    def _threshold(self, weighted: Sequence[tuple[str, _Posting, float]], allowed: Set[int], limit: int) -> list[tuple[float, str]]:
+    def _threshold(
+        self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], idfs: Sequence[float], allowed: Set[int], limit: int
+    ) -> Scored:
         """Walk the rankings side by side until nothing unseen can beat the leaders."""
-        lists = [(self._ranked(term, posting).order, idf) for term, posting, idf in weighted]
+        orders = [self._ranked[stem].order for stem in stems]
         seen: set[int] = set()
-        leaders: list[tuple[float, str]] = []
+        leaders: Scored = []
         depth, step = 0, 2 * limit
-        longest = max(len(ranking) for ranking, _ in lists)
+        longest = max(len(order) for order in orders)
         while depth < longest:
             upto = depth + step
-            fresh = {entry[2] for ranking, _ in lists for entry in ranking[depth:upto]} - seen
+            fresh = {entry[2] for order in orders for entry in order[depth:upto]} - seen
             seen |= fresh
-            leaders = sorted([*leaders, *self._scored(fresh & allowed, weighted)])[:limit]
+            leaders = sorted([*leaders, *self._scored(fresh & allowed, weights, idfs)])[:limit]
             depth, step = upto, 2 * step
             if len(leaders) == limit:
-                beyond = sum(-ranking[depth][0] * idf for ranking, idf in lists if depth < len(ranking))
+                beyond = sum(-order[depth][0] * idf for order, idf in zip(orders, idfs, strict=True) if depth < len(order))
                 if -leaders[-1][0] >= beyond:  # equals further down come later by name
                     break
         return leaders
 
-    def _ranked(self, term: str, posting: _Posting) -> _Ranked:
-        ranked = self._rankings.get(term)
-        if ranked is None:
-            if len(self._rankings) >= KEPT_RANKINGS:
-                self._rankings.pop(next(iter(self._rankings)))
-            names = self._names
-            order = sorted((-impact, names[slot] or "", slot) for slot, impact in zip(posting.slots, posting.impacts, strict=True))
-            ranked = self._rankings[term] = _Ranked(order, set(posting.slots))
-        return ranked
-
-    def _phrase_first(self, leaders: list[tuple[float, str]], needle: str) -> list[str]:
+    def _phrase_first(self, leaders: Scored, needle: str) -> list[str]:
         """Leaders that hold the query word for word move up by half of the best score."""
         if not leaders or not needle:
             return [name for _, name in leaders]
@@ -311,46 +346,43 @@ class InvertedIndex:
         return chosen
 
 
-def _idf(holders: int, total: int) -> float:
-    return math.log(1 + (total - holders + 0.5) / (holders + 0.5))
+def stems_of(query: str) -> list[str]:
+    """The distinct stems of a query, word by word as texts are indexed; stop words only where there is nothing else."""
+    stems = list(dict.fromkeys(stem for word in _RUN.findall(query) for stem in analyze(word)))
+    return [stem for stem in stems if not is_stop_word(stem)] or stems
 
 
-def _impacts(title: str, body: str) -> list[tuple[str, int]]:
-    """Each term with its quantised BM25 weight; a word of the title counts as several."""
-    counts = Counter(analyze(body))
-    for term, times in Counter(analyze(title)).items():
-        counts[term] += times * TITLE_WEIGHT
-    norm = K1 * (1 - B + B * counts.total() / PIVOT_TERMS)
-    by_times = {times: max(1, round(IMPACT_SCALE * times * (K1 + 1) / (times + norm))) for times in set(counts.values())}
-    return [(term, by_times[times]) for term, times in counts.items()]
+def _in_all(weights: Sequence[Mapping[int, float]]) -> set[int]:
+    fewest, *others = sorted(weights, key=len)
+    found = set(fewest)
+    for impacts in others:
+        found &= impacts.keys()
+    return found
 
 
-def _words(text: str) -> set[str]:
-    return set(_RUN.findall(text.lower()))
+def _in_most(weights: Sequence[Mapping[int, float]], words: int) -> set[int]:
+    """Slots that hold at least three fifths of a query's words, and two of them anyway."""
+    needed = max(2, math.ceil(0.6 * words))
+    held = Counter(slot for impacts in weights for slot in impacts)
+    return {slot for slot, times in held.items() if times >= needed}
+
+
+def _count(title: str, body: str) -> tuple[set[str], Counter[str]]:
+    """Words of the title, and how often each word occurs; one of the title counts as several."""
+    counts = Counter(_RUN.findall(body))
+    titled = _RUN.findall(title)
+    for word in titled:
+        counts[word] += TITLE_WEIGHT
+    return set(titled), counts
 
 
 def _trigrams(word: str) -> set[str]:
     return {word[at : at + 3] for at in range(len(word) - 2)}
 
 
-def _insert(postings: dict[str, array[int]], key: str, slot: int) -> bool:
-    """Whether the key is new."""
-    slots = postings.get(key)
-    if slots is None:
-        postings[key] = array("I", (slot,))
-        return True
-    if slot > slots[-1]:
-        slots.append(slot)
-    else:
-        slots.insert(bisect_left(slots, slot), slot)
-    return False
-
-
-def _delete(postings: dict[str, array[int]], key: str, slot: int) -> bool:
-    """Whether the key is gone."""
-    slots = postings[key]
-    del slots[bisect_left(slots, slot)]
-    if slots:
-        return False
-    del postings[key]
-    return True
+def _discard(holders: dict[str, set[str]], key: str, word: str) -> None:
+    words = holders.get(key)
+    if words is not None:
+        words.discard(word)
+        if not words:
+            del holders[key]

@@ -57,7 +57,7 @@ WITH query AS MATERIALIZED (
 )
 SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base + query.slope * p.length)) AS score
 FROM query CROSS JOIN search_posting p ON p.term_id = query.term_id
-GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit OFFSET :offset;
+GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
 
 -- name: rank_among
 -- The same for a given set of documents, a JSON array of ids.
@@ -69,13 +69,20 @@ FROM json_each(:documents) AS wanted CROSS JOIN query
 JOIN search_posting p ON p.term_id = query.term_id AND p.document_id = wanted.value
 GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
 
--- name: posting_terms
--- Which of the terms a document holds.
-SELECT value FROM json_each(:terms) AS wanted
-WHERE EXISTS (SELECT 1 FROM search_posting p WHERE p.term_id = wanted.value AND p.document_id = :document);
+-- name: postings_after
+-- Postings of a term behind a document id, in one value: id * :shift + frequency << 16 + length, both capped to their bits.
+SELECT json_group_array(document_id * :shift + min(frequency, 32767) * 65536 + min(length, 65535)) FROM (
+    SELECT document_id, frequency, length FROM search_posting WHERE term_id = :term AND document_id > :after ORDER BY document_id
+);
 
--- name: document_key
-SELECT document FROM search_document WHERE id = :id AND partition_id = :partition;
+-- name: posting_terms
+-- Which of the terms each of the documents holds.
+SELECT p.document_id, p.term_id FROM json_each(:documents) AS d CROSS JOIN json_each(:terms) AS t
+JOIN search_posting p ON p.term_id = t.value AND p.document_id = d.value;
+
+-- name: document_keys
+SELECT d.id, d.document FROM json_each(:ids) AS wanted CROSS JOIN search_document d ON d.id = wanted.value
+WHERE d.partition_id = :partition;
 
 -- name: document_id
 SELECT id FROM search_document WHERE partition_id = :partition AND document = :document;

@@ -1,7 +1,7 @@
 """Work that must follow a committed change: claimed under a lease, retried with backoff, dead-lettered where people can see it.
 
 The job table belongs to the domain (contracts fix its name and columns), so the domain's `.sql` file defines the statements
-`outbox_claim`, `outbox_complete`, `outbox_retry`, `outbox_bury` and `outbox_counts`; this module owns what they mean.
+`outbox_claim`, `outbox_reclaim`, `outbox_complete`, `outbox_retry`, `outbox_bury` and `outbox_counts`; this module owns what they mean.
 One row per key: enqueueing again raises `generation`, and completing an older generation leaves the row for another round, so the
 latest state always gets worked on and a key never has two jobs. Times are microseconds since the epoch."""
 
@@ -54,6 +54,10 @@ class Outbox:
             {"owner": owner, "now": now, "lease_until": now + int(self.lease_seconds * 1e6), "limit": limit},
         )
         return sorted((Lease(*row) for row in rows), key=lambda lease: (lease.queued_at, lease.id))
+
+    def reclaim(self, connection: Connection, *, owner: str, now: int) -> None:
+        """Make what others had claimed due again, without waiting for their leases: for whoever knows that they are gone."""
+        connection.execute(self.queries["outbox_reclaim"], {"owner": owner, "now": now})
 
     def complete(self, connection: Connection, lease: Lease) -> None:
         """Done, unless the key was queued again meanwhile: then it stays pending."""

@@ -29,7 +29,7 @@ def redact(arguments: Mapping[str, Any], hidden: frozenset[str], preview_bytes: 
         if len(kept) >= MAX_ITEMS:
             kept["..."] = f"{len(arguments) - MAX_ITEMS} more"
             break
-        kept[str(name)[:64]] = _field(str(name), value, hidden, preview_bytes, 0)
+        kept[_name(name)] = _field(str(name), value, hidden, preview_bytes, 0)
     return kept
 
 
@@ -40,8 +40,12 @@ def scrub(text: str) -> str:
 
 def trimmed(text: str, limit_bytes: int) -> Any:
     """The text, or its beginning with `truncated: true`. Never cuts a character, and never walks a whole large text."""
-    if len(text) <= limit_bytes and (text.isascii() or len(text.encode("utf-8", "replace")) <= limit_bytes):
-        return scrub(text)
+    if len(text) <= limit_bytes:
+        if text.isascii():
+            return scrub(text)
+        raw = text.encode("utf-8", "replace")  # a lone surrogate (from the command line) cannot be kept
+        if len(raw) <= limit_bytes:
+            return scrub(raw.decode())
     beginning = text[:limit_bytes].encode("utf-8", "replace")[:limit_bytes].decode("utf-8", "ignore")
     return {"preview": scrub(beginning), "truncated": True, "length": _length(text)}
 
@@ -49,6 +53,10 @@ def trimmed(text: str, limit_bytes: int) -> Any:
 def _length(text: str) -> int:
     """Bytes; of a large text that is not ASCII its characters, which cost nothing to count."""
     return len(text) if text.isascii() or len(text) > HASHED_CHARACTERS else len(text.encode("utf-8", "surrogatepass"))
+
+
+def _name(key: Any) -> str:
+    return str(key)[:64].encode("utf-8", "replace").decode()
 
 
 def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, depth: int) -> Any:
@@ -66,7 +74,7 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
         if _SECRET_NAME.search(name):
             return MASK
         pairs = list(value.items())[:MAX_ITEMS]
-        inner = {str(key)[:64]: _field(str(key), item, hidden, preview_bytes, depth + 1) for key, item in pairs}
+        inner = {_name(key): _field(str(key), item, hidden, preview_bytes, depth + 1) for key, item in pairs}
         if len(value) > MAX_ITEMS:
             inner["..."] = f"{len(value) - MAX_ITEMS} more"
         return inner

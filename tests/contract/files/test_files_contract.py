@@ -472,7 +472,7 @@ def test_every_code_of_the_contract_is_declared() -> None:
 
 
 def test_a_tenant_above_its_rate_is_told_when_to_come_back(make_box: MakeBox) -> None:
-    box = make_box(rate_per_second=0.01, rate_burst=2)
+    box = make_box(FilesSettings(rate_per_second=0.01, rate_burst=2))
     box.call("file_stat", path="/a")
     box.call("file_stat", path="/a")
     error = box.error("file_stat", path="/a")

@@ -328,16 +328,34 @@ def test_a_listener_is_told_the_passages_of_each_file(make_box: MakeBox) -> None
     assert told == {"p:/a#": []}
 
 
-def test_a_job_whose_worker_died_is_taken_again_when_its_lease_ends(box: Box) -> None:
+def test_a_claimed_job_is_nobody_elses_until_its_lease_ends(box: Box) -> None:
     box.write("/a", "needle")
-    jobs = asyncio.run(box.files.service._chunks.claim("dead worker", 10))  # type: ignore[attr-defined]
-    assert [job.path for job in jobs] == ["/a"]
-    box.index()
+    index = box.files.service._chunks
+    claim = index.claim  # type: ignore[attr-defined]
+    assert [job.path for job in asyncio.run(claim("one", 10))] == ["/a"]
+    assert asyncio.run(claim("two", 10)) == []
     assert box.call("file_index_status")["processing"] == 1
     box.database.write_now(lambda c: c.execute("UPDATE mcp_file_index_jobs SET lease_until = 1") and None)
+    assert [job.path for job in asyncio.run(claim("two", 10))] == ["/a"]
+
+
+def test_a_new_leader_takes_over_at_once_what_a_dead_one_had_claimed(box: Box) -> None:
+    box.write("/a", "needle")
+    asyncio.run(box.files.service._chunks.claim("dead worker", 10))  # type: ignore[attr-defined]
     box.index()
     assert box.found("needle") == ["/a"]
     assert box.call("file_index_status")["up_to_date"] is True
+
+
+def test_a_write_during_indexing_leaves_a_job_for_the_newer_state(box: Box) -> None:
+    box.write("/a", "needle")
+    index = box.files.service._chunks
+    job = asyncio.run(index.claim("one", 10))[0]  # type: ignore[attr-defined]
+    box.write("/a", "thimble")
+    asyncio.run(index.complete(job))  # type: ignore[attr-defined]
+    assert box.call("file_index_status")["pending"] == 1
+    box.index()
+    assert (box.found("needle"), box.found("thimble")) == ([], ["/a"])
 
 
 def test_reindex_rebuilds_what_was_lost(box: Box) -> None:

@@ -138,7 +138,7 @@ def table() -> str:
     lines = [
         "# What the instruction contracts promise",
         "",
-        "Generated from `tests/contract/instructions/instruction_promises.py`. Each id is held by at least one contract test of that folder.",
+        "Generated from `tests/contract/instructions/instruction_promises.py`. Each id is held by at least one test of that folder.",
         "",
         "| id | promise |",
         "|---|---|",

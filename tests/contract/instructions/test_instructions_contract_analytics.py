@@ -255,6 +255,8 @@ def test_usage_switches(desks: Callable[..., Any]) -> None:
     assert any(answer.get("rateLimited") for answer in answers)
     free = desks(usage_rate_limit_disabled=True)
     assert not any(free.call("usage/track", id="a").get("rateLimited") for _ in range(25))
+    for desk in (limited, free):
+        desk.service.usage.flush()
     (free.data / "usage-snapshot.json").write_text('{"a": {"usageCount": 40}}')
     assert desks().call("usage/hotset")["items"][0]["usageCount"] == 1
     assert desks(usage_clamp_disabled=True).call("usage/hotset")["items"][0]["usageCount"] == 40

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,11 +19,13 @@ from commonplace.dispatch.tool import Tool
 from commonplace.edge.authenticate import Authenticator
 from commonplace.kernel.auth import AuthContext, Scope
 from commonplace.kernel.errors import CommonplaceError, Kind
-from commonplace.kernel.settings import AuthSettings, Settings
+from commonplace.kernel.settings import AuthSettings, McpSettings, OpenApiSettings, Settings
 from commonplace.storage.keys import KeyStore
 
 DATA = Path(tempfile.mkdtemp())
-APP: App = build(Settings(data=DATA), environ={}, local=False)
+OUT = DATA / "out"
+OUT.mkdir()
+APP: App = build(Settings(data=DATA, mcp=McpSettings(openapi=OpenApiSettings(roots=(str(OUT),)))), environ={}, local=False)
 TOOLS = APP.registry.all()
 PERMISSION_KINDS = (Kind.PERMISSION, Kind.MUTATION_OFF, Kind.UNAUTHENTICATED)
 
@@ -30,9 +33,30 @@ OPEN_WRITES = frozenset({"feedback_submit", "usage_track"})
 """Tools that change something and are open to every reader (decisions: Tenants, keys, switches)."""
 
 ENTRY = {"id": "matrix-entry", "title": "Matrix", "body": "Do it.", "priority": 50, "audience": "all", "requirement": "optional"}
+SPEC = {"content": json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {}})}
+OVERLAY = {
+    "content": json.dumps({"overlay": "1.0.0", "info": {"title": "o", "version": "1"}, "actions": [{"target": "$.info", "update": {}}]})
+}
+FILE = {"output": str(OUT / "written.json")}
+
+
+def either(arguments: Mapping[str, Any], written: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    return arguments, {**arguments, **written}
+
+
 SAMPLES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
-    # tools whose scope depends on their arguments: one sample for each scope at least
+    # tools whose scope depends on their arguments (one sample for each scope), or whose schema alone does not show a valid call
     "instructions_dispatch": ({"action": "list"}, {"action": "add", "entry": ENTRY, "lax": True}, {"action": "remove", "ids": ["absent"]}),
+    "instructions_batch": ({"operations": [{"action": "list"}]}, {"operations": [{"action": "remove", "ids": ["absent"]}]}),
+    "instructions_remove": ({"ids": ["absent"]},),
+    "instructions_groom": ({"mode": {"dryRun": True}}, {}),
+    "instructions_repair": ({"clientHash": "0" * 64}, {}),
+    "oas_fix": either({"spec": SPEC}, FILE),
+    "oas_convert": either({"spec": SPEC, "target": "3.1"}, FILE),
+    "oas_join": either({"specs": [SPEC, SPEC], "path_strategy": "accept-left"}, FILE),
+    "oas_overlay_apply": either({"spec": SPEC, "overlay": OVERLAY}, FILE),
+    "oas_bundle": either({"spec": SPEC}, FILE),
+    "oas_generate": either({"spec": SPEC, "include_files": True, "types": True}, {"output_dir": str(OUT / "generated")}),
 }
 
 

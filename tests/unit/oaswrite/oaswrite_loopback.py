@@ -10,7 +10,7 @@ from oaswrite_samples import Samples
 from commonplace.openapi.engine.generate.go.operations import GoOperations
 from commonplace.openapi.engine.generate.model import Api, Operation
 
-DRIVER = '''package api
+DRIVER = """package api
 
 import (
 	"context"
@@ -152,7 +152,7 @@ func TestLoopback(t *testing.T) {
 	}
 	fmt.Printf("LOOPBACK %d of %d operations\\n", done, len(cases))
 }
-'''
+"""
 
 
 def driver(operations: GoOperations, api: Api, samples: Samples) -> tuple[str, str, dict[str, int]]:
@@ -184,7 +184,12 @@ def driver(operations: GoOperations, api: Api, samples: Samples) -> tuple[str, s
             "\t\treturn nil",
         ]
         cases.append(_case(named.method, named.operation, samples, counts))
-    lines += ["func callOne(t *testing.T, client *Client, server *loopServer, c loopCase) error {", "\tswitch c.Operation {", *switch, "\t}"]
+    lines += [
+        "func callOne(t *testing.T, client *Client, server *loopServer, c loopCase) error {",
+        "\tswitch c.Operation {",
+        *switch,
+        "\t}",
+    ]
     lines += ['\treturn fmt.Errorf("no such operation")', "}", ""]
     assert len(cases) == len(api.operations)
     return "\n".join(lines), json.dumps([case for case in cases if case["operation"]]), counts
@@ -192,12 +197,25 @@ def driver(operations: GoOperations, api: Api, samples: Samples) -> tuple[str, s
 
 def _case(method: str, operation: Operation, samples: Samples, counts: dict[str, int]) -> dict[str, Any]:
     counts["operations"] += 1
-    case: dict[str, Any] = {"operation": method, "parameters": [], "body_index": -1, "body": None, "status": "", "code": 0, "kind": "none", "content": None}
+    case: dict[str, Any] = {
+        "operation": method,
+        "parameters": [],
+        "body_index": -1,
+        "body": None,
+        "status": "",
+        "code": 0,
+        "kind": "none",
+        "content": None,
+    }
 
     def made(schema: Any) -> tuple[Any, bool]:
         """A sample, and whether it is one: some schemas contradict themselves or need more than this maker knows."""
-        value = samples.sample(schema)
-        valid = samples.is_valid(schema, value)
+        valid = False
+        for samples.first_wins in (False, True):
+            value = samples.sample(schema)
+            valid = samples.is_valid(schema, value)
+            if valid:
+                break
         counts["invalid"] += not valid
         return value, valid
 
@@ -217,7 +235,7 @@ def _case(method: str, operation: Operation, samples: Samples, counts: dict[str,
             if operation.body_required:
                 return {**case, "operation": ""}
     for response in operation.responses:
-        if not response.status[0] in "2" or not response.status.isdigit():
+        if response.status[0] not in "2" or not response.status.isdigit():
             continue
         case.update(code=int(response.status), status=response.status)
         for body in response.contents:

@@ -51,6 +51,7 @@ class Samples:
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
+        self.first_wins = False  # which part of an allOf gives a member that several have
         self._count = 0
         self._validators: dict[str, jsonschema_rs.Validator] = {}
 
@@ -77,7 +78,7 @@ class Samples:
             parts = [self.sample(part, depth + 1) for part in schema["allOf"]]
             if all(isinstance(part, dict) for part in parts):
                 merged: dict[str, Any] = {}
-                for part in parts:
+                for part in reversed(parts) if self.first_wins else parts:
                     merged.update({key: value for key, value in part.items() if key != "free"})
                 merged.update(self._object(schema, depth) if "properties" in schema else {})
                 return merged
@@ -152,7 +153,11 @@ class Samples:
             "ipv4": "192.0.2.1",
             "ipv6": "2001:db8::1",
         }
-        if schema.get("contentEncoding") == "base64" or schema.get("contentMediaType") == "application/octet-stream" or form in ("byte", "binary"):
+        if (
+            schema.get("contentEncoding") == "base64"
+            or schema.get("contentMediaType") == "application/octet-stream"
+            or form in ("byte", "binary")
+        ):
             return base64.b64encode(f"bytes {self._count} \x00\xff".encode("latin-1")).decode()
         if form in fixed:
             return fixed[form]
@@ -167,6 +172,10 @@ class Samples:
         """Whether jsonschema-rs agrees that the value fits."""
         key = repr(schema)[:2000]
         if key not in self._validators:
-            whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "allOf": [schema], "components": self.document.get("components", {})}
+            whole = {
+                "$schema": "https://json-schema.org/draft/2020-12/schema",
+                "allOf": [schema],
+                "components": self.document.get("components", {}),
+            }
             self._validators[key] = jsonschema_rs.validator_for(whole)
         return self._validators[key].is_valid(value)

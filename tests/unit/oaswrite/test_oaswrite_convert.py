@@ -44,12 +44,18 @@ def schema_across(schema: dict[str, Any], source: Family, target: Family) -> tup
         ({"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
         ({"type": "string", "format": "byte"}, {"type": "string", "contentEncoding": "base64"}),
         ({"type": "string", "format": "binary"}, {"type": "string", "contentMediaType": "application/octet-stream"}),
-        ({"oneOf": [{"type": "string"}, {"type": "integer"}], "nullable": True}, {"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}),
+        (
+            {"oneOf": [{"type": "string"}, {"type": "integer"}], "nullable": True},
+            {"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
+        ),
         (
             {"allOf": [{"$ref": "#/components/schemas/S"}], "nullable": True, "description": "d"},
             {"anyOf": [{"$ref": "#/components/schemas/S"}, {"type": "null"}], "description": "d"},
         ),
-        ({"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}, {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}),
+        (
+            {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}},
+            {"type": "object", "properties": {"a": {"type": ["string", "null"]}}},
+        ),
     ],
 )
 def test_3_0_schemas_become_json_schema_and_come_back(before: dict[str, Any], after: dict[str, Any]) -> None:
@@ -69,12 +75,20 @@ def test_3_0_schemas_become_json_schema_and_come_back(before: dict[str, Any], af
         ({"type": "null"}, {"enum": [None], "nullable": True}),
         ({"$ref": "#/components/schemas/S", "description": "d"}, {"allOf": [{"$ref": "#/components/schemas/S"}], "description": "d"}),
         ({"exclusiveMinimum": 1, "minimum": 5}, {"minimum": 5}),
-        ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]}),
+        (
+            {"if": {"required": ["a"]}, "then": {"required": ["b"]}},
+            {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]},
+        ),
         ({"dependentRequired": {"a": ["b"]}}, {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]}),
         ({"type": "array"}, {"type": "array", "items": {}}),
-        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False},
-         {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "maxItems": 2}),
-        ({"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False}, {"type": "object", "additionalProperties": {"type": "string"}}),
+        (
+            {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False},
+            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "maxItems": 2},
+        ),
+        (
+            {"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False},
+            {"type": "object", "additionalProperties": {"type": "string"}},
+        ),
         ({"properties": {"a": True, "b": False}}, {"properties": {"a": {}, "b": {"not": {}}}}),
         ({"type": "object", "additionalProperties": False}, {"type": "object", "additionalProperties": False}),
     ],
@@ -129,7 +143,12 @@ def test_3_1_objects_that_3_0_lacks() -> None:
     result = converted(document, V31, V30)
     made = result.document
     assert made["paths"]["/a"]["get"] == {"operationId": "g", "responses": {"default": {"description": ""}}}
-    assert made["info"] == {"title": "t", "version": "1", "x-summary": "s", "license": {"name": "MIT", "url": "https://spdx.org/licenses/MIT.html"}}
+    assert made["info"] == {
+        "title": "t",
+        "version": "1",
+        "x-summary": "s",
+        "license": {"name": "MIT", "url": "https://spdx.org/licenses/MIT.html"},
+    }
     assert made["components"] == {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "k"}}}
     assert made["security"] == [{"key": []}]
     assert "jsonSchemaDialect" not in made
@@ -143,7 +162,9 @@ def test_3_2_objects_that_3_1_lacks() -> None:
         servers=[{"url": "/", "name": "main"}],
         components={
             "mediaTypes": {"J": {"schema": {"type": "string"}}},
-            "securitySchemes": {"o": {"type": "oauth2", "flows": {"deviceAuthorization": {"scopes": {}}, "password": {"tokenUrl": "/t", "scopes": {}}}}},
+            "securitySchemes": {
+                "o": {"type": "oauth2", "flows": {"deviceAuthorization": {"scopes": {}}, "password": {"tokenUrl": "/t", "scopes": {}}}}
+            },
         },
     )
     document["$self"] = "https://example.com/api"
@@ -153,7 +174,12 @@ def test_3_2_objects_that_3_1_lacks() -> None:
             "get": {
                 "parameters": [{"name": "q", "in": "querystring", "content": {"application/x-www-form-urlencoded": {"schema": {}}}}],
                 "responses": {
-                    "200": {"content": {"application/json": {"$ref": "#/components/mediaTypes/J"}, "application/jsonl": {"itemSchema": {"type": "integer"}}}}
+                    "200": {
+                        "content": {
+                            "application/json": {"$ref": "#/components/mediaTypes/J"},
+                            "application/jsonl": {"itemSchema": {"type": "integer"}},
+                        }
+                    }
                 },
             },
         }
@@ -181,12 +207,25 @@ SWAGGER = spec(
     schemes=["https", "http"],
     consumes=["application/json"],
     produces=["application/json"],
-    definitions={"Pet": {"type": "object", "discriminator": "kind", "properties": {"kind": {"type": "string"}, "name": {"type": "string", "x-nullable": True}}, "required": ["kind"]}},
+    definitions={
+        "Pet": {
+            "type": "object",
+            "discriminator": "kind",
+            "properties": {"kind": {"type": "string"}, "name": {"type": "string", "x-nullable": True}},
+            "required": ["kind"],
+        }
+    },
     parameters={"limit": {"name": "limit", "in": "query", "type": "integer", "format": "int32", "maximum": 10}},
     responses={"Gone": {"description": "gone", "schema": {"$ref": "#/definitions/Pet"}}},
     securityDefinitions={
         "basic": {"type": "basic"},
-        "oauth": {"type": "oauth2", "flow": "accessCode", "authorizationUrl": "https://a", "tokenUrl": "https://t", "scopes": {"read": "r"}},
+        "oauth": {
+            "type": "oauth2",
+            "flow": "accessCode",
+            "authorizationUrl": "https://a",
+            "tokenUrl": "https://t",
+            "scopes": {"read": "r"},
+        },
     },
     security=[{"oauth": ["read"]}],
 )
@@ -200,8 +239,12 @@ SWAGGER["paths"] = {
                 {"name": "pipes", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "pipes"},
             ],
             "responses": {
-                "200": {"description": "ok", "schema": {"type": "array", "items": {"$ref": "#/definitions/Pet"}}, "headers": {"X-Total": {"type": "integer"}},
-                        "examples": {"application/json": []}},
+                "200": {
+                    "description": "ok",
+                    "schema": {"type": "array", "items": {"$ref": "#/definitions/Pet"}},
+                    "headers": {"X-Total": {"type": "integer"}},
+                    "examples": {"application/json": []},
+                },
                 "410": {"$ref": "#/responses/Gone"},
             },
         },
@@ -229,7 +272,13 @@ def test_2_0_to_3_0_servers_bodies_forms_styles_flows_and_references() -> None:
         {"$ref": "#/components/parameters/limit"},
         {"name": "tags", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
         {"name": "ids", "in": "query", "style": "form", "explode": False, "schema": {"type": "array", "items": {"type": "integer"}}},
-        {"name": "pipes", "in": "query", "style": "pipeDelimited", "explode": False, "schema": {"type": "array", "items": {"type": "string"}}},
+        {
+            "name": "pipes",
+            "in": "query",
+            "style": "pipeDelimited",
+            "explode": False,
+            "schema": {"type": "array", "items": {"type": "string"}},
+        },
     ]
     assert get["responses"]["200"]["content"] == {
         "application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}, "example": []}
@@ -257,7 +306,11 @@ def test_2_0_to_3_0_and_back_is_the_same_document() -> None:
     back = converted(up, V30, V20).document
     expected = copy.deepcopy(SWAGGER)
     del expected["consumes"], expected["produces"]  # 3.0 has them only at operations
-    for method, consumes, produces in (("get", None, ["application/json"]), ("post", ["application/json"], None), ("put", ["multipart/form-data"], ["application/json"])):
+    for method, consumes, produces in (
+        ("get", None, ["application/json"]),
+        ("post", ["application/json"], None),
+        ("put", ["multipart/form-data"], ["application/json"]),
+    ):
         operation = expected["paths"]["/pets"][method]
         operation.pop("consumes", None)
         if consumes:
@@ -277,12 +330,21 @@ def test_names_that_3_0_does_not_allow_are_renamed_with_their_references() -> No
 def test_what_2_0_cannot_say_is_reported() -> None:
     document = spec(
         V30,
-        servers=[{"url": "https://{region}.example.com/v1", "variables": {"region": {"default": "eu"}}}, {"url": "https://other.example.com"}],
+        servers=[
+            {"url": "https://{region}.example.com/v1", "variables": {"region": {"default": "eu"}}},
+            {"url": "https://other.example.com"},
+        ],
         components={
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer"},
                 "oidc": {"type": "openIdConnect", "openIdConnectUrl": "https://x"},
-                "oauth": {"type": "oauth2", "flows": {"implicit": {"authorizationUrl": "https://a", "scopes": {}}, "password": {"tokenUrl": "https://t", "scopes": {}}}},
+                "oauth": {
+                    "type": "oauth2",
+                    "flows": {
+                        "implicit": {"authorizationUrl": "https://a", "scopes": {}},
+                        "password": {"tokenUrl": "https://t", "scopes": {}},
+                    },
+                },
             }
         },
         security=[{"oauth": []}, {"oidc": []}],
@@ -293,7 +355,13 @@ def test_what_2_0_cannot_say_is_reported() -> None:
             "get": {
                 "parameters": [{"name": "c", "in": "cookie", "schema": {"type": "string"}}],
                 "callbacks": {"cb": {"{$url}": {}}},
-                "responses": {"2XX": {"description": "ok", "links": {"l": {"operationId": "x"}}, "content": {"application/json": {"schema": {"oneOf": [{"type": "string"}]}}}}},
+                "responses": {
+                    "2XX": {
+                        "description": "ok",
+                        "links": {"l": {"operationId": "x"}},
+                        "content": {"application/json": {"schema": {"oneOf": [{"type": "string"}]}}},
+                    }
+                },
             },
         }
     }
@@ -301,7 +369,11 @@ def test_what_2_0_cannot_say_is_reported() -> None:
     made = result.document
     assert (made["host"], made["basePath"], made["schemes"]) == ("eu.example.com", "/v1", ["https"])
     assert made["securityDefinitions"]["bearer"] == {"type": "apiKey", "name": "Authorization", "in": "header", "x-scheme": "bearer"}
-    assert {name: one.get("flow") for name, one in made["securityDefinitions"].items()} == {"bearer": None, "oauth": "implicit", "oauth_password": "password"}
+    assert {name: one.get("flow") for name, one in made["securityDefinitions"].items()} == {
+        "bearer": None,
+        "oauth": "implicit",
+        "oauth_password": "password",
+    }
     assert made["security"] == [{"oauth": []}, {"oauth_password": []}]
     assert made["paths"]["/a"]["get"]["responses"] == {"200": {"description": "ok", "schema": {"x-oneOf": [{"type": "string"}]}}}
     critical = {issue.path for issue in result.issues if issue.severity == "critical"}

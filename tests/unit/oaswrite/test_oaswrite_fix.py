@@ -103,7 +103,9 @@ def test_generic_schema_names_are_renamed_with_every_reference() -> None:
         schemas={
             "Response[User]": {"type": "object"},
             "Deep": {"properties": {"inner": {"$ref": "#/components/schemas/Response[User]/properties/x"}}},
-            "Animal": {"discriminator": {"propertyName": "k", "mapping": {"u": "Response[User]", "v": "#/components/schemas/Response%5BUser%5D"}}},
+            "Animal": {
+                "discriminator": {"propertyName": "k", "mapping": {"u": "Response[User]", "v": "#/components/schemas/Response%5BUser%5D"}}
+            },
         },
     )
     result = fixed(source, FixOptions(schema_names=True))
@@ -198,7 +200,16 @@ def test_a_yaml_source_keeps_comments_quotes_and_layout_around_a_fix() -> None:
     result = fix(data, Family.V30, FixOptions(duplicate_operation_ids=True))
     text = edited_yaml(YAML, data, result.document)
     assert parse_text(text).data == result.document
-    for kept in ("# The pets", "   # inline", "# by id", "# why not", "# keep me", "# the unused one", 'operationId: "list"', "description: >"):
+    for kept in (
+        "# The pets",
+        "   # inline",
+        "# by id",
+        "# why not",
+        "# keep me",
+        "# the unused one",
+        'operationId: "list"',
+        "description: >",
+    ):
         assert kept in text
     changed = [line for line in text.splitlines() if line not in YAML.splitlines()]
     assert changed == [
@@ -218,12 +229,14 @@ def test_pruning_a_yaml_source_removes_only_the_lines_of_the_schema() -> None:
     result = fix(data, Family.V30, FixOptions(prune=True))
     text = edited_yaml(YAML, data, result.document)
     assert parse_text(text).data == result.document
-    assert "operationId: \"list\"" in text
+    assert 'operationId: "list"' in text
     assert "# The pets" in text
 
 
 def test_a_yaml_source_with_anchors_is_written_correctly_even_where_it_cannot_be_edited() -> None:
-    source = "openapi: 3.0.3\ninfo: {title: t, version: '1'}\nx: &x {a: 1}\npaths:\n  /a/{b}:\n    get: &op\n      responses: {}\n    put: *op\n"
+    source = (
+        "openapi: 3.0.3\ninfo: {title: t, version: '1'}\nx: &x {a: 1}\npaths:\n  /a/{b}:\n    get: &op\n      responses: {}\n    put: *op\n"
+    )
     data = parse_text(source).data
     result = fix(data, Family.V30, FixOptions())
     assert parse_text(edited_yaml(source, data, result.document)).data == result.document

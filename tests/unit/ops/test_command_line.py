@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,8 @@ import pytest
 
 from commonplace import __version__
 from commonplace.cli import main
+from commonplace.cli.dropin import Command, translate
 from commonplace.cli.reference import configuration_page, sample_file
-from commonplace.cli.shim import Command, translate
 from commonplace.kernel.config import leaves, load, parse_yaml
 from commonplace.storage.keys import KeyStore
 from commonplace.storage.occupancy import occupied
@@ -126,6 +128,15 @@ def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_wo
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
 
+def test_moving_a_tenant_moves_its_files_and_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
+    run_json(capsys, "call", "file_write", "project=p", "path=/a.md", "content=mine")
+    run_json(capsys, "call", "rekall_add", "type=bug", "title=Mine", "content=learned")
+    moved = run_json(capsys, "tenants", "move", "local", "team-a")["moved"]
+    assert (moved["files"], moved["memory"]) == (1, 1)
+    assert run_json(capsys, "call", "file_list", "project=p")["entries"] == []
+    assert run_json(capsys, "call", "memory_list")["entries"] == []
+
+
 def test_the_audit_is_verified_and_queried(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
     audit = AuditLog(own_world / "data" / "audit")
     audit.append({"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok"})
@@ -194,9 +205,10 @@ def test_a_wrong_configuration_ends_every_command_with_2(capsys: pytest.CaptureF
     assert [check["status"] for check in checks if check["name"] == "configuration"] == ["fail"]
 
 
-def test_tables_fit_a_narrow_terminal_and_keep_their_names(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    shown = run(capsys, "tools", "--toolsets", "server", "--all-tools")
+def test_tables_fit_a_narrow_terminal_and_keep_their_names() -> None:
+    """In a process of its own: Rich asks for the width once."""
+    command = [sys.executable, "-m", "commonplace", "tools", "--toolsets", "server", "--all-tools"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env={**os.environ, "COLUMNS": "80"}).stdout
     assert "metrics_snapshot" in shown
     assert all(len(line) <= 80 for line in shown.splitlines())
 
@@ -367,6 +379,20 @@ def test_a_shim_translates_the_other_programs_command_line(command: str, line: s
     assert translate(Command(command), line.split()) == ours.split()
 
 
+def test_a_drop_in_command_line_that_is_wrong_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "shim", "run", expect=2)
+    run(capsys, "shim", "run", "nonsense", expect=2)
+    run(capsys, "shim", "run", "rekall", "mcp-server", "--port", "high", expect=2)
+    assert run(capsys, "shim", "run", "rekall", "--version") == f"commonplace {__version__}\n"
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])
 def test_completion_prints_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "_COMMONPLACE_COMPLETE" in run(capsys, "completion", shell)
+
+
+def test_completion_answers_the_shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_COMMONPLACE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "commonplace ke")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    assert run(capsys).split() == ["keys"]

@@ -37,7 +37,7 @@ class _AuditPage:
             self._code = ui.input("Code", value=code).props("outlined dense clearable").classes("w-48")
             self._reads = ui.switch("Reads too", value=reads)
             ui.button("Show", icon="filter_alt", on_click=self._load)
-            ui.button("Check the chains", icon="verified", on_click=self._verify).props("outline")
+            ui.button("Check the chains", icon="verified", on_click=self._verify).props("outline").style("color: inherit !important")
         self._verdict = ui.column().classes("w-full")
         self._rows = ui.column().classes("w-full")
         for field in (self._tool, self._code):

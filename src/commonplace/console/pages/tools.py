@@ -68,20 +68,20 @@ def _toolset(toolset: str, tools: list[dict[str, Any]]) -> None:
                 ui.label("Durable project files: one entry for all of its tools.").classes("text-sm cp-muted")
                 with ui.row().classes("gap-1"):
                     for tool in files:
-                        ui.link(tool["name"].removeprefix("file_"), f"/console/tools/{tool['name']}").classes("text-sm")
+                        ui.link(tool["name"].removeprefix("file_"), f"/tools/{tool['name']}").classes("text-sm")
         for tool in others:
             _tile(tool)
 
 
 def _tile(tool: dict[str, Any]) -> None:
     with ui.card().props("flat bordered").classes("w-full gap-1"):
-        with ui.row().classes("items-center gap-2 no-wrap w-full"):
-            ui.link(tool["name"], f"/console/tools/{tool['name']}").classes("cp-mono font-semibold")
+        with ui.row().classes("items-center gap-2 w-full"):
+            ui.link(tool["name"], f"/tools/{tool['name']}").classes("cp-mono font-semibold")
             ui.space()
             if not tool["annotations"]["readOnlyHint"]:
-                ui.badge("writes").props("outline color=accent")
+                ui.label("writes").classes("cp-tag")
             if tool.get("_tier") == "extended":
-                ui.badge("extended").props("outline color=secondary")
+                ui.label("extended").classes("cp-tag")
         ui.label(tool["description"].split("\n")[0]).classes("text-sm cp-muted ellipsis-3-lines")
 
 
@@ -110,7 +110,7 @@ class _ToolPage:
         with ui.row().classes("w-full items-center gap-2"):
             ui.label(self._name).classes("text-xl font-semibold cp-mono")
             if not tool["annotations"]["readOnlyHint"]:
-                ui.badge("writes").props("outline color=accent")
+                ui.label("writes").classes("cp-tag")
         ui.label(tool["description"]).classes("cp-muted").style("white-space: pre-line")
         with ui.row().classes("w-full gap-4 items-start"):
             with ui.card().props("flat bordered").classes("grow basis-80 min-w-0"):
@@ -183,7 +183,7 @@ class _ToolPage:
         request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": self._name, "arguments": arguments}}
         copies = {
             "JSON-RPC": orjson.dumps(request, option=orjson.OPT_INDENT_2).decode(),
-            "Command line": f"commonplace call {self._name} --json {shlex.quote(compact)}",
+            "Command line": f"commonplace call {self._name} --args {shlex.quote(compact)}",
             "Client configuration": orjson.dumps(
                 {"mcpServers": {"commonplace": {"command": "commonplace", "args": ["serve"]}}}, option=orjson.OPT_INDENT_2
             ).decode(),
@@ -208,7 +208,7 @@ class _ToolPage:
             ui.label("History").classes("text-sm cp-muted")
             for call in mine:
                 with ui.row().classes("w-full items-center no-wrap gap-2"):
-                    ui.icon("check" if call["ok"] else "close").classes("text-positive" if call["ok"] else "text-negative")
+                    ui.icon("check" if call["ok"] else "close").classes("cp-good" if call["ok"] else "cp-bad")
                     ui.label(f"{call['at']}  {call['ms']} ms").classes("text-xs cp-mono")
                     ui.label(orjson.dumps(call["arguments"]).decode()[:200]).classes("text-xs cp-mono ellipsis grow")
                     ui.button(icon="replay", on_click=lambda call=call: self._resend(call)).props('flat dense aria-label="Send again"')
@@ -241,7 +241,9 @@ def _table(items: list[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for item in items[:50] for name in item))[:8]
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in names]
     rows = [{"_row": number, **{name: _text(item.get(name))[:300] for name in names}} for number, item in enumerate(items[:200])]
-    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props("dense flat wrap-cells").classes("w-full")
+    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props('dense flat wrap-cells :grid="$q.screen.lt.sm"').classes(
+        "w-full"
+    )
 
 
 def _text(value: Any) -> str:

@@ -286,7 +286,8 @@ def _check_rules(merged: Mapping[str, Any]) -> None:
     owned = merged["owner"] != UNOWNED
     if merged.get("requirement") in ("mandatory", "critical") and not owned:
         raise Refused(Problem("mandatory/critical require owner", "Give entry.owner, or a pattern for this id in owners.json."))
-    if merged.get("priorityTier") == "P1" and not (owned and merged.get("categories")):
+    raised = merged.get("priorityTier") == "P1" and tier_of(merged.get("priority", 50), merged.get("requirement", "optional")) != "P1"
+    if raised and not (owned and merged.get("categories")):  # where P1 follows from the priority, an export can be imported again
         raise Refused(Problem("P1 requires category & owner", "Give entry.owner and at least one category, or leave priorityTier out."))
     if merged.get("requirement") == "deprecated" and not merged.get("deprecatedBy"):
         raise Refused(Problem("deprecated requires deprecatedBy", "Name the instruction that replaces it in entry.deprecatedBy."))

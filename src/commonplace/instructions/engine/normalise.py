@@ -124,10 +124,10 @@ def split_categories(raw: object) -> tuple[list[str], dict[str, Any], int]:
     return ordered[:MAX_CATEGORIES], scopes, bad + max(0, len(ordered) - MAX_CATEGORIES)
 
 
-def normalise(raw: Mapping[str, Any], id_: str, modified_at: str, rules: Rules) -> Instruction:
+def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> Instruction:
     """The instruction in a document. Raises NotAnInstruction where neither id nor body can be had.
 
-    Defaults depend on the document alone (and the file's time where it has none), so hashes survive a restart."""
+    Defaults depend on the document alone (and the file's time, in seconds, where it has none), so hashes survive a restart."""
     if raw.get("id") != id_:
         raise NotAnInstruction("id-mismatch", f"the id {str(raw.get('id'))[:130]!r} does not match the file's name")
     if not is_valid_id(id_):
@@ -231,7 +231,7 @@ def _mend_categories(document: dict[str, Any], mended: list[str]) -> None:
     document["primaryCategory"] = primary if primary in categories else categories[0]
 
 
-def _mend_governance(document: dict[str, Any], id_: str, modified_at: str, mended: list[str], rules: Rules) -> None:
+def _mend_governance(document: dict[str, Any], id_: str, modified_at: float, mended: list[str], rules: Rules) -> None:
     version = document.get("version")
     if not isinstance(version, str) or not SEMVER.fullmatch(version):
         if version is not None:
@@ -245,7 +245,7 @@ def _mend_governance(document: dict[str, Any], id_: str, modified_at: str, mende
         if parse_time(document.get(field)) is None:
             if document.get(field) is not None:
                 mended.append(field)
-            document[field] = known_since or modified_at
+            document[field] = known_since or iso(datetime.fromtimestamp(modified_at, UTC))
     interval = document.get("reviewIntervalDays")
     if not isinstance(interval, int) or isinstance(interval, bool) or not 1 <= interval <= 365:
         if interval is not None:

@@ -75,7 +75,7 @@ def threaded(service: Service, use: Use) -> Handler:
         return use(ctx, args)
 
     async def handler(ctx: Context, args: Any) -> Output:
-        return await asyncio.to_thread(work, ctx, args)
+        return await asyncio.get_running_loop().run_in_executor(service.executor, work, ctx, args)
 
     return handler
 

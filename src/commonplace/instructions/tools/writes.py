@@ -21,10 +21,12 @@ from commonplace.instructions.errors import (
     INVALID_INSTRUCTION,
     REMOVE_MISSING,
 )
+from commonplace.instructions.governance import Governance
 from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.service import Service
 from commonplace.instructions.tools.reads import DiffOutput, KnownEntry
 from commonplace.instructions.tools.shapes import Answer, CamelArguments, Write, actor, known_pairs, threaded
+from commonplace.instructions.undo import Undo
 from commonplace.instructions.writing import Writing
 from commonplace.kernel.auth import Scope
 
@@ -220,6 +222,8 @@ class HistoryOutput(TypedDict, total=False):
 def tools(service: Service) -> tuple[Tool, ...]:
     writing = Writing(service)
     maintenance = Maintenance(service, writing)
+    governance = Governance(service, writing)
+    undo = Undo(service, writing)
 
     def add(ctx: Context, args: AddArguments) -> Answer | Rejected:
         answer, accepted = writing.add(
@@ -249,7 +253,7 @@ def tools(service: Service) -> tuple[Tool, ...]:
         )
 
     def governance_update(ctx: Context, args: GovernanceUpdateArguments) -> Answer:
-        return writing.governance_update(args.id, args.merged(), bump_part=args.bump, expected_hash=args.expected_hash, actor=actor(ctx))
+        return governance.update(args.id, args.merged(), bump_part=args.bump, expected_hash=args.expected_hash, actor=actor(ctx))
 
     def reload(ctx: Context, args: Write) -> Answer:
         return maintenance.reload(args.expected_hash)
@@ -264,10 +268,10 @@ def tools(service: Service) -> tuple[Tool, ...]:
         return maintenance.enrich(args.expected_hash, actor(ctx))
 
     def history(ctx: Context, args: HistoryArguments) -> Answer:
-        return writing.history(args.id, args.limit, actor(ctx))
+        return undo.history(args.id, args.limit, actor(ctx))
 
     def restore(ctx: Context, args: RestoreArguments) -> Answer:
-        return writing.restore(args.id, args.change, expected_hash=args.expected_hash, actor=actor(ctx))
+        return undo.restore(args.id, args.change, expected_hash=args.expected_hash, actor=actor(ctx))
 
     return (
         Tool(

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from commonplace.search.text import analyze, is_stop_word
+from commonplace.memory.engine.terms import telling_terms
 
 TEXT_CHARACTERS = 20_000
 # On the labelled pairs this separates as well as 0.75 does for vectors (see the memory benchmark).
@@ -16,7 +16,7 @@ LEXICAL_GENERALIZE = 0.60
 
 def term_weights(text: str, rarity: Callable[[str], float] = lambda _: 1.0) -> dict[str, float]:
     """Unit vector of a text's terms; frequent ones count by the logarithm, rare ones by their rarity."""
-    counts = Counter(term for term in analyze(text[:TEXT_CHARACTERS]) if not is_stop_word(term))
+    counts = Counter(telling_terms(text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS]))
     weights = {term: (1 + math.log(count)) * rarity(term) for term, count in counts.items()}
     length = math.sqrt(sum(weight * weight for weight in weights.values()))
     return {term: weight / length for term, weight in weights.items()} if length else {}

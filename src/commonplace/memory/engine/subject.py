@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from functools import lru_cache
 
+from commonplace.memory.engine.terms import telling_terms
 from commonplace.search.text import analyze, is_stop_word
 
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d+)+")
+_WORD = re.compile(_NUMBER.pattern + r"|[^\W\d_]+")
 
 
-def different_subjects(title_a: str, text_a: str, title_b: str, text_b: str) -> bool:
-    """The titles are alike but for one word, or one number, that the other entry does not have anywhere."""
+def different_subjects(title_a: str, content_a: str, title_b: str, content_b: str) -> bool:
+    """The titles are alike but for one word, or one number, which is what each content is about and the other does not mention."""
     words_a, words_b = _words(title_a), _words(title_b)
     if words_a == words_b:
         return False
@@ -22,12 +26,25 @@ def different_subjects(title_a: str, text_a: str, title_b: str, text_b: str) -> 
     _, a, a_end, b, b_end = changes[0]
     if a_end - a != 1 or b_end - b != 1:
         return False
-    return words_a[a] not in _words(text_b) and words_b[b] not in _words(text_a)
+    held_a, held_b = _held(content_a), _held(content_b)
+    return words_a[a] in held_a - held_b and words_b[b] in held_b - held_a
 
 
-def _words(text: str) -> list[str]:
+def different_versions(title_a: str, title_b: str) -> bool:
+    """Both titles name a version, and not the same one."""
+    versions_a, versions_b = set(_VERSION.findall(title_a)), set(_VERSION.findall(title_b))
+    return bool(versions_a and versions_b and not versions_a & versions_b)
+
+
+def _held(text: str) -> frozenset[str]:
+    text = text[:5000]
+    return frozenset(telling_terms(text)) | frozenset(_NUMBER.findall(text))
+
+
+@lru_cache(maxsize=512)
+def _words(text: str) -> tuple[str, ...]:
     """Stems and numbers in order; a number stays whole."""
     found: list[str] = []
-    for word in _WORD.findall(text[:5000]):
+    for word in _WORD.findall(text):
         found += [word] if word[0].isdigit() else [term for term in analyze(word) if not is_stop_word(term)][:1]
-    return found
+    return tuple(found)

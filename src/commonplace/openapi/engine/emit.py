@@ -12,11 +12,14 @@ from commonplace.openapi.model import Format, Json
 
 # What YAML 1.1 or 1.2 would read as something else than text.
 _AMBIGUOUS = re.compile(
-    r"(?:~|null|true|false|yes|no|on|off|y|n|[-+]?[0-9_.][-+0-9_.:eExXoOa-fA-F]*|[-+]?\.?(?:inf|nan)|<<|=|\d{4}-\d\d?-\d\d?.*)\Z",
+    r"(?:~|null|true|false|yes|no|on|off|y|n|<<|=|[-+]?\.(?:inf|nan)|[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:e[-+]?[0-9]+)?"
+    r"|[-+]?0[xob][0-9a-f_]+|[-+]?[0-9][0-9_]*(?::[0-9]+)+(?:\.[0-9_]*)?|\d{4}-\d\d?-\d\d?.*)\Z",
     re.IGNORECASE,
 )
-_PLAIN = re.compile(r"[A-Za-z0-9_/$.(<\u00a1-\ufefe\U00010000-\U0010ffff]"  # first character
-                    r"(?:[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff:#]|:(?=[^\s])|(?<=[^\s])#)*\Z")
+_PLAIN = re.compile(
+    r"[A-Za-z0-9_/$.(<\u00a1-\ufefe\U00010000-\U0010ffff]"  # the first character
+    r"(?:[^\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff:#]|:(?=[^\s])|(?<=[^\s])#)*\Z"
+)
 _BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]*\Z")
 _SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -100,12 +103,12 @@ def _text(value: str, pad: str) -> str:
     if "\n" in value:
         body = value.rstrip("\n")
         lines = body.split("\n")
-        if _BLOCK.match(value) and body and not any(line != line.rstrip() or line.startswith("\t") for line in lines):
-            if not lines[0].startswith(" ") and lines[0]:
-                trailing = len(value) - len(body)
-                sign = "-" if trailing == 0 else "" if trailing == 1 else "+"
-                rows = [pad + line if line else "" for line in lines] + [""] * (trailing - 1)
-                return "\n".join([f"|{sign}", *rows])
+        starts_plainly = bool(lines[0]) and not lines[0].startswith(" ")
+        if starts_plainly and _BLOCK.match(value) and not any(line != line.rstrip() or line.startswith("\t") for line in lines):
+            trailing = len(value) - len(body)
+            sign = "-" if trailing == 0 else "" if trailing == 1 else "+"
+            rows = [pad + line if line else "" for line in lines] + [""] * (trailing - 1)
+            return "\n".join([f"|{sign}", *rows])
         return _quoted(value)
     return value if _is_plain(value) else _single_or_double(value)
 

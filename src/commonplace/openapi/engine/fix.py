@@ -257,7 +257,7 @@ class _Fixer:
             return
         prefix = f"#{self._schema_base}/"
         used: set[str] = set()
-        pending = [name for name in _names(self._without_schemas(), prefix)]
+        pending = list(_names(self._without_schemas(), prefix))
         while pending:
             name = pending.pop()
             if name in used or name not in schemas:

@@ -248,7 +248,9 @@ def apply_overlay(document: dict[str, Any], overlay: dict[str, Any], *, strict: 
 
 def _apply(result: Applied, action: dict[str, Any], index: int, *, newer: bool) -> Change:
     target = action["target"]
-    operation = "remove" if action.get("remove") is True else "copy" if newer and "copy" in action else "update" if "update" in action else "none"
+    operation = (
+        "remove" if action.get("remove") is True else "copy" if newer and "copy" in action else "update" if "update" in action else "none"
+    )
     locations = _locations(result.document, _compiled(target, index), index)
     change = Change(index, target, operation, len(locations), str(action.get("description") or ""))
     if operation == "remove":

@@ -15,7 +15,7 @@ ONE_OR_LIST: Final = 3
 
 METHODS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
 
-_OPERATIONS: dict[str, tuple[int, str]] = {method: (ONE, "operation") for method in METHODS}
+_OPERATIONS: dict[str, tuple[int, str]] = dict.fromkeys(METHODS, (ONE, "operation"))
 _SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 _SCHEMA_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SCHEMA_ONES = (
@@ -111,9 +111,9 @@ SHAPE: Final[dict[str, dict[str, tuple[int, str]]]] = {
     "example": {},
     "requirement": {},
     "schema": {
-        **{name: (MAP, "schema") for name in _SCHEMA_MAPS},
-        **{name: (LIST, "schema") for name in _SCHEMA_LISTS},
-        **{name: (ONE, "schema") for name in _SCHEMA_ONES},
+        **dict.fromkeys(_SCHEMA_MAPS, (MAP, "schema")),
+        **dict.fromkeys(_SCHEMA_LISTS, (LIST, "schema")),
+        **dict.fromkeys(_SCHEMA_ONES, (ONE, "schema")),
         "items": (ONE_OR_LIST, "schema"),
         "discriminator": (ONE, "discriminator"),
         "xml": (ONE, "xml"),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import Field, field_validator
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.convert.chain import PATCH, convert
-from commonplace.openapi.errors import SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.model import SUPPORTED, Family
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
@@ -85,7 +85,7 @@ def convert_tool(service: OpenApiService) -> Tool:
             deliver(service, answer, text, args.output, include=not args.output)
             return answer
 
-        return await in_thread(work)
+        return await in_thread(work, document)
 
     return Tool(
         name="oas_convert",
@@ -103,6 +103,6 @@ def convert_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"spec": SPEC_INPUT},
-        errors=(*READING, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, WRITE_FAILED),
         message_first=True,
     )

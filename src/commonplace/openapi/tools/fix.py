@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.fix import FixOptions, fix
-from commonplace.openapi.errors import SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 from commonplace.openapi.tools.writing import LIMIT, OFFSET, Once, changed_text, deliver, in_thread, output_scope, page
@@ -63,7 +63,7 @@ def fix_tool(service: OpenApiService) -> Tool:
             deliver(service, answer, text, output, include=args.include_document)
             return answer
 
-        return await in_thread(work)
+        return await in_thread(work, document)
 
     return Tool(
         name="oas_fix",
@@ -81,6 +81,6 @@ def fix_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"spec": SPEC_INPUT},
-        errors=(*READING, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, WRITE_FAILED),
         message_first=True,
     )

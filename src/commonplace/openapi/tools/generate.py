@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired
 
 from pydantic import Field, field_validator
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.generate.run import FILE_NAMES, Generated, generate, is_package_name
-from commonplace.openapi.errors import ANSWER_TOO_LARGE, FOREIGN_FILE, SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import ANSWER_TOO_LARGE, FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.output import write_package
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
@@ -72,9 +72,13 @@ def generate_tool(service: OpenApiService) -> Tool:
                 details={"field": "output_dir"},
             )
         if not (args.types or args.client or args.server):
-            raise CommonplaceError(INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"})
+            raise CommonplaceError(
+                INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"}
+            )
         if args.server and args.language == "python":
-            raise CommonplaceError(INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"})
+            raise CommonplaceError(
+                INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"}
+            )
         document = await service.document(args.spec.spec, ctx.auth)
 
         def work() -> dict[str, Any]:
@@ -88,14 +92,15 @@ def generate_tool(service: OpenApiService) -> Tool:
             )
             return _answer(service, args, made)
 
-        return await in_thread(work)
+        return await in_thread(work, document)
 
     return Tool(
         name="oas_generate",
         toolset="openapi",
         title="Generate code",
         description=(
-            "Generate code from an OpenAPI document. Go: types, client, server interface with routing and validation, standard library only. "
+            "Generate code from an OpenAPI document. Go, standard library only: types, client, server interface with "
+            "routing and validation. "
             "Python: pydantic models and an httpx client. Writes to output_dir, or returns the files with include_files."
         ),
         input=GenerateInput,
@@ -106,7 +111,7 @@ def generate_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"spec": SPEC_INPUT},
-        errors=(*READING, INVALID_ARGUMENT, FOREIGN_FILE, ANSWER_TOO_LARGE, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, INVALID_ARGUMENT, FOREIGN_FILE, ANSWER_TOO_LARGE, WRITE_FAILED),
         message_first=True,
     )
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import BeforeValidator, Field
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
 from commonplace.openapi.engine.bundle import bundle
 from commonplace.openapi.engine.join import Part, join
-from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS, SPEC_INPUT, UNRESOLVED_REF, WRITE_FAILED
+from commonplace.openapi.errors import INVALID_SPEC, JOIN_COLLISION, MIXED_VERSIONS, SPEC_INPUT, UNRESOLVED_REF, WRITE_FAILED
 from commonplace.openapi.model import METHODS, Family
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
@@ -101,7 +101,7 @@ def join_tool(service: OpenApiService) -> Tool:
             deliver(service, answer, text, args.output, include=not args.output)
             return answer
 
-        return await in_thread(work)
+        return await in_thread(work, *documents)
 
     return Tool(
         name="oas_join",
@@ -119,7 +119,7 @@ def join_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"specs": SPEC_INPUT},
-        errors=(*READING, MIXED_VERSIONS, JOIN_COLLISION, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, MIXED_VERSIONS, JOIN_COLLISION, WRITE_FAILED),
         message_first=True,
     )
 
@@ -140,7 +140,7 @@ def bundle_tool(service: OpenApiService) -> Tool:
             deliver(service, answer, text, args.output, include=not args.output)
             return answer
 
-        return await in_thread(work)
+        return await in_thread(work, document)
 
     return Tool(
         name="oas_bundle",
@@ -155,6 +155,6 @@ def bundle_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"spec": SPEC_INPUT},
-        errors=(*READING, UNRESOLVED_REF, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, UNRESOLVED_REF, WRITE_FAILED),
         message_first=True,
     )

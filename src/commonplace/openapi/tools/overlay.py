@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import Field, model_validator
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.overlay import apply_overlay, validate_overlay
-from commonplace.openapi.errors import INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import INVALID_OVERLAY, INVALID_SPEC, OVERLAY_TARGET_UNMATCHED, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 from commonplace.openapi.tools.writing import Once, changed_text, deliver, in_thread, output_scope
@@ -106,7 +106,7 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
                 deliver(service, answer, text, args.output, include=not args.output)
             return answer
 
-        return await in_thread(work)
+        return await in_thread(work, document)
 
     async def validate(ctx: Context, args: OverlayValidateInput) -> dict[str, Any]:
         overlay = (await service.tree(args.source.spec, ctx.auth)).data
@@ -139,7 +139,7 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
             open_world=True,
             scope=output_scope,
             field_codes={"spec": SPEC_INPUT, "overlay": SPEC_INPUT},
-            errors=(*READING, INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, WRITE_FAILED),
+            errors=(*READING, INVALID_SPEC, INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, WRITE_FAILED),
             message_first=True,
         ),
         Tool(

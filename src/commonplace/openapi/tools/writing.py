@@ -15,7 +15,8 @@ from commonplace.openapi.engine.edit import edited_yaml
 from commonplace.openapi.engine.emit import to_json, to_text, to_yaml
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.load import collector_off
-from commonplace.openapi.errors import SPEC_TOO_DEEP
+from commonplace.openapi.engine.validate_structure import structural_findings
+from commonplace.openapi.errors import INVALID_SPEC, SPEC_TOO_DEEP
 from commonplace.openapi.model import Document
 from commonplace.openapi.output import write_document
 from commonplace.openapi.service import OpenApiService
@@ -33,8 +34,8 @@ def output_scope(args: Any) -> Scope:
     return Scope.WRITE if getattr(args, "output", None) or getattr(args, "output_dir", None) else Scope.READ
 
 
-async def in_thread(work: Callable[[], T]) -> T:
-    """CPU work off the event loop. Nesting that Python cannot follow is the document's fault, not a defect."""
+async def in_thread(work: Callable[[], T], *documents: Document) -> T:
+    """CPU work off the event loop. Where it fails on a document that breaks its own specification, the document is to blame."""
 
     def run() -> T:
         try:
@@ -44,8 +45,25 @@ async def in_thread(work: Callable[[], T]) -> T:
             raise CommonplaceError(
                 SPEC_TOO_DEEP, "The document nests too deeply for this operation.", hint="Split deeply nested schemas into components."
             ) from None
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            for document in documents:
+                refuse_broken(document)
+            raise
 
     return await asyncio.to_thread(run)
+
+
+def refuse_broken(document: Document) -> None:
+    """Raise INVALID_SPEC if the document breaks the official schema of its version."""
+    findings = [finding for finding, _ in zip(structural_findings(document), range(5), strict=False)]
+    if findings:
+        first = findings[0]
+        raise CommonplaceError(
+            INVALID_SPEC,
+            f"The document is too broken for this: {first.pointer or '/'}: {first.message}",
+            hint="validate lists everything that is wrong.",
+            details={"errors": [{"path": finding.pointer, "message": finding.message} for finding in findings]},
+        )
 
 
 def whole(service: OpenApiService, document: Document) -> dict[str, Any]:
@@ -89,7 +107,9 @@ def deliver(service: OpenApiService, answer: dict[str, Any], text: Callable[[], 
         if len(made) <= ANSWER_LIMIT_BYTES:
             answer["document"] = made
         else:
-            answer["document_omitted"] = f"The document has {len(made)} bytes, more than an answer holds. Pass `output` to get it as a file."
+            answer["document_omitted"] = (
+                f"The document has {len(made)} bytes, more than an answer holds. Pass `output` to get it as a file."
+            )
 
 
 def text_for(data: dict[str, Any], document: Document, output: str | None) -> str:

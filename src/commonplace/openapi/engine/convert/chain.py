@@ -41,10 +41,7 @@ def convert(document: dict[str, Any], source: Family, target: Family, version: s
         here += 1 if up else -1
         reached = LADDER[here]
         patch = declared if reached is target else PATCH[reached]
-        if up:
-            document = _up(document, reached, issues, patch)
-        else:
-            document = _down(document, reached, issues, patch)
+        document = _up(document, reached, issues, patch) if up else _down(document, reached, issues, patch)
     return Conversion(document, tuple(issues.found))
 
 

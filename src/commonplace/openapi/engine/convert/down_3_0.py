@@ -135,7 +135,12 @@ class SwaggerDown:
         responses = {}
         for name, response in section("responses").items():
             responses[name], _ = self._response(self._resolved(response), ["components", "responses", name])
-        for key, value in (("definitions", schemas), ("parameters", parameters), ("responses", responses), ("securityDefinitions", definitions)):
+        for key, value in (
+            ("definitions", schemas),
+            ("parameters", parameters),
+            ("responses", responses),
+            ("securityDefinitions", definitions),
+        ):
             if value:
                 result[key] = value
         for name in ("links", "callbacks"):
@@ -146,7 +151,7 @@ class SwaggerDown:
     def _security_definitions(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         schemes = self.components.get("securitySchemes")
-        for name, scheme in (schemes.items() if isinstance(schemes, dict) else ()):
+        for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
             at = ["components", "securitySchemes", name]
             definitions = self._security_scheme(name, self._resolved(scheme), at)
             self.schemes[name] = list(definitions)
@@ -159,7 +164,9 @@ class SwaggerDown:
         if kind == "http":
             if str(scheme.get("scheme", "")).lower() == "basic":
                 return {name: {"type": "basic", **rest}}
-            self.issues.warning(pointer_of(at), f"2.0 has no HTTP scheme {scheme.get('scheme')!r}; it is an API key in the Authorization header.")
+            self.issues.warning(
+                pointer_of(at), f"2.0 has no HTTP scheme {scheme.get('scheme')!r}; it is an API key in the Authorization header."
+            )
             return {name: {"type": "apiKey", "name": "Authorization", "in": "header", "x-scheme": scheme.get("scheme"), **rest}}
         if kind == "apiKey":
             if scheme.get("in") == "cookie":
@@ -294,7 +301,9 @@ class SwaggerDown:
             return None
         if isinstance(parameter, dict) and isinstance(parameter.get("$ref"), str):
             return {"$ref": parameter["$ref"]}
-        result: dict[str, Any] = {key: value for key, value in resolved.items() if key in ("name", "in", "description") or key.startswith("x-")}
+        result: dict[str, Any] = {
+            key: value for key, value in resolved.items() if key in ("name", "in", "description") or key.startswith("x-")
+        }
         if place == "path" or resolved.get("required") is True:
             result["required"] = True
         if place == "query" and "allowEmptyValue" in resolved:
@@ -431,7 +440,7 @@ def _is_binary(schema: Json) -> bool:
 def _expanded(server: dict[str, Any]) -> str:
     url = str(server["url"])
     variables = server.get("variables")
-    for name, variable in (variables.items() if isinstance(variables, dict) else ()):
+    for name, variable in variables.items() if isinstance(variables, dict) else ():
         url = url.replace("{" + name + "}", str(variable.get("default", "")) if isinstance(variable, dict) else "")
     return url
 

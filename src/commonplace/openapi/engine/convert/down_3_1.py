@@ -103,7 +103,9 @@ class DownTo30(Rewriter):
         if isinstance(examples, list) and examples:
             schema.setdefault("example", examples[0])
             if len(examples) > 1:
-                self.issues.info(self.pointer("examples"), f"3.0 schemas have one example; {len(examples) - 1} of {len(examples)} were dropped.")
+                self.issues.info(
+                    self.pointer("examples"), f"3.0 schemas have one example; {len(examples) - 1} of {len(examples)} were dropped."
+                )
 
     def _bounds(self, schema: dict[str, Any]) -> None:
         for exclusive, bound, tighter in (("exclusiveMinimum", "minimum", max), ("exclusiveMaximum", "maximum", min)):
@@ -196,7 +198,9 @@ class DownTo30(Rewriter):
             schema["nullable"] = True
 
     def _patterns(self, schema: dict[str, Any], forms: list[Any]) -> None:
-        self.issues.warning(self.pointer("patternProperties"), "3.0 cannot name members by pattern; every other member may have these forms.")
+        self.issues.warning(
+            self.pointer("patternProperties"), "3.0 cannot name members by pattern; every other member may have these forms."
+        )
         additional = schema.get("additionalProperties", True)
         if additional is True or additional == {}:
             return

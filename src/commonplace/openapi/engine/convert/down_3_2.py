@@ -15,9 +15,7 @@ _FIELDS: dict[str, frozenset[str]] = {
     "xml": frozenset(("name", "namespace", "prefix", "attribute", "wrapped")),
     "discriminator": frozenset(("propertyName", "mapping")),
     "response": frozenset(("description", "headers", "content", "links")),
-    "security_scheme": frozenset(
-        ("type", "description", "name", "in", "scheme", "bearerFormat", "flows", "openIdConnectUrl")
-    ),
+    "security_scheme": frozenset(("type", "description", "name", "in", "scheme", "bearerFormat", "flows", "openIdConnectUrl")),
 }
 _FLOWS = frozenset(("implicit", "password", "clientCredentials", "authorizationCode"))
 
@@ -76,7 +74,9 @@ class DownTo31(Rewriter):
             if "schema" in node:
                 self.issues.warning(self.pointer("itemSchema"), "`itemSchema` is new in 3.2 and was dropped beside `schema`.")
             else:
-                self.issues.warning(self.pointer("itemSchema"), "`itemSchema` is new in 3.2; the stream is described as an array of its items.")
+                self.issues.warning(
+                    self.pointer("itemSchema"), "`itemSchema` is new in 3.2; the stream is described as an array of its items."
+                )
                 result = {"schema": {"type": "array", "items": item}, **result}
         elif result.keys() == node.keys():
             result = node

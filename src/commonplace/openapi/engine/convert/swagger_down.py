@@ -8,14 +8,58 @@ from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
 
 SCHEMA_20 = frozenset(
-    "$ref format title description default multipleOf maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern "
-    "maxItems minItems uniqueItems maxProperties minProperties required enum additionalProperties type items allOf properties "
-    "discriminator readOnly xml externalDocs example".split()
+    [
+        "$ref",
+        "format",
+        "title",
+        "description",
+        "default",
+        "multipleOf",
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+        "maxLength",
+        "minLength",
+        "pattern",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "maxProperties",
+        "minProperties",
+        "required",
+        "enum",
+        "additionalProperties",
+        "type",
+        "items",
+        "allOf",
+        "properties",
+        "discriminator",
+        "readOnly",
+        "xml",
+        "externalDocs",
+        "example",
+    ]
 )
-_ITEM_KEYWORDS = (
-    "type format items collectionFormat default maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems "
-    "minItems uniqueItems enum multipleOf"
-).split()
+_ITEM_KEYWORDS = [
+    "type",
+    "format",
+    "items",
+    "collectionFormat",
+    "default",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "enum",
+    "multipleOf",
+]
 
 
 class SchemaDown(Rewriter):
@@ -36,16 +80,25 @@ class SchemaDown(Rewriter):
         discriminator = result.get("discriminator")
         if isinstance(discriminator, dict):
             name = discriminator.get("propertyName")
-            if isinstance(name, str):
+            required, properties = result.get("required"), result.get("properties")
+            if isinstance(required, list) and isinstance(properties, dict) and name in required and name in properties:
                 result["discriminator"] = name
             else:
-                del result["discriminator"]
+                self.issues.warning(
+                    self.pointer("discriminator"), "2.0 wants the property here and required; it is kept as `x-discriminator`."
+                )
+                result["x-discriminator"] = result.pop("discriminator")
+                discriminator = {}
             if discriminator.get("mapping"):
-                self.issues.warning(self.pointer("discriminator", "mapping"), "2.0 knows no mapping: values must be the names of definitions.")
+                self.issues.warning(
+                    self.pointer("discriminator", "mapping"), "2.0 knows no mapping: values must be the names of definitions."
+                )
                 result["x-discriminator-mapping"] = discriminator["mapping"]
         for keyword in ("oneOf", "anyOf", "not"):
             if keyword in result:
-                self.issues.warning(self.pointer(keyword), f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits more.")
+                self.issues.warning(
+                    self.pointer(keyword), f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits more."
+                )
                 result[f"x-{keyword}"] = result.pop(keyword)
         for keyword in ("writeOnly", "deprecated"):
             if keyword in result:
@@ -103,7 +156,9 @@ class ValueDown:
             if kind == "object" or "properties" in flat:
                 self.issues.warning(at, "2.0 parameters cannot be objects; the value is described as a string.")
             kind = "string"
-            flat = {key: value for key, value in flat.items() if key in ("description", "default", "pattern", "enum") or key.startswith("x-")}
+            flat = {
+                key: value for key, value in flat.items() if key in ("description", "default", "pattern", "enum") or key.startswith("x-")
+            }
             if isinstance(flat.get("default"), (dict, list)):
                 del flat["default"]
         result["type"] = kind

@@ -16,7 +16,20 @@ _FLOWS = {"implicit": "implicit", "password": "password", "application": "client
 _STYLES = {"csv": ("form", False), "multi": ("form", True), "ssv": ("spaceDelimited", False), "pipes": ("pipeDelimited", False)}
 _COMPONENT_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _HANDLED_ROOT = frozenset(
-    "swagger host basePath schemes consumes produces info paths definitions parameters responses securityDefinitions".split()
+    [
+        "swagger",
+        "host",
+        "basePath",
+        "schemes",
+        "consumes",
+        "produces",
+        "info",
+        "paths",
+        "definitions",
+        "parameters",
+        "responses",
+        "securityDefinitions",
+    ]
 )
 _HANDLED_OPERATION = frozenset(("consumes", "produces", "parameters", "responses", "schemes"))
 
@@ -271,7 +284,7 @@ class SwaggerUp:
             media_type["encoding"] = encoding
         allowed = (MULTIPART_TYPE,) if has_file else (FORM_TYPE, MULTIPART_TYPE)
         kinds = [kind for kind in consumes if kind in allowed] or [allowed[0]]
-        body: dict[str, Any] = {"content": {kind: media_type for kind in kinds}}
+        body: dict[str, Any] = {"content": dict.fromkeys(kinds, media_type)}
         if required:
             body["required"] = True
         return body
@@ -325,7 +338,9 @@ class SwaggerUp:
                 continue
             content = result.setdefault("content", {})
             if kind not in content and content:
-                self.issues.info(pointer_of(at, "examples", kind), f"{kind!r} is not produced here; its example stands with another media type.")
+                self.issues.info(
+                    pointer_of(at, "examples", kind), f"{kind!r} is not produced here; its example stands with another media type."
+                )
                 kind = next(iter(content))
             content[kind] = {**content.get(kind, {}), "example": example}
         result.update(_extensions(response))
@@ -361,9 +376,7 @@ class SwaggerUp:
         if not isinstance(requirements, list):
             return requirements
         names = self.renamed["securityDefinitions"]
-        return [
-            {names.get(name, name): scopes for name, scopes in one.items()} if isinstance(one, dict) else one for one in requirements
-        ]
+        return [{names.get(name, name): scopes for name, scopes in one.items()} if isinstance(one, dict) else one for one in requirements]
 
 
 def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:

@@ -10,7 +10,20 @@ from commonplace.openapi.engine.shape import Json, Rewriter
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
 _KEPT_BESIDE_REF = frozenset(("$ref", "description", "title"))
 _ANNOTATIONS = frozenset(
-    "title description default deprecated readOnly writeOnly example examples externalDocs xml discriminator nullable".split()
+    [
+        "title",
+        "description",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "example",
+        "examples",
+        "externalDocs",
+        "xml",
+        "discriminator",
+        "nullable",
+    ]
 )
 OCTETS = "application/octet-stream"
 
@@ -79,7 +92,9 @@ class UpTo31(Rewriter):
         if isinstance(whole, list) and whole and all(key in _ANNOTATIONS or key == "allOf" or key.startswith("x-") for key in schema):
             self.issues.info(self.pointer(), "`nullable` without `type` became a choice between the schema and null.")
             branch = whole[0] if len(whole) == 1 else {"allOf": whole}
-            return {("anyOf" if key == "allOf" else key): ([branch, {"type": "null"}] if key == "allOf" else v) for key, v in schema.items()}
+            return {
+                ("anyOf" if key == "allOf" else key): ([branch, {"type": "null"}] if key == "allOf" else v) for key, v in schema.items()
+            }
         if schema.get("enum") == [None]:
             return {"type": "null", **{key: value for key, value in schema.items() if key != "enum"}}
         self.issues.info(self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped.")

@@ -8,8 +8,23 @@ from typing import Any
 from commonplace.openapi.engine.shape import Json, resolve_pointer
 
 _STRUCTURAL = frozenset(
-    "$ref type properties items prefixItems enum const allOf anyOf oneOf additionalProperties patternProperties format "
-    "contentEncoding contentMediaType".split()
+    [
+        "$ref",
+        "type",
+        "properties",
+        "items",
+        "prefixItems",
+        "enum",
+        "const",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "additionalProperties",
+        "patternProperties",
+        "format",
+        "contentEncoding",
+        "contentMediaType",
+    ]
 )
 _STRING_HINTS = frozenset(("pattern", "minLength", "maxLength", "contentEncoding", "contentMediaType"))
 _NUMBER_HINTS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))

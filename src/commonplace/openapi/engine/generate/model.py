@@ -177,7 +177,7 @@ class SecurityScheme:
 
 
 @dataclass(frozen=True, slots=True)
-class Warning:
+class Notice:
     """Something the generated code does not do, or had to decide."""
 
     path: str
@@ -196,5 +196,5 @@ class Api:
     declarations: list[Declaration]
     operations: list[Operation]
     schemes: list[SecurityScheme]
-    warnings: list[Warning]
+    warnings: list[Notice]
     document: dict[str, Any]

@@ -6,11 +6,11 @@ from typing import Any
 
 from commonplace.openapi.engine.generate.merge import Merger
 from commonplace.openapi.engine.generate.model import (
-    ANY_USE,
     Api,
     Body,
     BodyKind,
     Encoding,
+    Notice,
     Operation,
     Parameter,
     Primitive,
@@ -18,7 +18,6 @@ from commonplace.openapi.engine.generate.model import (
     Scalar,
     SecurityScheme,
     Use,
-    Warning,
 )
 from commonplace.openapi.engine.generate.names import words
 from commonplace.openapi.engine.generate.types import TypeReader
@@ -83,7 +82,7 @@ class ApiReader:
                 return node
             target = self.merger.resolve(reference)
             if not isinstance(target, dict):
-                self.types.warnings.append(Warning(reference, "The reference leads nowhere and is left out.", critical=True))
+                self.types.warnings.append(Notice(reference, "The reference leads nowhere and is left out.", critical=True))
                 return {}
             node = {**target, **{key: value for key, value in node.items() if key != "$ref" and key not in ("summary", "description")}}
             if "$ref" in node and target.get("$ref") == reference:
@@ -123,12 +122,12 @@ class ApiReader:
                 if place == "header" and name.lower() in _SKIPPED_HEADERS:
                     continue
                 if place == "path" and "{" + name + "}" not in path:
-                    self.types.warnings.append(Warning(pointer, f"Path parameter {name!r} is not in the path and is left out."))
+                    self.types.warnings.append(Notice(pointer, f"Path parameter {name!r} is not in the path and is left out."))
                     continue
                 found[(place, name)] = self._parameter(parameter, name, place, hint)
         for name in _template_names(path):
             if ("path", name) not in found:
-                self.types.warnings.append(Warning(pointer, f"Path parameter {name!r} is not declared; it is a string."))
+                self.types.warnings.append(Notice(pointer, f"Path parameter {name!r} is not declared; it is a string."))
                 schema = {"type": "string"}
                 found[("path", name)] = Parameter(name, "path", True, _TEXT, schema, "simple", False)
         order = {"path": 0, "query": 1, "querystring": 1, "header": 2, "cookie": 3}
@@ -273,6 +272,3 @@ def _server_url(servers: Json) -> str:
         if isinstance(variable, dict):
             url = url.replace("{" + name + "}", str(variable.get("default", "")))
     return url
-
-
-__all__ = ["ANY_USE", "ApiReader"]

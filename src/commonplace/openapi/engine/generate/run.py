@@ -9,14 +9,39 @@ from typing import Any, Literal
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1
-from commonplace.openapi.engine.generate.model import Warning
+from commonplace.openapi.engine.generate.model import Notice
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.model import Family
 
 Language = Literal["go", "python"]
 _GO_KEYWORDS = frozenset(
-    "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return "
-    "select struct switch type var".split()
+    [
+        "break",
+        "case",
+        "chan",
+        "const",
+        "continue",
+        "default",
+        "defer",
+        "else",
+        "fallthrough",
+        "for",
+        "func",
+        "go",
+        "goto",
+        "if",
+        "import",
+        "interface",
+        "map",
+        "package",
+        "range",
+        "return",
+        "select",
+        "struct",
+        "switch",
+        "type",
+        "var",
+    ]
 )
 
 GO_FILES = frozenset(
@@ -42,7 +67,7 @@ class Generated:
     files: dict[str, str]
     types: int
     operations: int
-    warnings: tuple[Warning, ...]
+    warnings: tuple[Notice, ...]
 
 
 def is_package_name(name: str) -> bool:

@@ -16,6 +16,7 @@ from commonplace.openapi.engine.generate.model import (
     ListOf,
     MapOf,
     Named,
+    Notice,
     Primitive,
     Scalar,
     Struct,
@@ -23,14 +24,30 @@ from commonplace.openapi.engine.generate.model import (
     Union,
     Use,
     Variant,
-    Warning,
 )
 from commonplace.openapi.engine.shape import Json
 
 # Keys that may stand beside one reference without changing which type is meant.
 _SILENT = frozenset(
-    "description title default deprecated readOnly writeOnly example examples externalDocs xml nullable discriminator $comment "
-    "minProperties maxProperties minItems maxItems".split()
+    [
+        "description",
+        "title",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "example",
+        "examples",
+        "externalDocs",
+        "xml",
+        "nullable",
+        "discriminator",
+        "$comment",
+        "minProperties",
+        "maxProperties",
+        "minItems",
+        "maxItems",
+    ]
 )
 _MAX_HINT = 24  # nesting of inline types; deeper ones are plain JSON
 _OCTETS = "application/octet-stream"
@@ -43,7 +60,7 @@ class TypeReader:
         self.merger = Merger(document)
         self.document = document
         self.declarations: list[Declaration] = []
-        self.warnings: list[Warning] = []
+        self.warnings: list[Notice] = []
         self._named: dict[str, Use] = {}
         self._open: set[str] = set()
         self._combined: dict[bytes, Use] = {}
@@ -63,7 +80,7 @@ class TypeReader:
         before = len(self.merger.missing)
         schema = self.merger.resolve(reference)
         if len(self.merger.missing) > before:
-            self.warnings.append(Warning(reference, "The reference leads nowhere; its values are plain JSON.", critical=True))
+            self.warnings.append(Notice(reference, "The reference leads nowhere; its values are plain JSON.", critical=True))
             self._named[reference] = ANY_USE
             return ANY_USE
         component = reference.startswith("#/components/schemas/") and reference.count("/") == 3
@@ -105,7 +122,7 @@ class TypeReader:
         if target is not None:
             return self._with_null(target[0], nullable=target[1])
         if len(hint) > _MAX_HINT:
-            self.warnings.append(Warning("/".join(hint[:3]), "Inline schemas nest too deeply; the rest is plain JSON."))
+            self.warnings.append(Notice("/".join(hint[:3]), "Inline schemas nest too deeply; the rest is plain JSON."))
             return ANY_USE
         key = orjson.dumps(schema, option=orjson.OPT_NON_STR_KEYS) if schema.keys() == {"allOf"} else None
         if key is not None and key in self._combined:
@@ -133,9 +150,9 @@ class TypeReader:
         rest = {key: value for key, value in schema.items() if key not in _SILENT and not key.startswith("x-")}
         nullable = schema.get("nullable") is True
         kind = rest.pop("type", None)
-        if kind is not None and kind not in ("object", ["object", "null"], ["object"]) and "$ref" not in rest:
-            if not (rest and set(rest) <= {"allOf", "anyOf", "oneOf"}):
-                return None
+        objects = kind in (None, "object", ["object", "null"], ["object"])
+        if not objects and "$ref" not in rest and not (rest and set(rest) <= {"allOf", "anyOf", "oneOf"}):
+            return None
         nullable = nullable or (isinstance(kind, list) and "null" in kind)
         if set(rest) == {"$ref"} and isinstance(rest["$ref"], str):
             return rest["$ref"], nullable

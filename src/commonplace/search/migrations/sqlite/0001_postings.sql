@@ -26,7 +26,7 @@ CREATE TABLE search_document (
 );
 
 CREATE TABLE search_term (
-    id           INTEGER PRIMARY KEY,
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
     partition_id INTEGER NOT NULL REFERENCES search_partition (id) ON DELETE CASCADE,
     term         TEXT    NOT NULL,
     field        TEXT    NOT NULL,

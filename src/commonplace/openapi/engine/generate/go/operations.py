@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from commonplace.openapi.engine.generate.go.schemas import SchemaTable
 from commonplace.openapi.engine.generate.go.text import columns, comment, exported, quoted
-from commonplace.openapi.engine.generate.go.types import GoTypes, nilable
-from commonplace.openapi.engine.generate.model import Api, Body, Operation, Parameter, Primitive, Response, Scalar
+from commonplace.openapi.engine.generate.go.types import GoTypes
+from commonplace.openapi.engine.generate.model import Api, Body, Operation, Parameter, Response
 from commonplace.openapi.engine.generate.names import Scope
 
 # go vet knows these methods and wants their standard signatures.
@@ -215,7 +215,9 @@ class GoOperations:
             rules = []
             for name, rule in body.encoding.items():
                 explode = "true" if rule.explode else "false"
-                rules.append(f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}")
+                rules.append(
+                    f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}"
+                )
             cells.append(f"encoding: map[string]encoding{{{', '.join(rules)}}}")
         return "{" + ", ".join(cells) + "}"
 
@@ -306,7 +308,8 @@ def security_options(api: Api, package: Scope) -> list[str]:
             "}",
             "",
         ]
-    return [f"var securitySchemes = map[string]securityScheme{{{', '.join(entries)}}}", "", "// options", *lines][0:2] + lines
+    table = f"var securitySchemes = map[string]securityScheme{{{', '.join(entries)}}}"
+    return [table, "", *lines]
 
 
 def _requirement(requirement: list[tuple[str, list[str]]]) -> str:
@@ -328,6 +331,3 @@ def _success(operation: Operation) -> int:
 
 def _plain(text: str) -> bool:
     return all(32 < ord(char) < 127 for char in text)
-
-
-__all__ = ["GoOperations", "Primitive", "Scalar", "nilable", "security_options"]

@@ -69,7 +69,9 @@ def build_go(api: Api, reader: TypeReader, package_name: str, *, client: bool, s
     if server:
         needed = {"context", "net/http"} if operations.named else {"net/http"}
         files["server.go"] = _file(package_name, operations.server_interface(), needed)
-    wanted = ["values", "schemas"] + (["wire"] if client or server else []) + (["client"] if client else []) + (["server"] if server else [])
+    wanted = (
+        ["values", "schemas"] + (["wire"] if client or server else []) + (["client"] if client else []) + (["server"] if server else [])
+    )
     for name in wanted:
         source = runtime_source(name).replace("package api\n", f"package {package_name}\n", 1)
         files[f"runtime_{name}.go"] = f"{HEADER}\n\n{_BUILD}\n\n{source}"

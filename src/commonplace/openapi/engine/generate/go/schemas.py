@@ -10,8 +10,30 @@ from commonplace.openapi.engine.generate.merge import Merger
 from commonplace.openapi.engine.shape import Json
 
 _VALUES = frozenset(
-    "type enum minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems uniqueItems "
-    "minProperties maxProperties required dependentRequired minContains maxContains readOnly contentMediaType contentEncoding".split()
+    [
+        "type",
+        "enum",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minProperties",
+        "maxProperties",
+        "required",
+        "dependentRequired",
+        "minContains",
+        "maxContains",
+        "readOnly",
+        "contentMediaType",
+        "contentEncoding",
+    ]
 )
 _MAPS = frozenset(("properties", "patternProperties", "dependentSchemas"))
 _LISTS = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))

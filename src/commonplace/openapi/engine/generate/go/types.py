@@ -143,7 +143,10 @@ class GoTypes:
             if struct.fields:
                 lines.append("")
             rest = scope.claim("AdditionalProperties")
-            lines += [f"\t// {rest} holds the members that have no field.", f'\t{rest} map[string]{self.element(struct.additional)} `json:"-"`']
+            lines += [
+                f"\t// {rest} holds the members that have no field.",
+                f'\t{rest} map[string]{self.element(struct.additional)} `json:"-"`',
+            ]
         else:
             rest = ""
             lines += columns(rows)
@@ -215,11 +218,12 @@ class GoTypes:
         entries = ", ".join(f"{quoted(value)}: {index}" for value, index in mapping.items()) if union.discriminator else ""
         text = ", ".join(quoted(key) for key in keys)
         fields = [label for label, _ in rows]
+        cells = f"discriminator: {quoted(union.discriminator or '')}, mapping: map[string]int{{{entries}}}, schemas: []string{{{text}}}"
+        cells += f", all: {'false' if union.exclusive else 'true'}"
         how = "Exactly one variant is set." if union.exclusive else "At least one variant is set."
         lines = [f"type {name} struct {{", f"\t// {how}", *columns(rows), "}", ""]
         lines += [
-            f"var {table} = &union{{discriminator: {quoted(union.discriminator or '')}, mapping: map[string]int{{{entries}}}, "
-            f"schemas: []string{{{text}}}, all: {'false' if union.exclusive else 'true'}}}",
+            f"var {table} = &union{{{cells}}}",
             "",
             "// MarshalJSON writes the variant that is set.",
             f"func (u {name}) MarshalJSON() ([]byte, error) {{",

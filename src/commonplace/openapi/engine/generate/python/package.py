@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import keyword
 import re
 import textwrap
@@ -42,7 +41,8 @@ _SCALARS = {
     Scalar.ANY: "Any",
 }
 # Attributes that a field or member may not hide.
-_FIELD_RESERVED = frozenset(dir(builtins)) | {
+_TYPE_WORDS = ("str", "int", "float", "bool", "list", "dict", "bytes")
+_FIELD_RESERVED = frozenset(_TYPE_WORDS) | {
     "copy",
     "construct",
     "datetime",
@@ -60,7 +60,21 @@ _FIELD_RESERVED = frozenset(dir(builtins)) | {
     "update_forward_refs",
     "validate",
 }
-_CLASS_NAMES = ("Model", "OpenModel", "Any", "Base64Bytes", "Enum", "Field", "Root", "RootModel", "IntEnum", "StrEnum", "TypeAlias", "Client", "ApiError")
+_CLASS_NAMES = (
+    "Model",
+    "OpenModel",
+    "Any",
+    "Base64Bytes",
+    "Enum",
+    "Field",
+    "Root",
+    "RootModel",
+    "IntEnum",
+    "StrEnum",
+    "TypeAlias",
+    "Client",
+    "ApiError",
+)
 _CLIENT_NAMES = ("Operation", "Parameter", "Body", "Encoding", "Scheme", "Credential", "BaseClient", "Mapping", "httpx", "models")
 
 
@@ -231,7 +245,12 @@ class PythonPackage:
         return "\n".join([*head, text]).rstrip("\n") + "\n"
 
     def _table(self, operation: Operation, table: str) -> list[str]:
-        lines = [f"{table} = Operation(", f"    {literal(operation.hint)},", f"    {literal(operation.method)},", f"    {literal(operation.path)},"]
+        lines = [
+            f"{table} = Operation(",
+            f"    {literal(operation.hint)},",
+            f"    {literal(operation.method)},",
+            f"    {literal(operation.path)},",
+        ]
         if operation.parameters:
             lines += ["    parameters=(", *[f"        {_parameter(one)}," for one in operation.parameters], "    ),"]
         if operation.bodies:
@@ -274,7 +293,7 @@ class PythonPackage:
         return "Any" if "Any" in found else " | ".join(found)
 
     def _method(self, operation: Operation, method: str, table: str) -> list[str]:
-        scope = Scope(("self", "datetime", "models", *dir(builtins)))
+        scope = Scope(("self", "datetime", "models", "result", *_TYPE_WORDS))
         required: list[str] = []
         optional: list[str] = []
         values: list[str] = []
@@ -323,7 +342,7 @@ def _body(body: Body) -> str:
         ]
         cells.append(f"encoding={{{', '.join(rules)}}}")
     if body.kind == "multipart":
-        binary = [name for name in _binary_fields(body.use.type)]
+        binary = _binary_fields(body.use.type)
         if binary:
             cells.append(f"binary=({', '.join(literal(name) for name in binary)},)")
     return f"Body({', '.join(cells)})"
@@ -355,6 +374,11 @@ def generate_python(api: Api, package_name: str, *, client: bool) -> dict[str, s
     lines = [HEADER, f'"""{_one_line(api.title)}."""', ""]
     if client:
         files["client.py"] = package.client()
-        lines += ["from .client import Client", "from .runtime import ApiError, Credential", "", '__all__ = ["ApiError", "Client", "Credential"]']
+        lines += [
+            "from .client import Client",
+            "from .runtime import ApiError, Credential",
+            "",
+            '__all__ = ["ApiError", "Client", "Credential"]',
+        ]
     files["__init__.py"] = "\n".join(lines) + "\n"
     return dict(sorted(files.items()))

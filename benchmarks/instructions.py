@@ -1,0 +1,356 @@
+"""The instruction catalogue at 100 to 50,000 entries: rates against a trivial tool, CPU of searches, durable writes, start, memory,
+and contract 000's objectives over HTTP. `make bench SUITE=instructions`; sizes as arguments."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from benchmarks.measure import ROOT, StdioServer, call_line, http_server, median, rss_mb, show, verdict
+
+SIZES = (100, 1_000, 5_000, 50_000)
+ROUNDS = 3
+SEQUENTIAL = 1_000
+PIPELINED = 4_000
+WRITES = 150
+SEARCHES = 40
+COMMON, USUAL = "error", "handler"
+MIX = ("zephyrine", COMMON, "er", f"{COMMON} {USUAL}", "qqxxzzyy")
+MIX_NAMES = ("rare word", "in over half", "two characters", "two words", "no hit")
+CLIENTS = 50
+HTTP_SECONDS = 5.0
+PORT = 18797
+
+
+def corpus(folder: Path, size: int) -> None:
+    """Instructions of about 1.1 KB: words by Zipf's law from a vocabulary that grows like a language's."""
+    chance = random.Random(20_260_101)
+    letters = "etaoinshrdlucmfwypvbgk"
+    words = ["".join(chance.choice(letters) for _ in range(chance.randint(3, 10))) for _ in range(int(300 * size**0.5))]
+    weights = [1 / (rank + 3) for rank in range(len(words))]
+    folder.mkdir(parents=True)
+    for number in range(size):
+        body = chance.choices(words, weights, k=165)
+        if number % 10 < 6:
+            body[10] = COMMON
+        if number % 100 < 55:
+            body[40] = USUAL
+        if number in (3, size // 2):
+            body[80] = MIX[0]
+        text = "\n".join(" ".join(body[start : start + 15]) + "." for start in range(0, 165, 15))
+        entry = {
+            "id": f"rule-{number:06}",
+            "title": " ".join(chance.choices(words, weights, k=5)),
+            "body": text,
+            "priority": 1 + number % 100,
+            "audience": "all",
+            "requirement": "recommended",
+            "categories": [f"topic-{number % 40}", f"area-{number % 7}"],
+            "createdAt": "2025-01-01T00:00:00.000Z",
+            "updatedAt": "2025-01-01T00:00:00.000Z",
+        }
+        (folder / f"{entry['id']}.json").write_bytes(orjson.dumps(entry, option=orjson.OPT_INDENT_2))
+
+
+def server(home: Path, *, trivial: bool = False) -> StdioServer:
+    environment = {
+        "COMMONPLACE_HOME": str(home),
+        "MCP_ENABLE_MUTATION": "1",
+        "PYTHONPATH": str(ROOT),
+        "INSTRUCTIONS_DIR": str(home / "instructions"),
+    }
+    if trivial:
+        environment["COMMONPLACE_EXTRA_TOOLSETS"] = "benchmarks.peers.trivial:toolset"
+    return StdioServer([sys.executable, "-m", "commonplace", "serve"], environment)
+
+
+def lines(name: str, arguments: Callable[[int], dict[str, Any]], count: int) -> list[bytes]:
+    return [call_line(name, arguments(number), number + 10) for number in range(count)]
+
+
+def cpu_ns(pid: int) -> int:
+    """CPU time of a server's main thread, where reads run."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+
+
+def reading(home: Path, size: int) -> dict[str, float]:
+    """Rates relative to the trivial tool of the same process, so that load on the machine cancels out."""
+    one = server(home, trivial=True)
+    try:
+        chance = random.Random(1)
+        shapes = {
+            "trivial": lines("add", lambda _: {"a": 1, "b": 2}, PIPELINED),
+            "get": lines("instructions_get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}, PIPELINED),
+            "list": lines("instructions_list", lambda n: {"limit": 10, "offset": n % max(1, size - 10)}, PIPELINED),
+        }
+        for requests in shapes.values():
+            one.sequential(requests[:50])
+        rates: dict[str, list[float]] = {}
+        for _ in range(ROUNDS):
+            for name, requests in shapes.items():
+                rates.setdefault(f"{name} sequential", []).append(one.sequential(requests[:SEQUENTIAL]))
+                rates.setdefault(f"{name} pipelined", []).append(one.pipelined(requests))
+        return {name: median(values) for name, values in rates.items()}
+    finally:
+        one.close()
+
+
+def searching(home: Path) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """CPU milliseconds per request on the server's main thread, for each query of the mix."""
+    one = server(home)
+    try:
+        tools: dict[str, Callable[[str], dict[str, Any]]] = {
+            "instructions_search": lambda q: {"q": q, "limit": 10},
+            "instructions_query": lambda q: {"filters": {"text": q}, "sort": {"field": "priority", "direction": "asc"}, "limit": 10},
+        }
+        results = []
+        for tool, arguments in tools.items():
+            spent: dict[str, list[float]] = {name: [] for name in MIX_NAMES}
+            for round_number in range(SEARCHES + 1):
+                for name, q in zip(MIX_NAMES, MIX, strict=True):
+                    line = call_line(tool, arguments(q), 1)
+                    before = cpu_ns(one.process.pid)
+                    one.request_raw(line)
+                    if round_number:
+                        spent[name].append((cpu_ns(one.process.pid) - before) / 1e6)
+            results.append(spent)
+        return results[0], results[1]
+    finally:
+        one.close()
+
+
+def writing(home: Path) -> tuple[float, float]:
+    """Adds per second, and the bare sequence temp-fsync-rename-fsync per second, taken in turns."""
+    one = server(home)
+    folder = home / "instructions"
+    bare = home / "bare"
+    bare.mkdir(exist_ok=True)
+    try:
+        one.call("instructions_add", {"entry": {"id": "warm", "body": "x"}, "lax": True})
+        one.call("instructions_search", {"q": "warm"})
+        ours, floor = [], []
+        for round_number in range(ROUNDS):
+            requests = lines(
+                "instructions_add",
+                lambda n, r=round_number: {"entry": {"id": f"new-{r}-{n}", "body": "Always close what you open. " * 40}, "lax": True},  # type: ignore[misc]
+                WRITES,
+            )
+            ours.append(one.sequential(requests))
+            floor.append(bare_writes(bare, WRITES))
+        return median(ours), median(floor)
+    finally:
+        one.close()
+        for path in [*folder.glob("new-*.json"), folder / "warm.json"]:
+            path.unlink(missing_ok=True)
+
+
+def bare_writes(folder: Path, count: int) -> float:
+    content = b"x" * 2500
+    directory = os.open(folder, os.O_RDONLY)
+    begun = time.perf_counter()
+    for number in range(count):
+        temporary = f"{folder}/.t{number}"
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT, 0o644)
+        os.write(file, content)
+        os.fsync(file)
+        os.close(file)
+        Path(temporary).rename(f"{folder}/{number}.json")
+        os.fsync(directory)
+    rate = count / (time.perf_counter() - begun)
+    os.close(directory)
+    return rate
+
+
+def starting(home: Path) -> dict[str, float]:
+    """From spawn to the first get and, in another process, to the first search; and the memory after."""
+    begun = time.perf_counter()
+    one = server(home)
+    one.call("instructions_get", {"id": "rule-000001"})
+    first_get = time.perf_counter() - begun
+    one.close()
+    begun = time.perf_counter()
+    one = server(home)
+    one.call("instructions_search", {"q": COMMON, "limit": 10})
+    figures = {"get": first_get, "search": time.perf_counter() - begun, "rss": rss_mb(one.process.pid)}
+    one.close()
+    return figures
+
+
+async def http_client(port: int, make: Callable[[int], bytes], until: float, spent: list[float], start: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    number = start
+    try:
+        while time.perf_counter() < until:
+            body = make(number)
+            number += 1
+            head = f"POST /rpc HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            begun = time.perf_counter()
+            writer.write(head.encode() + body)
+            answer = await reader.readuntil(b"\r\n\r\n")
+            length = next(int(line.split(b":")[1]) for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length"))
+            payload = await reader.readexactly(length)
+            spent.append(time.perf_counter() - begun)
+            if b'"error":{' in payload[:200]:
+                raise RuntimeError(payload[:300].decode())
+    finally:
+        writer.close()
+
+
+def over_http(home: Path, size: int) -> list[tuple[str, Sequence[float], float, tuple[float, float, float]]]:
+    """Contract 000's four classes with 50 clients: latencies in milliseconds, requests per second, targets for p50, p95 and p99."""
+    chance = random.Random(2)
+
+    def rpc(method: str, params: Callable[[int], dict[str, Any]]) -> Callable[[int], bytes]:
+        return lambda n: orjson.dumps({"jsonrpc": "2.0", "id": n, "method": method, "params": params(n)})
+
+    def bulk(n: int) -> dict[str, Any]:
+        return {"entries": [{"id": f"bulk-{n}-{k}", "body": "Bulk."} for k in range(20)], "mode": "overwrite"}
+
+    classes = [
+        ("reads", CLIENTS, rpc("instructions/get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}), (50.0, 120.0, 300.0)),
+        (
+            "simple mutations",
+            CLIENTS,
+            rpc("instructions/add", lambda n: {"entry": {"id": f"http-{n}", "body": "x"}, "lax": True}),
+            (100.0, 250.0, 500.0),
+        ),
+        ("bulk (20 entries)", 4, rpc("instructions/import", bulk), (500.0, 2000.0, 5000.0)),
+        ("analytics", 4, rpc("instructions/governanceHash", lambda _: {}), (200.0, 500.0, 1000.0)),
+    ]
+    environment = {"COMMONPLACE_HOME": str(home), "MCP_ENABLE_MUTATION": "1", "INSTRUCTIONS_DIR": str(home / "instructions")}
+    results = []
+    with http_server([sys.executable, "-m", "commonplace", "serve", "--http", f"127.0.0.1:{PORT}"], PORT, environment) as process:
+        asyncio.run(_drive(1, classes[0][2], 0.5))
+        for name, clients, make, targets in classes:
+            spent, seconds = asyncio.run(_drive(clients, make, HTTP_SECONDS))
+            results.append((name, sorted(second * 1000 for second in spent), len(spent) / seconds, targets))
+        results.append(("memory", [rss_mb(process.pid)], 0.0, (512.0, 512.0, 512.0)))
+    return results
+
+
+async def _drive(clients: int, make: Callable[[int], bytes], seconds: float) -> tuple[list[float], float]:
+    spent: list[float] = []
+    begun = time.perf_counter()
+    await asyncio.gather(*(http_client(PORT, make, begun + seconds, spent, client * 1_000_000) for client in range(clients)))
+    return spent, time.perf_counter() - begun
+
+
+def at(values: Sequence[float], share: float) -> float:
+    return values[min(len(values) - 1, int(len(values) * share))]
+
+
+def flat(values: Sequence[float], tolerance: float) -> bool:
+    return max(values) <= min(values) * (1 + tolerance)
+
+
+def main() -> int:
+    sizes = tuple(int(argument) for argument in sys.argv[1:]) or SIZES
+    marks: list[tuple[str, bool]] = []
+    reads, searches, writes, starts = {}, {}, {}, {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for size in sizes:
+            home = Path(temporary) / str(size)
+            corpus(home / "instructions", size)
+            starts[size] = starting(home)
+            reads[size] = reading(home, size)
+            searches[size] = searching(home)
+            writes[size] = writing(home)
+            if size != 5_000:
+                shutil.rmtree(home)
+        report(sizes, reads, searches, writes, starts, marks)
+        if 5_000 in sizes:
+            objectives(over_http(Path(temporary) / "5000", 5_000), marks)
+    show("marks", ["mark", "verdict"], [[mark, verdict(passed)] for mark, passed in marks])
+    return 0 if all(passed for _, passed in marks) else 1
+
+
+def report(
+    sizes: Sequence[int],
+    reads: dict[int, dict[str, float]],
+    searches: dict[int, tuple[dict[str, list[float]], dict[str, list[float]]]],
+    writes: dict[int, tuple[float, float]],
+    starts: dict[int, dict[str, float]],
+    marks: list[tuple[str, bool]],
+) -> None:
+    names = [f"{tool} {way}" for tool in ("trivial", "get", "list") for way in ("sequential", "pipelined")]
+    show("requests per second over stdio", ["entries", *names], [[f"{n:,}", *(f"{reads[n][name]:,.0f}" for name in names)] for n in sizes])
+    ratios = {
+        n: {name: reads[n][name] / reads[n][f"trivial {name.split()[1]}"] for name in names if not name.startswith("trivial")}
+        for n in sizes
+    }
+    shown = list(next(iter(ratios.values())))
+    show(
+        "share of the trivial tool's rate", ["entries", *shown], [[f"{n:,}", *(f"{ratios[n][name]:.2f}" for name in shown)] for n in sizes]
+    )
+    for name, least in (("get sequential", 0.8), ("get pipelined", 0.5), ("list sequential", 0.5)):
+        marks.append((f"{name} at least {least} of the trivial tool", all(ratios[n][name] >= least for n in sizes)))
+    for name in ("get sequential", "list sequential"):
+        marks.append((f"{name} flat over sizes (15 %)", flat([ratios[n][name] for n in sizes], 0.15)))
+    for number, tool in enumerate(("search", "query")):
+        rows = []
+        for n in sizes:
+            spent = searches[n][number]
+            everything = sorted(value for values in spent.values() for value in values)
+            rows.append([f"{n:,}", *(f"{statistics.median(spent[name]):.2f}" for name in MIX_NAMES), f"{at(everything, 0.95):.2f}"])
+            if n == 5_000:
+                marks.append((f"{tool}: under 1 ms of CPU at p95 with 5,000 entries", at(everything, 0.95) < 1.0))
+        show(f"{tool}, limit 10: CPU ms per request", ["entries", *MIX_NAMES, "p95 of all"], rows)
+        low, high = min(sizes), max(sizes)
+        means = {n: statistics.mean(value for values in searches[n][number].values() for value in values) for n in (low, high)}
+        marks.append((f"{tool} grows slower than the catalogue", means[high] / means[low] < high / low))
+    show(
+        "durable writes",
+        ["entries", "add/s", "bare sequence/s", "share"],
+        [[f"{n:,}", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}"] for n, (ours, bare) in writes.items()],
+    )
+    marks.append(("add at least a third of the bare sequence", all(ours / bare >= 1 / 3 for ours, bare in writes.values())))
+    marks.append(("add flat over sizes (share within 35 %)", flat([ours / bare for ours, bare in writes.values()], 0.35)))
+    show(
+        "start",
+        ["entries", "first get s", "first search s", "RSS MB"],
+        [[f"{n:,}", f"{row['get']:.2f}", f"{row['search']:.2f}", f"{row['rss']:.0f}"] for n, row in starts.items()],
+    )
+    if 5_000 in starts:
+        row = starts[5_000]
+        marks.append(("first get within 1 s on 5,000 files", row["get"] < 1.0))
+        marks.append(("first search within 3 s on 5,000 files", row["search"] < 3.0))
+        marks.append(("RSS after that under 120 MB", row["rss"] < 120))
+
+
+def objectives(results: list[tuple[str, Sequence[float], float, tuple[float, float, float]]], marks: list[tuple[str, bool]]) -> None:
+    rows = []
+    for name, spent, rate, targets in results:
+        p50, p95, p99 = (at(spent, share) for share in (0.5, 0.95, 0.99))
+        passed = all(value < target for value, target in zip((p50, p95, p99), targets, strict=True))
+        rows.append(
+            [
+                name,
+                f"{rate:,.0f}",
+                f"{p50:.1f}",
+                f"{p95:.1f}",
+                f"{p99:.1f}",
+                "/".join(f"{target:.0f}" for target in targets),
+                verdict(passed),
+            ]
+        )
+        marks.append((f"objective of contract 000: {name}", passed))
+        if name == "reads":
+            marks.append(("more than 1,000 reads/s with 50 HTTP clients", rate > 1000))
+        if name == "simple mutations":
+            marks.append(("more than 100 writes/s with 50 HTTP clients", rate > 100))
+    show("contract 000's objectives over HTTP, 5,000 entries", ["class", "per s", "p50 ms", "p95 ms", "p99 ms", "targets", "verdict"], rows)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

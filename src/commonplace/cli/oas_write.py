@@ -1,0 +1,269 @@
+"""`commonplace oas fix|convert|join|bundle|overlay|generate`: a preview of the change first, then the file; `--check` for CI."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.session import session
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+PREVIEW_LINES = 200
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_SEVERITIES = {"critical": "bold red", "warning": "yellow", "info": "dim"}
+
+Source = Annotated[str, typer.Argument(help="A file, a URL, file:PROJECT/PATH for a stored file, or - for standard input.")]
+Sources = Annotated[list[str], typer.Argument(help="Two or more documents, the left ones first.")]
+Output = Annotated[str | None, typer.Option("--output", "-o", help="Write the result to this file.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
+Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit code 1 if there would be a change.")]
+
+
+class Language(StrEnum):
+    GO = "go"
+    PYTHON = "python"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to `commonplace oas`."""
+    app.command()(fix)
+    app.command()(convert)
+    app.command()(join)
+    app.command()(bundle)
+    app.command()(overlay)
+    app.command("overlay-validate")(overlay_validate)
+    app.command()(generate)
+
+
+def _spec(source: str) -> dict[str, str]:
+    if source == "-":
+        return {"content": sys.stdin.read()}
+    if source.startswith(("http://", "https://")):
+        return {"url": source}
+    return {"ref": source} if source.startswith("file:") and not Path(source).exists() else {"file": source}
+
+
+def _call(tool: str, arguments: dict[str, Any]) -> Any:
+    if not err.is_terminal:
+        return session().call(tool, arguments)
+    with err.status(f"{tool.removeprefix('oas_').replace('_', ' ')} ..."):
+        return session().call(tool, arguments)
+
+
+def _text(answer: dict[str, Any]) -> str:
+    if "document" not in answer:
+        raise CommonplaceError(INVALID_ARGUMENT, answer.get("document_omitted", "There is no document."), hint="Use --output with --yes.")
+    return str(answer["document"])
+
+
+def _preview(name: str, before: str, after: str) -> bool:
+    """Show the change as a diff; tells whether there is one."""
+    if before == after:
+        return False
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=2))
+    for line in lines[:PREVIEW_LINES]:
+        err.print(Text(line, style=_STYLES.get(line[:1], "")), soft_wrap=True)
+    if len(lines) > PREVIEW_LINES:
+        say(f"... {len(lines) - PREVIEW_LINES} more lines")
+    return True
+
+
+def _finish(
+    tool: str, arguments: dict[str, Any], answer: dict[str, Any], output: str | None, *, yes: bool, check: bool, as_json: bool
+) -> None:
+    """Print the document, or show what would change in the output file and write it."""
+    if as_json:
+        print_json(answer if not output or check else _call(tool, {**arguments, "output": output}))
+        if not check:
+            return
+    if check:
+        target = Path(output) if output else None
+        before = target.read_text() if target is not None and target.is_file() else ""
+        changed = _text(answer) != before if target is not None else bool(answer.get("fix_count"))
+        raise typer.Exit(1 if changed else 0)
+    if output is None:
+        sys.stdout.write(_text(answer))
+        return
+    target = Path(output)
+    if target.is_file() and "document" in answer:
+        if not _preview(output, target.read_text(), str(answer["document"])):
+            say(f"{output} is already as it should be")
+            return
+        if not yes and sys.stdin.isatty() and not typer.confirm(f"Write {output}?", err=True):
+            raise typer.Exit(1)
+    written = _call(tool, {**arguments, "output": output})
+    say(f"wrote {written['written_to']}")
+
+
+def fix(
+    source: Source,
+    duplicate_operation_ids: Annotated[bool, typer.Option("--operation-ids", help="Number duplicate operation ids.")] = False,
+    schema_names: Annotated[bool, typer.Option("--schema-names", help="Rename generic schema names.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Remove empty paths and unused schemas.")] = False,
+    stub_missing_refs: Annotated[bool, typer.Option("--stub-missing-refs", help="Add stubs for missing reference targets.")] = False,
+    in_place: Annotated[bool, typer.Option("--in-place", "-i", help="Write the file it came from; comments stay.")] = False,
+    output: Output = None,
+    yes: Yes = False,
+    check: Check = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Repair common faults of a document.
+
+    Example:
+      commonplace oas fix openapi.yaml --prune --in-place
+    """
+    arguments = {
+        "spec": _spec(source),
+        "fix_duplicate_operationids": duplicate_operation_ids,
+        "fix_schema_names": schema_names,
+        "prune": prune,
+        "stub_missing_refs": stub_missing_refs,
+        "limit": 1000,
+    }
+    answer = _call("oas_fix", {**arguments, "include_document": not as_json, "dry_run": True})
+    if not as_json:
+        for one in answer["fixes"]:
+            err.print(Text(f"{one['type']}: {one['description']} {one['path']}"), soft_wrap=True)
+        say(f"{answer['fix_count']} fixes")
+    _finish("oas_fix", arguments, answer, output or (source if in_place else None), yes=yes, check=check, as_json=as_json)
+
+
+def convert(
+    source: Source,
+    target: Annotated[str, typer.Option("--target", "-t", help="2.0, 3.0, 3.1 or 3.2.")],
+    output: Output = None,
+    yes: Yes = False,
+    check: Check = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Convert a document to another version. Exit code 1 with --check if the output file would change.
+
+    Example:
+      commonplace oas convert swagger.json --target 3.1 --output openapi.json
+    """
+    arguments = {"spec": _spec(source), "target": target, "limit": 1000}
+    answer = _call("oas_convert", arguments)
+    if not as_json:
+        rows = [(Text(one["severity"], style=_SEVERITIES[one["severity"]]), one["path"], one["message"]) for one in answer["issues"][:50]]
+        if rows:
+            err.print(table(("", "path", "issue"), rows))
+        counts = ", ".join(f"{answer[f'{name}_count']} {name}" for name in ("critical", "warning", "info"))
+        say(f"{answer['source_version']} -> {answer['document_version']}: {counts}")
+    _finish("oas_convert", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+
+
+def join(
+    sources: Sources,
+    paths: Annotated[str | None, typer.Option("--paths", help="Paths that differ: fail, accept-left, accept-right.")] = None,
+    schemas: Annotated[
+        str | None, typer.Option("--schemas", help="Schemas that differ: accept-left, accept-right, fail, rename-right, ...")
+    ] = None,
+    output: Output = None,
+    yes: Yes = False,
+    check: Check = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Merge documents of one version into one."""
+    arguments: dict[str, Any] = {"specs": [_spec(source) for source in sources]}
+    arguments |= {name: value for name, value in (("path_strategy", paths), ("schema_strategy", schemas)) if value}
+    answer = _call("oas_join", arguments)
+    if not as_json:
+        for warning in answer["warnings"]:
+            say(warning)
+        say(answer["summary"])
+    _finish("oas_join", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+
+
+def bundle(source: Source, output: Output = None, yes: Yes = False, check: Check = False, as_json: JsonFlag = False) -> None:
+    """Turn a document that is spread over files into one."""
+    arguments = {"spec": _spec(source)}
+    answer = _call("oas_bundle", arguments)
+    if not as_json:
+        say(f"{answer['imported_count']} parts from {answer['file_count']} other files")
+    _finish("oas_bundle", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+
+
+def overlay(
+    source: Source,
+    overlay_file: Annotated[str, typer.Argument(metavar="OVERLAY", help="The Overlay document.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where a target matches nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what each action matches.")] = False,
+    output: Output = None,
+    yes: Yes = False,
+    check: Check = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Apply an Overlay (1.0, 1.1) to a document."""
+    arguments = {"spec": _spec(source), "overlay": _spec(overlay_file), "strict": strict}
+    answer = _call("oas_overlay_apply", {**arguments, "dry_run": dry_run})
+    if not as_json:
+        rows = [(one["action_index"], one["operation"], one["match_count"], one["target"]) for one in answer["changes"]]
+        err.print(table(("action", "does", "matches", "target"), rows))
+        say(answer["summary"])
+    if dry_run:
+        if as_json:
+            print_json(answer)
+        return
+    _finish("oas_overlay_apply", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+
+
+def overlay_validate(
+    source: Annotated[str, typer.Argument(metavar="OVERLAY", help="The Overlay document.")], as_json: JsonFlag = False
+) -> None:
+    """Check an Overlay document. Exit code 1 if it is not valid."""
+    answer = _call("oas_overlay_validate", {"spec": _spec(source)})
+    if as_json:
+        print_json(answer)
+    else:
+        rows = [("error", one["path"], one["message"]) for one in answer["errors"]]
+        rows += [("warning", one["path"], one["message"]) for one in answer["warnings"]]
+        if rows:
+            out.print(table(("", "path", "problem"), rows))
+        say(f"{source}: {'valid' if answer['valid'] else 'not valid'}, {answer['action_count']} actions")
+    raise typer.Exit(0 if answer["valid"] else 1)
+
+
+def generate(
+    source: Source,
+    output_dir: Annotated[str, typer.Option("--output-dir", "-o", help="Folder for the files.")],
+    language: Annotated[Language, typer.Option("--language", "-l", help="go or python.")] = Language.GO,
+    package: Annotated[str, typer.Option("--package", "-p", help="Package name.")] = "api",
+    client: Annotated[bool, typer.Option("--client/--no-client", help="Generate a client.")] = True,
+    server: Annotated[bool, typer.Option("--server/--no-server", help="Generate a server interface (Go).")] = False,
+    check: Check = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Generate code.
+
+    Example:
+      commonplace oas generate openapi.yaml --output-dir internal/api --server
+    """
+    arguments = {"spec": _spec(source), "language": language.value, "package_name": package, "client": client, "server": server}
+    if check:
+        made = _call("oas_generate", {**arguments, "include_files": True})
+        stale = [one["name"] for one in made["files"] if _differs(Path(output_dir) / one["name"], one["content"])]
+        for name in stale:
+            say(f"{name} is out of date")
+        raise typer.Exit(1 if stale else 0)
+    answer = _call("oas_generate", {**arguments, "output_dir": output_dir})
+    if as_json:
+        print_json(answer)
+        return
+    for warning in answer.get("warnings", []):
+        say(f"{warning['severity']}: {warning['path']}: {warning['message']}")
+    out.print(table(("file", "bytes"), [(one["name"], one["size"]) for one in answer["files"]]))
+    say(f"{answer['generated_types']} types, {answer['generated_operations']} operations in {answer['output_dir']}")
+
+
+def _differs(path: Path, content: str) -> bool:
+    try:
+        return path.read_text() != content
+    except OSError:
+        return True

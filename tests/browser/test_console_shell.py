@@ -1,0 +1,136 @@
+"""What a person does in the console's shell, in a real browser against the shipped server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.browser.conftest import Visitor, add_key
+from tests.server.conformance.program import COMMONPLACE, Served, environment
+
+HOSTILE = "<img src=x onerror=\"alert('owned')\"><script>alert('owned')</script>"
+
+
+def test_without_a_key_there_is_nothing_to_see(visitor: Visitor) -> None:
+    visitor.go("/console/tools")
+    expect(visitor.page).to_have_url(f"http://{visitor.address}/console/login")
+    visitor.page.get_by_label("API key").fill("cp_wrong")
+    visitor.page.get_by_role("button", name="Sign in").click()
+    expect(visitor.page.get_by_role("alert")).to_contain_text("not valid")
+
+
+def test_the_login_form_wants_its_own_token(keyed: tuple[Served, dict[str, str], Path]) -> None:
+    server, keys, _ = keyed
+    body = f"key={keys['admin']}&csrf=guessed".encode()
+    request = urllib.request.Request(f"http://{server.address}/console/login", data=body, method="POST")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=10)
+    assert refused.value.code == 403
+
+
+def test_a_person_signs_in_calls_a_tool_sees_it_in_the_audit_and_runs_it_again(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    visitor.sign_in(keyed[1]["admin"])
+    page = visitor.page
+    page.get_by_role("button", name="Tools").click()
+    page.get_by_role("link", name="health_check").click()
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.get_by_text("Answered in")).to_be_visible()
+    expect(page.get_by_text("ok", exact=True).first).to_be_visible()
+    visitor.go("/console/audit?reads=1&tool=health_check")
+    page.get_by_role("cell", name="health_check").first.click()
+    page.get_by_role("button", name="Run again").click()
+    expect(page.get_by_text("Answer", exact=True)).to_be_visible()
+    assert visitor.foreign == []
+    assert visitor.problems == []
+
+
+def test_a_change_made_from_a_form_is_in_the_audit_and_hostile_text_stays_text(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    visitor.sign_in(keyed[1]["admin"])
+    page = visitor.page
+    visitor.go("/console/tools/file_write")
+    page.get_by_label("project *").fill("demo")
+    page.get_by_label("path *").fill("/hostile.md")
+    page.get_by_label("content *").fill(HOSTILE)
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.get_by_text("Answered in")).to_be_visible()
+    visitor.go("/console/tools/file_read")
+    page.get_by_label("project *").fill("demo")
+    page.get_by_label("path *").fill("/hostile.md")
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.get_by_text(HOSTILE).first).to_be_visible()
+    visitor.go("/console/audit?tool=file_write")
+    expect(page.get_by_role("cell", name="file_write").first).to_be_visible()
+    page.get_by_role("cell", name="file_write").first.click()
+    expect(page.get_by_role("dialog").get_by_text("/hostile.md")).to_be_visible()
+    assert visitor.executed == []
+    assert visitor.foreign == []
+
+
+def test_a_reader_is_told_why_it_may_not_write(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    visitor.sign_in(keyed[1]["read"])
+    visitor.go("/console/tools/file_delete")
+    visitor.page.get_by_label("project *").fill("demo")
+    visitor.page.get_by_label("path *").fill("/hostile.md")
+    visitor.page.get_by_role("button", name="Call", exact=True).click()
+    expect(visitor.page.get_by_text("SCOPE_REQUIRED").first).to_be_visible()
+
+
+def test_a_revoked_key_ends_an_open_page(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    _, _, data = keyed
+    key = add_key(data, "write")
+    visitor.sign_in(key)
+    listed = subprocess.run([str(COMMONPLACE), "keys", "list", "--json"], env=environment(data), capture_output=True, check=True, text=True)
+    identifier = json.loads(listed.stdout)["keys"][-1]["id"]
+    subprocess.run([str(COMMONPLACE), "keys", "revoke", identifier], env=environment(data), capture_output=True, check=True)
+    visitor.page.wait_for_url("**/console/login", timeout=30_000)
+
+
+def test_signing_out_ends_the_session(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    visitor.sign_in(keyed[1]["read"])
+    visitor.page.get_by_role("button", name="Sign out").click()
+    visitor.page.wait_for_url("**/console/login")
+    visitor.go("/console/")
+    expect(visitor.page).to_have_url(f"http://{visitor.address}/console/login")
+
+
+def test_the_keyboard_palette_goes_anywhere(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    visitor.sign_in(keyed[1]["read"])
+    visitor.page.keyboard.press("Control+k")
+    visitor.page.get_by_label("Page or tool").fill("audit")
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_url("**/console/audit")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [400, 1600])
+def test_every_page_is_accessible_and_fits(browser: Browser, keyed: tuple[Served, dict[str, str], Path], scheme: str, width: int) -> None:
+    server, keys, _ = keyed
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+    visitor = Visitor(context, server.address)
+    visitor.go("/console/login")
+    assert visitor.axe() == []
+    visitor.sign_in(keys["admin"])
+    for path, text in (("/console/", "Calls per second"), ("/console/tools", "health_check"), ("/console/audit", "Check the chains")):
+        visitor.go(path)
+        visitor.page.get_by_text(text).first.wait_for()
+        visitor.page.wait_for_timeout(700)  # the theme is asked from the browser once; charts draw
+        assert visitor.axe() == [], path
+        overflow = visitor.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 1, f"{path} is {overflow} px too wide at {width}"
+    context.close()
+
+
+def test_the_security_headers_are_set(keyed: tuple[Served, dict[str, str], Path]) -> None:
+    with urllib.request.urlopen(f"http://{keyed[0].address}/console/login", timeout=10) as answer:
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "HttpOnly" in answer.headers["Set-Cookie"]
+        assert "SameSite=strict" in answer.headers["Set-Cookie"]

@@ -1,0 +1,308 @@
+"""Contract 003 section 12: what each key of `settings.mcp.files` changes, shown through the tools; and which keys wait for their issue."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from commonplace.bootstrap import App, build
+from commonplace.cli.doctor import examine
+from commonplace.cli.session import begin, session
+from commonplace.dispatch.pipeline import Call, Outcome, plain
+from commonplace.files.assembly import build_files
+from commonplace.files.sqlite_index import partition_of
+from commonplace.kernel.auth import local_user
+from commonplace.kernel.config import leaves
+from commonplace.kernel.settings import Embedding, Fallback, FilesIndex, FilesSearch, FilesSettings, McpSettings, Settings
+from commonplace.search.assembly import open_meaning, policy
+from commonplace.search.engine import HybridRetriever
+from commonplace.search.store import LexicalResult
+from commonplace.search.vector import Neighbours
+from commonplace.storage.sqlite import Database
+
+PROVED = {
+    "allow_root_wipe": "test_allow_root_wipe_warns_and_changes_nothing",
+    "max_payload_bytes": "test_max_payload_bytes_bounds_one_request",
+    "max_file_bytes": "test_max_file_bytes_bounds_a_file",
+    "max_project_bytes": "test_max_project_bytes_bounds_a_project",
+    "list_limit_default": "test_list_limits_default_and_clamp",
+    "list_limit_max": "test_list_limits_default_and_clamp",
+    "lock_timeout_ms": "test_lock_timeout_ms_ends_the_wait",
+    "delete_retention_days": "test_delete_retention_days_decides_what_can_be_restored",
+    "rate_per_second": "test_rate_keys_bound_how_often_a_tenant_calls",
+    "rate_burst": "test_rate_keys_bound_how_often_a_tenant_calls",
+    "search.enabled": "test_search_can_be_switched_off",
+    "search.limit_default": "test_search_limits_default_and_clamp",
+    "search.limit_max": "test_search_limits_default_and_clamp",
+    "search.bm25_candidates": "test_candidates_are_asked_of_each_side",
+    "search.fallback.semantic_weight": "test_fixed_weights_are_said_in_the_explanation",
+    "search.fallback.lexical_weight": "test_fixed_weights_are_said_in_the_explanation",
+    "search.vector_candidates": "test_candidates_are_asked_of_each_side",
+    "search.embedding.provider": "test_the_embedder_is_the_one_configured",
+    "search.embedding.model": "test_the_embedder_is_the_one_configured",
+    "index.workers": "test_without_workers_nothing_is_indexed",
+    "index.batch_size": "test_batch_size_is_what_a_worker_takes_at_once",
+    "index.retry_max": "test_a_failing_job_is_retried_as_often_as_configured",
+    "index.retry_backoff_ms": "test_a_failing_job_is_retried_as_often_as_configured",
+}
+LATER = frozenset(  # external models, PostgreSQL and Valkey: issue 7
+    {
+        "search.lexical",
+        "search.embedding.endpoint",
+        "search.embedding.timeout_ms",
+        "search.embedding.dimensions",
+        "search.rerank.enabled",
+        "search.rerank.model",
+        "search.rerank.endpoint",
+        "search.rerank.timeout_ms",
+        "index.slo_p95_seconds",
+        "security.encryption_keks",
+        "security.credential_cache_prefix",
+        "security.credential_cache_ttl_seconds",
+    }
+)
+
+
+@contextlib.contextmanager
+def files(tmp_path: Path, settings: FilesSettings) -> Iterator[App]:
+    with build(Settings(data=tmp_path / "data", mcp=McpSettings(files=settings)), environ={}) as app:
+        yield app
+
+
+def run(app: App, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
+    """Codes of failures, outputs of successes, on one event loop."""
+
+    async def all_of_them() -> list[Any]:
+        answers = []
+        for tool, arguments in calls:
+            if tool == "settle":
+                await app.services["files"]().settled(local_user(), 20.0)
+                continue
+            outcome = await app.pipeline.run(Call(tool, {"project": "p", **arguments}, local_user()))
+            answers.append(outcome.error.code.name if outcome.error is not None else plain(outcome.output))  # type: ignore[arg-type]
+        return answers
+
+    return asyncio.run(all_of_them())
+
+
+def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
+    return "file_write", {"path": path, "content": content}
+
+
+def test_every_key_is_proved_here_or_accounted_for() -> None:
+    prefix = "mcp.files."
+    keys = {name.removeprefix(prefix) for name, _ in leaves() if name.startswith(prefix)}
+    assert keys == PROVED.keys() | LATER
+    assert not PROVED.keys() & LATER
+    for test in PROVED.values():
+        assert callable(globals()[test])
+
+
+def test_allow_root_wipe_warns_and_changes_nothing(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(allow_root_wipe=True)) as app:
+        assert run(app, write("/a", "x"), ("file_delete", {"path": "", "recursive": True}))[1] == "PERMISSION_DENIED"
+    config = tmp_path / "c.yaml"
+    config.write_text("settings: {mcp: {files: {allow_root_wipe: true}}}")
+    begin(config, tmp_path / "data")
+    try:
+        assert [check.status for check in examine() if check.name == "files" and "allow_root_wipe" in check.finding] == ["warn"]
+    finally:
+        session().close()
+
+
+def test_max_payload_bytes_bounds_one_request(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(max_payload_bytes=10)) as app:
+        assert run(app, write("/a", "x" * 11), write("/a", "é" * 6)) == ["PAYLOAD_TOO_LARGE", "PAYLOAD_TOO_LARGE"]
+        assert run(app, write("/a", "x" * 10))[0]["bytes_written"] == 10
+
+
+def test_max_file_bytes_bounds_a_file(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(max_file_bytes=15)) as app:
+        assert run(app, write("/a", "x" * 10), write("/a", "x" * 6))[1] == "PAYLOAD_TOO_LARGE"
+
+
+def test_max_project_bytes_bounds_a_project(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(max_project_bytes=15)) as app:
+        assert run(app, write("/a", "x" * 10), write("/b", "x" * 6))[1] == "QUOTA_EXCEEDED"
+
+
+def test_list_limits_default_and_clamp(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(list_limit_default=2, list_limit_max=3)) as app:
+        for name in "abcde":
+            run(app, write(f"/{name}", "x"))
+        default, clamped = run(app, ("file_list", {}), ("file_list", {"limit": 100}))
+        assert (len(default["entries"]), default["has_more"]) == (2, True)
+        assert (len(clamped["entries"]), clamped["has_more"]) == (3, True)
+
+
+@pytest.mark.parametrize(("timeout_ms", "least", "most"), [(50, 0.04, 1.5), (900, 0.8, 6.0)])
+def test_lock_timeout_ms_ends_the_wait(timeout_ms: int, least: float, most: float, tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(lock_timeout_ms=timeout_ms)) as app:
+        run(app, write("/a", "x"))
+        holder = apsw.Connection(str(tmp_path / "data" / "commonplace.db"))
+        holder.execute("BEGIN IMMEDIATE")
+        try:
+
+            async def blocked() -> Outcome:
+                arguments = {"project": "p", "path": "/b", "content": "x"}
+                return await app.pipeline.run(Call("file_write", arguments, local_user()))
+
+            outcome = asyncio.run(blocked())
+        finally:
+            holder.execute("ROLLBACK")
+            holder.close()
+        assert outcome.error is not None
+        assert outcome.error.code.name == "RESOURCE_BUSY"
+        assert least <= outcome.duration_seconds <= most
+
+
+@pytest.mark.parametrize(("days", "restored"), [(30, True), (0, False)])
+def test_delete_retention_days_decides_what_can_be_restored(days: int, restored: bool, tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(delete_retention_days=days)) as app:
+        answers = run(app, write("/a", "x"), ("file_delete", {"path": "/a"}), ("file_restore", {"path": "/a"}))
+        assert (answers[2] != "NOT_FOUND") is restored
+
+
+def test_rate_keys_bound_how_often_a_tenant_calls(tmp_path: Path) -> None:
+    stats = [("file_stat", {"path": "/a"})] * 6
+    with files(tmp_path, FilesSettings(rate_per_second=0.01, rate_burst=4)) as app:
+        assert [answer == "RATE_LIMITED" for answer in run(app, *stats)] == [False] * 4 + [True] * 2
+    with files(tmp_path, FilesSettings()) as app:
+        assert "RATE_LIMITED" not in run(app, *stats)
+
+
+def test_search_can_be_switched_off(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(search=FilesSearch(enabled=False))) as app:
+        assert "file_search" not in {tool.name for tool in app.registry.listed()}
+        assert run(app, ("file_search", {"query": "x"})) == ["SEARCH_BACKEND_ERROR"]
+    with files(tmp_path, FilesSettings()) as app:
+        assert "file_search" in {tool.name for tool in app.registry.listed()}
+
+
+def test_search_limits_default_and_clamp(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(search=FilesSearch(limit_default=2, limit_max=3))) as app:
+        written = [write(f"/{name}.md", f"walnut harvest number {name}") for name in "abcde"]
+        *_, default, clamped = run(
+            app, *written, ("settle", {}), ("file_search", {"query": "walnut"}), ("file_search", {"query": "walnut", "limit": 20})
+        )
+        assert len(default["chunks"]) == 2
+        assert len(clamped["chunks"]) == 3
+
+
+class CountingWords:
+    """A lexical side that finds nothing and remembers how much it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    async def search(self, partition: Any, terms: Any, *, limit: int, weights: Any, prefix: str = "") -> LexicalResult:
+        self.asked.append(limit)
+        return LexicalResult()
+
+
+class CountingMeaning:
+    """A semantic side of the same kind."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.embedder = self.vectors = self
+
+    def embed_query(self, query: str) -> list[float]:
+        return [1.0]
+
+    def search(self, partition: Any, vector: Any, wanted: int, prefix: str, also: Any) -> Neighbours:
+        self.asked.append(wanted)
+        return Neighbours({}, 0, True)
+
+
+def test_candidates_are_asked_of_each_side() -> None:
+    words, meaning = CountingWords(), CountingMeaning()
+    for lexical, semantic in ((30, 30), (7, 9), (400, 500)):
+        chosen = policy(FilesSearch(bm25_candidates=lexical, vector_candidates=semantic))
+        retriever = HybridRetriever(words, meaning, chosen)  # type: ignore[arg-type]
+        asyncio.run(retriever.retrieve(partition_of("t", "p"), "walnut", limit=5, weights={}))
+    assert words.asked == [30, 7, 400]
+    assert meaning.asked == [30, 9, 500]
+
+
+def test_the_embedder_is_the_one_configured(tmp_path: Path) -> None:
+    off = open_meaning(tmp_path, Embedding(provider="off"), environ={})
+    assert (off.semantics, "'off'" in off.absent) == (None, True)
+    absent = open_meaning(tmp_path, Embedding(model="mine"), environ={})
+    assert absent.semantics is None
+    (tmp_path / "models" / "mine").mkdir(parents=True)
+    broken = open_meaning(tmp_path, Embedding(model="mine"), environ={})
+    assert broken.semantics is None
+    assert broken.absent != absent.absent
+
+
+def test_fixed_weights_are_said_in_the_explanation(tmp_path: Path) -> None:
+    told = set()
+    for fallback in (Fallback(), Fallback(semantic_weight=0.3, lexical_weight=0.7), Fallback(lexical_weight=0.9)):
+        with files(tmp_path, FilesSettings(search=FilesSearch(fallback=fallback))) as app:
+            *_, found = run(app, write("/a.md", "walnut harvest"), ("settle", {}), ("file_search", {"query": "walnut", "explain": True}))
+            told.add(found["chunks"][0]["explain"]["fusion"])
+    assert len(told) == 3
+
+
+def test_without_workers_nothing_is_indexed(tmp_path: Path) -> None:
+    with files(tmp_path, FilesSettings(index=FilesIndex(workers=0))) as app:
+        _, status = run(app, write("/a.md", "walnut harvest"), ("file_index_status", {}))
+        assert status["pending"] == 1
+    with files(tmp_path, FilesSettings(index=FilesIndex(workers=1))) as app:
+        (status,) = run(app, ("settle", {}), ("file_index_status", {}))
+        assert status["pending"] == 0
+
+
+@pytest.mark.parametrize("size", [1, 2, 20])
+def test_batch_size_is_what_a_worker_takes_at_once(size: int, tmp_path: Path) -> None:
+    settings = FilesSettings(index=FilesIndex(batch_size=size, workers=0))
+    database = Database(tmp_path / "files.db")
+    try:
+        made = build_files(database, tmp_path, settings)
+
+        async def written_then_counted() -> list[int]:
+            for name in "abcde":
+                await made.service.write(local_user(), "p", f"/{name}.md", "walnut")
+            done: list[int] = []
+            assert await made.indexer.drain(done.append)
+            return done
+
+        assert asyncio.run(written_then_counted()) == [min(5, size * batch) for batch in range(1, -(-5 // size) + 1)]
+    finally:
+        database.close()
+
+
+class Broken:
+    """A listener that fails on every passage."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    async def synchronise(self, partition: Any, prefix: str, passages: Any) -> None:
+        self.tries += 1
+        raise RuntimeError("no model today")
+
+
+@pytest.mark.parametrize(("retries", "backoff_ms", "tries"), [(0, 0, 1), (3, 0, 4), (3, 3_600_000, 1)])
+def test_a_failing_job_is_retried_as_often_as_configured(retries: int, backoff_ms: int, tries: int, tmp_path: Path) -> None:
+    settings = FilesSettings(index=FilesIndex(retry_max=retries, retry_backoff_ms=backoff_ms))
+    database, broken = Database(tmp_path / "files.db"), Broken()
+    try:
+        made = build_files(database, tmp_path, settings, listener=broken)
+
+        async def until_given_up() -> None:
+            await made.service.write(local_user(), "p", "/a.md", "walnut")
+            for _ in range(10):
+                await made.indexer.drain()
+
+        asyncio.run(until_given_up())
+        assert broken.tries == tries
+    finally:
+        database.close()

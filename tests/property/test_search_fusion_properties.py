@@ -1,0 +1,48 @@
+"""Fusion, whatever the lists: a permutation of the candidates, scores in order, more evidence never ranks lower."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from commonplace.search.fusion import Weights, fuse
+from commonplace.search.store import LexicalMatch, LexicalResult, QueryTerm
+
+KEYS = st.text("abcdef", min_size=1, max_size=3)
+TERMS = tuple(QueryTerm(name, 3, idf) for name, idf in (("one", 1.0), ("two", 2.5), ("three", 6.0)))
+CEILING = 2.5 * sum(term.idf for term in TERMS)
+
+
+@st.composite
+def results(draw: st.DrawFn) -> LexicalResult:
+    scores = draw(st.dictionaries(KEYS, st.floats(0, CEILING), max_size=8))
+    held = st.lists(st.sampled_from([term.term for term in TERMS]), unique=True)
+    matches = tuple(LexicalMatch(key, score, tuple(draw(held))) for key, score in scores.items())
+    return LexicalResult(matches, TERMS, draw(st.integers(1, 10_000)), CEILING)
+
+
+COSINES = st.none() | st.dictionaries(KEYS, st.floats(-1, 1), max_size=8)
+FIXED = st.none() | st.builds(Weights, st.floats(0, 1), st.floats(0, 1))
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])  # other suites share the processor
+@given(results(), COSINES, FIXED)
+def test_every_candidate_appears_once_in_order_of_its_score(
+    result: LexicalResult, cosines: dict[str, float] | None, fixed: Weights | None
+) -> None:
+    hits = fuse(result, cosines, fixed=fixed)
+    assert {hit.key for hit in hits} == {match.key for match in result.matches} | set(cosines or {})
+    assert len({hit.key for hit in hits}) == len(hits)
+    assert all(0 <= hit.score <= 1 for hit in hits)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])  # other suites share the processor
+@given(results(), st.dictionaries(KEYS, st.floats(-1, 1), min_size=1, max_size=8), st.floats(0, 0.5), st.data())
+def test_a_higher_cosine_never_ranks_a_document_lower(
+    result: LexicalResult, cosines: dict[str, float], more: float, data: st.DataObject
+) -> None:
+    key = data.draw(st.sampled_from(sorted(cosines)))
+    before = [hit.key for hit in fuse(result, cosines)].index(key)
+    after = [hit.key for hit in fuse(result, {**cosines, key: min(1.0, cosines[key] + more)})].index(key)
+    assert after <= before

@@ -1,0 +1,172 @@
+"""Files through the shipped program: several processes on one folder, killed at any moment."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from files_client import Gone, Server
+
+KILLS = 300 if os.environ.get("COMMONPLACE_SOAK") == "1" else 20
+WRITERS = 4
+
+
+@pytest.fixture
+def servers() -> Iterator[list[Server]]:
+    started: list[Server] = []
+    yield started
+    for server in started:
+        if server.process.poll() is None:
+            server.close()
+
+
+def until(seconds: float, condition: object) -> float:
+    """Wait for a condition with a bound; how long it took."""
+    begun = time.monotonic()
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() - begun < seconds, "not within its time"
+        time.sleep(0.02)
+    return time.monotonic() - begun
+
+
+def leader(data: Path) -> int | None:
+    try:
+        return int((data / "index.lock").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def test_what_one_process_writes_another_reads_and_finds(servers: list[Server], tmp_path: Path) -> None:
+    servers += [Server(tmp_path), Server(tmp_path)]
+    first, second = servers
+    first.call("file_write", path="/a.md", content="a walrus swims")
+    assert second.call("file_read", path="/a.md")["content"] == "a walrus swims"
+    until(15, lambda: [chunk["file_path"] for chunk in second.call("file_search", query="walrus")["chunks"]] == ["/a.md"])
+    second.call("file_delete", path="/a.md")
+    assert first.call("file_search", query="walrus")["chunks"] == []
+
+
+def test_one_of_six_processes_indexes_and_another_takes_over(servers: list[Server], tmp_path: Path) -> None:
+    servers += [Server(tmp_path) for _ in range(6)]
+    for server in servers:
+        server.call("file_stat", path="/a")
+    until(15, lambda: leader(tmp_path) is not None)
+    chief = leader(tmp_path)
+    for number, server in enumerate(servers):
+        server.call("file_write", path=f"/{number}", content=f"document number {number}")
+        assert leader(tmp_path) == chief
+    killed = next(server for server in servers if server.process.pid == chief)
+    killed.kill()
+    others = [server for server in servers if server is not killed]
+    took = until(15, lambda: leader(tmp_path) in [server.process.pid for server in others])
+    assert took <= 5  # polled every quarter of a second; the bound leaves room for a busy machine
+    others[0].call("file_write", path="/after", content="written after the takeover")
+    until(15, lambda: others[1].call("file_index_status")["up_to_date"])
+    assert others[2].call("file_search", query="takeover")["chunks"][0]["file_path"] == "/after"
+
+
+def test_two_processes_append_to_one_file_in_one_sequence(servers: list[Server], tmp_path: Path) -> None:
+    servers += [Server(tmp_path), Server(tmp_path)]
+
+    def append(number: int) -> None:
+        for n in range(100):
+            answer = servers[number].call("file_write", path="/log", content=f"{number}:{n}\n")
+            assert "error" not in answer
+
+    threads = [threading.Thread(target=append, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lines = servers[0].call("file_read", path="/log")["content"].split()
+    for number in range(2):
+        assert [line for line in lines if line.startswith(f"{number}:")] == [f"{number}:{n}" for n in range(100)]
+
+
+def unique_word(number: int) -> str:
+    """Letters only, so that it is one search term and no other word shares a part of it."""
+    return "qu" + "".join("bcdfghjkln"[int(digit)] + "o" for digit in f"{number:06}") + "x"
+
+
+class Writer(threading.Thread):
+    """Writes through a server of its own, which may be killed under it; remembers what was acknowledged."""
+
+    def __init__(self, number: int, data: Path) -> None:
+        super().__init__()
+        self.number, self.data = number, data
+        self.server = Server(data)
+        self.files: dict[str, str] = {}
+        self.maybe: set[str] = set()  # sent when the server died: done or not, both are right
+        self.lines: list[str] = []
+        self.errors: list[object] = []
+        self.stopping = False
+        self.since_start = 0  # calls acknowledged by the server that now runs
+
+    def run(self) -> None:
+        n = 0
+        while not self.stopping:
+            n += 1
+            path, word = f"/w{self.number}/{n % 40}", unique_word(self.number * 100_000 + n)
+            try:
+                if n % 7 == 0 and path in self.files:
+                    self.maybe.add(path)
+                    self._check(self.server.call("file_delete", path=path))
+                    del self.files[path]
+                else:
+                    self.maybe.add(path)
+                    self._check(self.server.call("file_write", path=path, content=f"{word} text", mode="TRUNCATE"))
+                    self.files[path] = f"{word} text"
+                self.maybe.discard(path)
+                self._check(self.server.call("file_write", path=f"/log{self.number}", content=f"{n}\n"))
+                self.lines.append(str(n))
+                self.since_start += 1
+            except Gone:
+                self.since_start = 0
+                self.server = Server(self.data)
+
+    def _check(self, answer: dict[str, object]) -> None:
+        if "error" in answer:
+            self.errors.append(answer)
+
+
+def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Server], tmp_path: Path) -> None:
+    rng = random.Random(5)
+    writers = [Writer(number, tmp_path) for number in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    for _ in range(KILLS):
+        writer, calls = rng.choice(writers), rng.randint(1, 30)
+        until(60, lambda writer=writer, calls=calls: writer.since_start >= calls)
+        time.sleep(rng.uniform(0, 0.01))  # the random point inside a call, not a wait for anything
+        writer.server.kill()
+    for writer in writers:
+        writer.stopping = True
+    for writer in writers:
+        writer.join()
+        writer.server.close()
+    assert [writer.errors for writer in writers] == [[]] * WRITERS
+    server = Server(tmp_path)
+    servers.append(server)
+    until(60, lambda: server.call("file_index_status")["up_to_date"])
+    acknowledged = 0
+    for writer in writers:
+        for path in (f"/w{writer.number}/{n}" for n in range(40)):
+            if path in writer.maybe:
+                continue
+            expected = writer.files.get(path)
+            answer = server.call("file_read", path=path)
+            assert answer.get("content") == expected, path
+            if expected is not None:
+                acknowledged += 1
+                found = server.call("file_search", query=expected.split()[0])["chunks"]
+                assert [chunk["file_path"] for chunk in found] == [path]
+        log = server.call("file_read", path=f"/log{writer.number}")["content"].split()
+        left = iter(log)
+        assert all(line in left for line in writer.lines), "an acknowledged line is lost or out of order"
+        assert len(log) == len(set(log))
+    assert acknowledged > 20

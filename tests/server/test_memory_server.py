@@ -1,0 +1,85 @@
+"""The shipped program as Rekall's clients start it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from files_client import Server
+
+from commonplace.memory.toolset import CONTRACT_NAMES
+
+
+def call(server: Server, tool: str, **arguments: Any) -> Any:
+    result = server.request("tools/call", {"name": tool, "arguments": arguments})
+    return json.loads(result["content"][0]["text"]) if result["isError"] else result["structuredContent"]
+
+
+def test_the_rekall_profile_lists_exactly_the_nine_tools_and_they_work(tmp_path: Path) -> None:
+    server = Server(tmp_path, "--profile", "rekall")
+    assert [tool["name"] for tool in server.request("tools/list", {})["tools"]] == list(CONTRACT_NAMES)
+    added = call(server, "rekall_add", type="bug", title="Safari drops the header", content="List each custom header.")
+    found = call(server, "rekall_search", query="which header does safari drop?")
+    assert [result["id"] for result in found["results"]] == [added["id"]]
+    assert call(server, "rekall_show", id=added["id"][:12])["content"] == "List each custom header."
+    assert call(server, "memory_list")["total"] == 1  # callable, though not listed
+    server.close()
+
+
+def test_an_error_is_the_contracts_object_with_its_status(tmp_path: Path) -> None:
+    server = Server(tmp_path, "--profile", "rekall")
+    error = call(server, "rekall_show", id="01HX123ABCDEFGHJKMNPQRSTVW")["error"]
+    assert error["code"] == "ENTRY_NOT_FOUND"
+    assert error["message"] == "Entry with ID '01HX123ABCDEFGHJKMNPQRSTVW' not found"
+    assert error["details"]["http_status"] == 404
+    assert call(server, "rekall_add", type="poem", title="x")["error"]["details"]["http_status"] == 400
+    server.close()
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    added = [call(server, "rekall_add", type="bug", title=f"Entry {number}")["id"] for number in range(5)]
+    server.kill()
+    again = Server(tmp_path)
+    assert {entry["id"] for entry in call(again, "memory_list")["entries"]} == set(added)
+    assert len(call(again, "rekall_search", query="entry", limit=20)["results"]) == 5
+    again.close()
+
+
+def test_accesses_are_written_when_the_server_ends(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    added = call(server, "rekall_add", type="bug", title="Counted")["id"]
+    call(server, "rekall_show", id=added)
+    server.close()
+    again = Server(tmp_path)
+    assert call(again, "rekall_show", id=added)["access_count"] == 2
+    again.close()
+
+
+def test_the_rekall_command_starts_the_server_and_generalises(tmp_path: Path) -> None:
+    home = ["--data", str(tmp_path / "data")]
+    written = subprocess.run(
+        [sys.executable, "-m", "commonplace", *home, "shim", "install", "rekall", "--into", str(tmp_path), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    rekall = json.loads(written.stdout)["path"]
+    environment = {**os.environ, "COMMONPLACE_HOME": str(tmp_path / "data")}
+    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters})
+    served = subprocess.run(
+        [rekall, "mcp-server"], input=f"{line}\n", capture_output=True, text=True, timeout=120, check=True, env=environment
+    )
+    assert "rekall_help" in json.loads(served.stdout.splitlines()[0])["result"]["instructions"]
+    ids = []
+    for day in ("monday", "friday"):
+        words = [rekall, "add", "bug", f"Deploy failed on {day}", "-c", "No space left on device", "--json"]
+        ids.append(json.loads(subprocess.run(words, capture_output=True, text=True, timeout=120, check=True, env=environment).stdout)["id"])
+    drawn = subprocess.run([rekall, "generalize", *ids, "--json"], capture_output=True, text=True, timeout=120, check=True, env=environment)
+    assert json.loads(drawn.stdout)["sources"] == ids

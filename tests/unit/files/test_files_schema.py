@@ -1,0 +1,82 @@
+"""Schemas: released migrations are never edited, every released version upgrades with its data, and queries match the tables."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from commonplace.files.assembly import build_files
+from commonplace.kernel.auth import local_user
+from commonplace.storage.migrations import load_migrations, migrate, schema_version
+from commonplace.storage.queries import load_queries
+from commonplace.storage.sqlite import Database
+
+SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
+COMPONENTS = ("search", "files")
+SAMPLES = {
+    1: """
+    INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
+    VALUES (1, :tenant, 'p', '/old.md', 10, :hash, 1, 2, CAST('old walrus' AS BLOB));
+    INSERT INTO mcp_file_ancestors VALUES (:tenant, 'p', '', 2, 1);
+    INSERT INTO mcp_file_projects VALUES (:tenant, 'p', 1, 10);
+    INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, available_at, created_at, updated_at)
+    VALUES (:tenant, 'p', '/old.md', 'UPSERT', 0, 0, 0);
+    """,
+}
+"""What a database of each released version of the files schema could hold."""
+
+
+@pytest.mark.parametrize("version", range(1, load_migrations("commonplace.files", "migrations/sqlite")[-1].version + 1))
+def test_a_database_of_every_released_version_upgrades_with_its_data(tmp_path: Path, version: int) -> None:
+    database = Database(tmp_path / "old.db", durable=False)
+    migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite")[:1])
+    migrate(database, "files", load_migrations("commonplace.files", "migrations/sqlite")[:version])
+    values = {"tenant": local_user().apikey_hash, "hash": hashlib.sha256(b"old walrus").hexdigest()}
+    database.write_now(lambda connection: connection.execute(SAMPLES[version], values) and None)
+    files = build_files(database, tmp_path)
+    service, user = files.service, local_user()
+
+    async def use() -> None:
+        assert (await service.read(user, "p", "/old.md")).content == "old walrus"
+        await service.write(user, "p", "/old.md", " swims")
+        assert [entry.path for entry in (await service.listing(user, "p")).entries] == ["/old.md"]
+        assert await files.indexer.drain()
+        assert [chunk.content for chunk in (await service.search(user, "p", "walrus swimming")).chunks] == ["old walrus swims"]
+        assert (await service.usage(user, "p")).size_bytes == 16
+
+    asyncio.run(use())
+    for component in COMPONENTS:
+        newest = load_migrations(f"commonplace.{component}", "migrations/sqlite")[-1].version
+        assert schema_version(database.reader(), component) == newest
+    database.close()
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_query_is_valid_and_used(tmp_path: Path, component: str) -> None:
+    database = Database(tmp_path / "q.db", durable=False)
+    build_files(database, tmp_path)
+    code = "".join(path.read_text() for path in (SOURCE / component).glob("*.py")) + (SOURCE / "storage" / "outbox.py").read_text()
+    for name, sql in load_queries(f"commonplace.{component}", "sqlite.sql").items():
+        parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
+        database.reader().execute(f"EXPLAIN {sql}", parameters).fetchall()
+        family = re.sub(r"^tenant_move_\w+$", "tenant_move_", name)
+        assert f'"{family}' in code, f"{name} is not used"
+    database.close()
+
+
+def test_tenant_filters_and_listings_use_an_index(tmp_path: Path) -> None:
+    """No statement of a call walks a table that holds other tenants' rows."""
+    database = Database(tmp_path / "q.db", durable=False)
+    build_files(database, tmp_path)
+    operator = {"purge", "outbox_claim", "outbox_counts", "job_due"}
+    for name, sql in load_queries("commonplace.files", "sqlite.sql").items():
+        parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
+        plan = [str(row[3]) for row in database.reader().execute(f"EXPLAIN QUERY PLAN {sql}", parameters)]
+        scans = [step for step in plan if re.match(r"SCAN (mcp_|f\b|c\b|a\b|search_)", step)]
+        if name not in operator and not name.startswith("tenant_"):
+            assert not scans, (name, plan)
+    database.close()

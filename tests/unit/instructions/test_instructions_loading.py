@@ -1,0 +1,197 @@
+"""What the loader makes of files: defaults, salvage, rejections; folders that the peer made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.instructions.directory import Directory, encode
+from commonplace.instructions.engine.hashing import HashTree, canonical_body, hash_body
+from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
+from commonplace.instructions.model import is_valid_id, stored_form
+
+NOW = 1_750_000_000.0
+
+
+def read(folder: Path, name: str, content: Any) -> Any:
+    (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return Directory(folder).read(name)
+
+
+def test_id_and_body_are_enough(tmp_path: Path) -> None:
+    document = read(tmp_path, "a.json", {"id": "a", "body": "  First line\nmore  "}).instruction.document
+    assert document["body"] == "First line\nmore"
+    assert (document["title"], document["priority"], document["priorityTier"], document["requirement"]) == ("a", 50, "P3", "optional")
+    assert (document["audience"], document["status"], document["owner"], document["classification"]) == (
+        "all",
+        "approved",
+        "unowned",
+        "internal",
+    )
+    assert (document["version"], document["semanticSummary"], document["reviewIntervalDays"]) == ("1.0.0", "First line", 90)
+    assert document["categories"] == ["uncategorized"]
+    assert document["changeLog"][0]["summary"] == "initial import"
+    assert document["riskScore"] == 50 + 5
+
+
+@pytest.mark.parametrize(
+    ("given", "expected", "mended"),
+    [
+        ({"audience": "martians"}, {"audience": "all"}, "audience"),
+        ({"requirement": "whatever"}, {"requirement": "recommended"}, "requirement"),
+        ({"requirement": "MUST"}, {"requirement": "mandatory", "priorityTier": "P1"}, "requirement"),
+        ({"requirement": "Should"}, {"requirement": "recommended"}, "requirement"),
+        ({"requirement": "may"}, {"requirement": "optional"}, "requirement"),
+        ({"priority": 0}, {"priority": 50}, "priority"),
+        ({"priority": "high"}, {"priority": 50}, "priority"),
+        ({"priority": True}, {"priority": 50}, "priority"),
+        ({"priorityTier": "P9", "priority": 1}, {"priorityTier": "P1"}, "priorityTier"),
+        ({"status": "active"}, {"status": "approved"}, "status"),
+        ({"classification": "secret"}, {"classification": "internal"}, "classification"),
+        ({"version": "1.0"}, {"version": "1.0.0"}, "version"),
+        ({"title": "t" * 300}, {"title": "t" * 200}, "title"),
+        ({"tags": "x"}, {}, "tags"),
+        ({"teamIds": [1, "a"]}, {"teamIds": ["a"]}, "teamIds"),
+        ({"categories": ["Good", "not good", 3]}, {"categories": ["good"]}, "categories"),
+        ({"createdAt": "yesterday", "updatedAt": "2025-01-01T00:00:00Z"}, {"createdAt": "2025-01-01T00:00:00Z"}, "createdAt"),
+        ({"reviewIntervalDays": 1000}, {"reviewIntervalDays": 90}, "reviewIntervalDays"),
+        ({"semanticSummary": "s" * 700}, {"semanticSummary": "s" * 600}, "semanticSummary"),
+        ({"extensions": 3}, {}, "extensions"),
+    ],
+)
+def test_what_is_nearly_right_is_salvaged_and_counted(given: dict[str, Any], expected: dict[str, Any], mended: str) -> None:
+    instruction = normalise({"id": "a", "body": "x", **given}, "a", NOW, Rules())
+    assert {name: instruction.document[name] for name in expected} == expected
+    assert instruction.salvaged == (mended,)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.json", "", "empty"),
+        ("a.json", "{", "parse"),
+        ("a.json", "[1]", "schema"),
+        ("a.json", '{"id": "a"}', "schema"),
+        ("a.json", '{"id": "a", "body": "  "}', "schema"),
+        ("a.json", '{"id": "a", "body": 3}', "schema"),
+        ("a.json", '{"id": "b", "body": "x"}', "id-mismatch"),
+        ("A.json", '{"id": "A", "body": "x"}', "schema"),
+        ("gates.json", '{"gates": []}', "non-instruction-config"),
+        ("owners.json", "{}", "non-instruction-config"),
+        ("PROMPT-CRITERIA.json", "{}", "non-instruction-config"),
+        ("my.schema.json", "{}", "non-instruction-config"),
+        ("my.template.json", "{}", "template"),
+        ("_manifest.json", "{}", "governance-denylist"),
+        ("a.json", json.dumps({"id": "a", "body": "x" * 1_000_001}), "schema"),
+        ("a.json", json.dumps({"id": "a", "body": "x", "extensions": {"y": "z" * 2_200_000}}), "too-large"),
+    ],
+)
+def test_what_is_no_instruction_is_rejected_with_its_reason(tmp_path: Path, name: str, content: str, reason: str) -> None:
+    reading = read(tmp_path, name, content)
+    assert reading.instruction is None
+    assert reading.rejection.reason == reason
+
+
+def test_links_and_folders_are_not_followed(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text('{"id": "link", "body": "secret"}')
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "link.json").symlink_to(secret)
+    (folder / "dir.json").mkdir()
+    os.mkfifo(folder / "pipe.json")
+    directory = Directory(folder)
+    assert directory.read("link.json").rejection.reason == "symlink"
+    assert directory.read("pipe.json").rejection.reason == "unreadable"
+    assert {name for name, _ in directory.stamps()} == {"link.json", "pipe.json"}
+
+
+def test_a_byte_order_mark_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_bytes(b'\xef\xbb\xbf{"id": "a", "body": "x"}')
+    assert Directory(tmp_path).read("a.json").instruction.id == "a"
+
+
+def test_a_file_of_the_peers_schema_three_and_seven_loads_untouched(tmp_path: Path) -> None:
+    body = "Use the structured logger."
+    common = {
+        "id": "peer-1",
+        "title": "Peer",
+        "body": body,
+        "priority": 25,
+        "audience": "group",
+        "requirement": "recommended",
+        "categories": ["logging", "team-standards"],
+        "primaryCategory": "logging",
+        "sourceHash": hashlib.sha256(body.encode()).hexdigest(),
+        "createdAt": "2025-08-20T10:00:00.000Z",
+        "updatedAt": "2025-08-21T10:00:00.000Z",
+        "usageCount": 4,
+        "firstSeenTs": "2025-08-20T10:00:00.000Z",
+        "riskScore": 95,
+        "version": "1.4.2",
+        "status": "approved",
+        "owner": "platform",
+        "priorityTier": "P2",
+        "classification": "internal",
+        "lastReviewedAt": "2025-08-20T10:00:00.000Z",
+        "nextReviewDue": "2025-10-19T10:00:00.000Z",
+        "changeLog": [{"version": "1.4.2", "changedAt": "2025-08-21T10:00:00.000Z", "summary": "initial import"}],
+        "semanticSummary": body,
+        "extensions": {"vendor": {"x": [1, 2]}},
+    }
+    for extra in ({"schemaVersion": "3"}, {"schemaVersion": "7", "contentType": "workflow", "links": [{"rel": "see", "id": "x"}]}):
+        given = {**common, **extra}
+        instruction = read(tmp_path, "peer-1.json", given).instruction
+        assert instruction.salvaged == ()
+        assert not instruction.drifted
+        stored = stored_form(instruction.document)
+        assert stored == {**{k: v for k, v in given.items() if k not in ("usageCount", "firstSeenTs")}, "reviewIntervalDays": 60}
+
+
+def test_files_are_written_in_a_fixed_order_with_a_final_newline() -> None:
+    shuffled = {"zeta": 1, "body": "b", "sourceHash": "h", "id": "a", "title": "t", "governanceHash": "g", "usageCount": 3}
+    text = encode(shuffled).decode()
+    assert text == '{\n  "id": "a",\n  "title": "t",\n  "body": "b",\n  "sourceHash": "h",\n  "zeta": 1\n}\n'
+
+
+def test_ids() -> None:
+    for good in ("a", "a1", "a-b", "a_b", "instr.alpha", "x" * 120, "0"):
+        assert is_valid_id(good), good
+    for bad in ("", "-a", "a-", ".a", "a.", "a..b", "A", "a b", "a/b", "ä", "x" * 121, "a\n", None, 3):
+        assert not is_valid_id(bad), bad
+
+
+def test_canonical_bodies_differ_only_where_the_text_does() -> None:
+    assert canonical_body("a  \r\nb\t\rc\n\n") == "a\nb\nc"
+    assert hash_body("x\u2028y  ") == hash_body("x\ny")
+    assert hash_body("a b") != hash_body("a  b")
+    assert hash_body(" a \n", canonical=False) == hashlib.sha256(b"a").hexdigest()
+
+
+def test_the_catalogue_hash_does_not_depend_on_the_order_of_writes() -> None:
+    one, other = HashTree(), HashTree()
+    empty = one.root
+    for number in range(300):
+        one.put(f"id-{number}", "a")
+    for number in reversed(range(300)):
+        other.put(f"id-{number}", "b")
+        other.put(f"id-{number}", "a", "b")
+    assert one.root == other.root != empty
+    one.put("id-7", "c", "a")
+    assert one.root != other.root
+    for number in range(300):
+        other.drop(f"id-{number}", "a")
+    assert other.root == empty
+
+
+def test_a_document_without_times_takes_them_from_the_file_and_no_review_date() -> None:
+    document = normalise({"id": "a", "body": "x"}, "a", NOW, Rules()).document
+    assert document["createdAt"] == document["updatedAt"] == "2025-06-15T15:06:40.000Z"
+    assert "nextReviewDue" not in document
+    with pytest.raises(NotAnInstruction):
+        normalise({"id": "a"}, "a", NOW, Rules())

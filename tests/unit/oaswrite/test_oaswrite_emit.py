@@ -1,0 +1,137 @@
+"""YAML and JSON as written are read back as the same values, by our loader and by PyYAML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace.openapi.engine.edit import edited_yaml
+from commonplace.openapi.engine.emit import to_json, to_yaml
+from commonplace.openapi.engine.load import parse_text
+
+TRICKY = [
+    "",
+    " ",
+    "a: b",
+    "a #b",
+    "#a",
+    "- a",
+    "-",
+    "? x",
+    "yes",
+    "No",
+    "null",
+    "~",
+    "1",
+    "1.5",
+    "1e3",
+    "0x1F",
+    "0o7",
+    "1_000",
+    "2020-01-01",
+    "12:30:45",
+    "'",
+    '"',
+    "a'b",
+    "{a}",
+    "[a]",
+    "*a",
+    "&a",
+    "!a",
+    "%a",
+    "@a",
+    "`a",
+    "|",
+    ">",
+    "a\nb",
+    "a\n",
+    "a\n\n",
+    "\na",
+    " a\nb",
+    "a \nb",
+    "a\tb",
+    "\ta",
+    "a:",
+    "a: ",
+    ":a",
+    "a\\b",
+    "é",
+    "日本",
+    "\u2028",
+    "\ufeff",
+    "\x85",
+    "\x7f",
+    "---",
+    "...",
+    "=",
+    "true",
+    ".inf",
+    "-.inf",
+    ".nan",
+    "+1",
+    "-1",
+    "$ref",
+    "x-y",
+    "a,b",
+    "http://x/y?z#w",
+    "/pets/{petId}",
+    "200",
+    "2XX",
+    "application/json",
+    "text\r\nmore",
+]
+
+
+@pytest.mark.parametrize("text", TRICKY)
+def test_tricky_texts_survive_as_keys_and_values(text: str) -> None:
+    value = {"key": text, "list": [text, {text: [text]}], text: {"inner": text}}
+    written = to_yaml(value)
+    assert parse_text(written).data == value
+    assert yaml.safe_load(written) == value
+
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t"))
+KEY = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=8).filter(lambda key: key != "<<")
+NUMBER = st.integers(-(2**62), 2**62) | st.floats(allow_nan=False, allow_infinity=False)
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBER | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEY, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(KEY, JSON, min_size=1, max_size=5))
+def test_any_value_survives_yaml_and_json(value: dict[str, Any]) -> None:
+    assert yaml.safe_load(to_yaml(value)) == value
+    assert parse_text(to_json(value)).data == value
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_editing_a_text_gives_the_new_value_whatever_changed(data: st.DataObject) -> None:
+    keys = st.sampled_from(["a", "b", "c", "paths", "200"])
+    values = st.recursive(
+        st.integers(0, 3) | st.sampled_from(["x", "y z", "true"]),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
+        max_leaves=8,
+    )
+    objects = st.dictionaries(keys, values, min_size=1, max_size=4)
+    old, new = data.draw(objects), data.draw(objects)
+    assert parse_text(edited_yaml(to_yaml(old), old, new)).data == new
+
+
+def test_integers_beyond_64_bits_are_written() -> None:
+    assert str(2**70) in to_json({"maximum": 2**70})
+
+
+@pytest.mark.oracle
+def test_real_documents_survive_being_written(data: Path) -> None:
+    for name in ("petstore-3.0.yaml", "tictactoe-3.1.yaml", "uber-2.0.json", "docker-engine-swagger.yaml", "discord.json"):
+        value = parse_text((data / "openapi/dev" / name).read_bytes()).data
+        assert parse_text(to_yaml(value)).data == value, name

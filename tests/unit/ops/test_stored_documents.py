@@ -1,0 +1,51 @@
+"""Domains meet in bootstrap only: a stored file is an OpenAPI document by its reference, for its own tenant."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.bootstrap import App, build
+from commonplace.dispatch.pipeline import Call, Outcome, plain
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, local_user
+from commonplace.kernel.settings import Settings
+
+DOCUMENT = json.dumps({"openapi": "3.0.3", "info": {"title": "Stored", "version": "1"}, "paths": {}})
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    with build(Settings(data=tmp_path), environ={}, local=False) as made:
+        yield made
+
+
+def run(app: App, tool: str, arguments: dict[str, Any], auth: AuthContext | None = None) -> Outcome:
+    return asyncio.run(app.pipeline.run(Call(tool, arguments, auth or local_user())))
+
+
+def test_a_stored_file_is_read_by_its_reference(app: App) -> None:
+    assert run(app, "file_write", {"project": "my apis", "path": "/a.json", "content": DOCUMENT}).error is None
+    outcome = run(app, "oas_parse", {"spec": {"ref": "file:my%20apis/a.json"}})
+    assert outcome.error is None
+    assert outcome.output is not None
+    assert plain(outcome.output)["title"] == "Stored"
+
+
+def test_another_tenants_file_is_not_there(app: App) -> None:
+    run(app, "file_write", {"project": "p", "path": "/a.json", "content": DOCUMENT})
+    stranger = AuthContext(Tenant("other"), ALL_SCOPES, "x")
+    error = run(app, "oas_parse", {"spec": {"ref": "file:p/a.json"}}, stranger).error
+    assert error is not None
+    assert error.code.name == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("reference", ["instruction:x", "file:p", "nonsense"])
+def test_what_is_no_file_is_refused(app: App, reference: str) -> None:
+    error = run(app, "oas_parse", {"spec": {"ref": reference}}).error
+    assert error is not None
+    assert error.code.name == "INVALID_ARGUMENT"

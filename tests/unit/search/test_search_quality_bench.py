@@ -1,0 +1,71 @@
+"""The quality benchmark measures the product's own formula, and its metrics are right."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from benchmarks import quality, retrieval
+
+from commonplace.search.fusion import DEFAULT, calibrated, fuse
+
+COLLECTION = retrieval.Collection(
+    "toy",
+    {f"d{n}": f"word{n} shared common word{n % 7} text number {n}" for n in range(40)},
+    {"q1": "word3 shared", "q2": "number text word11 unknownword", "q3": "nothing"},
+    {"q1": {"d3": 1.0}, "q2": {"d11": 2.0, "d4": 1.0}, "q3": {"d1": 1.0}},
+)
+
+
+class FakeBench(quality.Bench):
+    def __init__(self) -> None:
+        self.postings = {}
+        self.vectors = {}
+        self.embed = lambda texts: np.stack([_direction(text) for text in texts])  # type: ignore[method-assign,assignment]
+
+
+def _direction(text: str) -> np.ndarray:
+    vector = np.random.default_rng(sum(text.encode())).normal(size=16)
+    return vector / np.linalg.norm(vector)
+
+
+def test_the_array_formula_is_the_products_formula() -> None:
+    bench = FakeBench()
+    features = bench.features(COLLECTION)
+    found = quality.evidence(features, DEFAULT)
+    for at, text in enumerate(COLLECTION.queries.values()):
+        postings, vectors = bench.index(COLLECTION)
+        terms, _ = postings.statistics(text)
+        scores, cosines = postings.scores(terms), vectors @ _direction(text)
+        hits = fuse(postings.result(text, scores, range(40)), {key: float(cosines[row]) for row, key in enumerate(postings.keys)})
+        best = max(found[at][features.present[at]])
+        assert hits[0].score == pytest.approx(calibrated(float(best)), abs=1e-5)
+
+
+def test_metrics_of_known_rankings() -> None:
+    assert retrieval.ndcg(["a", "b"], {"a": 1.0}) == 1.0
+    assert retrieval.ndcg(["b", "a"], {"a": 1.0}) == pytest.approx(0.6309, abs=1e-4)
+    assert retrieval.recall(["x"] * 9 + ["a", "b"], {"a": 1.0, "b": 1.0}) == 0.5
+    mean, low, high = retrieval.bootstrap(np.ones(50))
+    assert (mean, low, high) == (1.0, 1.0, 1.0)
+
+
+def test_simulated_look_ups_ask_for_words_of_their_own_document() -> None:
+    made = retrieval.simulate_lookups(COLLECTION, sentences=False, queries=20)
+    assert made.queries
+    for key, text in made.queries.items():
+        (answer,) = made.relevant[key]
+        held = set(retrieval.analyze(made.documents[answer]))
+        assert len(held & set(retrieval.query_terms(text))) >= 1
+
+
+def test_the_french_set_is_as_large_as_promised_and_consistent() -> None:
+    french = retrieval.load("french")
+    assert len(french.documents) >= 30
+    assert len(french.queries) >= 60
+    assert all(set(grades) <= set(french.documents) for grades in french.relevant.values())
