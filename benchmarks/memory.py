@@ -100,7 +100,8 @@ async def keep(service: MemoryService, texts: Iterable[tuple[str, str]], embed: 
     entries: list[Entry] = []
     names: dict[str, str] = {}
     for name, text in texts:
-        entry = service.draft(EntryType.REFERENCE, text.splitlines()[0][:100], text).entry(service.new_id(), moment)
+        title = text.splitlines()[0].split(" . ")[0][:100]
+        entry = service.draft(EntryType.REFERENCE, title, text).entry(service.new_id(), moment)
         entries.append(entry)
         names[entry.id] = name
     known = (await service.store.add_all(TENANT, entries, [], {})).known

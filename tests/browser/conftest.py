@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-
 from tests.server.conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
 
 FLAGS = [
@@ -93,9 +92,7 @@ class Visitor:
         """Serious accessibility findings of what is shown now."""
         self.page.evaluate(AXE.read_text())
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        return [
-            f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found["violations"] if one["impact"] in ("serious", "critical")
-        ]
+        return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found["violations"] if one["impact"] in ("serious", "critical")]
 
 
 @pytest.fixture

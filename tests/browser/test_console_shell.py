@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-
 from tests.browser.conftest import Visitor, add_key
 from tests.server.conformance.program import COMMONPLACE, Served, environment
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.hostile import BATCH_ERA, ENVELOPE, STATELESS_ERA, Owed, lines, matches, owed
+from conformance.hostile import BARE, BATCH_ERA, ENVELOPE, STATELESS_ERA, Owed, lines, matches, owed
 from conformance.lines import Lines, live
-from conformance.program import COMMONPLACE, FIXTURES, environment
+from conformance.program import COMMONPLACE, FIXTURES, Served, environment, serve_http
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +25,7 @@ ERAS = [None, BATCH_ERA, "2025-11-25", STATELESS_ERA]
 LINES_PER_EXAMPLE = 20
 MIB = 1 << 20
 GROWTH_BYTES = (48 if SOAK else 16) * MIB
+LOADED_BYTES = 96 * MIB  # where a line may happen to open the connection, and the SDK and the tools are then loaded
 LIMIT_BYTES = 64 * MIB
 END_SECONDS = 30.0
 EXTRA = {**FIXTURES, "COMMONPLACE_EXTRA_TOOLSETS": "conformance.tools:toolset,sample_tools:toolset"}
@@ -32,12 +33,14 @@ HANDSHAKE = {"capabilities": {}, "clientInfo": {"name": "hostile", "version": "1
 
 
 def enter(process: Lines, era: str | None) -> None:
-    """Bring a connection into its era, and its SDK side to life where it has one."""
-    if era == STATELESS_ERA:
-        assert "result" in process.request("resources/list", {"_meta": ENVELOPE})
-    elif era is not None:
+    """Bring a connection into its era, and to life what is loaded when first asked for: the SDK, the tools."""
+    if era is None:
+        return
+    params = {"_meta": ENVELOPE} if era == STATELESS_ERA else {}
+    if era != STATELESS_ERA:
         assert process.request("initialize", {"protocolVersion": era, **HANDSHAKE})["result"]["protocolVersion"] == era
-        assert "result" in process.request("resources/list")
+    for method in ("resources/list", "tools/list"):
+        assert "result" in process.request(method, params)
 
 
 @pytest.fixture(params=ERAS, ids=str)
@@ -61,7 +64,7 @@ def flat(answers: list[Any]) -> list[dict[str, Any]]:
 
 def settle(process: Lines, sent: list[bytes], era: str | None) -> None:
     """Send lines, and hold every answer against what the lines are owed."""
-    debts: list[Owed] = [debt for line in sent for debt in owed(line, era) or []]
+    debts: list[Owed] = [debt for line in sent for debt in owed(line, era)]
     data = b"".join(line + b"\n" for line in sent)
     answers = flat(process.exchange(data, lambda read: len(flat(read)) >= len(debts)))
     for answer in answers:
@@ -97,9 +100,29 @@ def test_every_hostile_line_is_answered_as_the_standard_says_and_memory_stays_fl
 
     campaign()
     assert count >= LINES // len(ERAS)
-    assert process.resident_bytes() - warm_bytes < GROWTH_BYTES
+    assert process.resident_bytes() - warm_bytes < GROWTH_BYTES + (LOADED_BYTES if era is None else 0)
     assert "Traceback" not in process.errors.read_text()
     assert process.end_input() == 0
+
+
+@pytest.fixture(scope="module")
+def over_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serve_http(tmp_path_factory.mktemp("http"), EXTRA) as served:
+        yield served
+
+
+@settings(max_examples=20_000 if SOAK else 150, deadline=None, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
+@given(body=lines.filter(bytes.strip))
+def test_a_hostile_body_is_answered_and_never_breaks_the_server(over_http: Served, body: bytes) -> None:
+    status, _, raw = over_http.post("/rpc", body)
+    debts = owed(body, BARE)
+    if debts:
+        assert matches(json.loads(raw), debts[0]), f"{debts[0]} is not {raw!r} for {body!r}"
+    else:
+        assert (status, raw) == (202, b"")
+    assert status < 500
+    assert over_http.post("/mcp", body)[0] in (202, 400, 404, 406)
+    assert over_http.process.poll() is None
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,15 @@ from typing import Any
 class Server:
     """One process on one instruction folder."""
 
-    def __init__(self, home: Path, folder: Path | None = None, config: Path | None = None) -> None:
+    def __init__(self, home: Path, folder: Path | None = None, config: Path | None = None, **environment: str) -> None:
         self.folder = folder or home / "instructions"
+        home.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "commonplace", "serve", "--data", str(home), *(("--config", str(config)) if config else ())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "MCP_ENABLE_MUTATION": "1", "INSTRUCTIONS_DIR": str(self.folder)},
+            stderr=(home / "stderr.txt").open("ab"),
+            env={**os.environ, "MCP_ENABLE_MUTATION": "1", "INSTRUCTIONS_DIR": str(self.folder), **environment},
         )
         self._number = 0
 
@@ -44,6 +45,12 @@ class Server:
         assert answer is not None, "the server ended"
         assert "error" not in answer, answer["error"]
         return answer["result"]
+
+    def error(self, method: str, **params: Any) -> Any:
+        self.send(method, **params)
+        answer = self.receive()
+        assert answer is not None, "the server ended"
+        return answer["error"]
 
     def add(self, id_: str, body: str) -> Any:
         return self.call("instructions/add", entry={"id": id_, "body": body}, lax=True, overwrite=True)

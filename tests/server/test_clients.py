@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.program import COMMONPLACE, Served, environment, serve_http
+from conformance.program import COMMONPLACE, FIXTURES, Served, environment, serve_http
 from conformance.suite import MODULES, node
 from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import CreateMessageResult, ElicitResult, TextContent
 
 OFFICIAL = MODULES / "@modelcontextprotocol"
 CLIENT = Path(__file__).parent / "conformance" / "client.mjs"
@@ -99,5 +100,70 @@ def test_the_python_client_lists_calls_and_reads_an_error_code(home: Path, serve
             with pytest.raises(MCPError) as unknown:
                 await client.call_tool("no_such_tool", {})
             assert unknown.value.code == INVALID_PARAMS
+
+    asyncio.run(use())
+
+
+class Person:
+    """A client that answers what it is asked and notes what it is told."""
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+        self.progress: list[float] = []
+
+    async def say(self, context: Any, params: Any) -> CreateMessageResult:
+        said = params.messages[0].content
+        return CreateMessageResult(role="assistant", model="none", content=TextContent(text=f"echo of {said.text}"))
+
+    async def fill_in(self, context: Any, params: Any) -> ElicitResult:
+        wanted = params.requested_schema["properties"]
+        values: dict[str, Any] = {name: "blue" if name == "color" else "Ada" for name in wanted}
+        return ElicitResult(action="accept", content=values)
+
+    async def hear(self, params: Any) -> None:
+        self.heard.append(params.data)
+
+    async def watch(self, done: float, total: float | None, message: str | None) -> None:
+        self.progress.append(done)
+
+
+def text_of(result: Any) -> str:
+    return str(result.content[0].text)
+
+
+@pytest.fixture(scope="module")
+def equipped(home: Path) -> Iterator[Served]:
+    with serve_http(home / "equipped", FIXTURES) as served:
+        yield served
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_tool_may_ask_and_tell_its_client_in_both_eras(home: Path, equipped: Served, transport: str, mode: str) -> None:
+    person = Person()
+    stdio = StdioServerParameters(command=str(COMMONPLACE), args=["serve"], env=environment(home / "stdio", FIXTURES))
+    client = Client(
+        stdio if transport == "stdio" else equipped.url,
+        mode=mode,
+        sampling_callback=person.say,
+        elicitation_callback=person.fill_in,
+        logging_callback=person.hear,
+        log_level="info",
+    )
+
+    async def use() -> None:
+        async with asyncio.timeout(TIMEOUT_SECONDS), client:
+            await client.call_tool("test_tool_with_progress", {}, progress_callback=person.watch)
+            assert person.progress == [0, 50, 100]
+            await client.call_tool("test_tool_with_logging", {})
+            assert person.heard == ["Tool execution started", "Tool processing data", "Tool execution completed"]
+            contents = (await client.read_resource("test://template/9/data")).contents
+            assert '"id":"9"' in str(getattr(contents[0], "text", ""))
+            if mode == "legacy":
+                assert text_of(await client.call_tool("test_sampling", {"prompt": "hi"})) == "LLM response: echo of hi"
+                assert "'username': 'Ada'" in text_of(await client.call_tool("test_elicitation", {"message": "who?"}))
+            else:
+                assert text_of(await client.call_tool("test_input_required_result_multi_round", {})) == "Ada likes blue."
+                assert "echo of What" in text_of(await client.call_tool("test_input_required_result_sampling", {}))
 
     asyncio.run(use())

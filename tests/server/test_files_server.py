@@ -88,6 +88,11 @@ def test_two_processes_append_to_one_file_in_one_sequence(servers: list[Server],
         assert [line for line in lines if line.startswith(f"{number}:")] == [f"{number}:{n}" for n in range(100)]
 
 
+def unique_word(number: int) -> str:
+    """Letters only, so that it is one search term and no other word shares a part of it."""
+    return "qu" + "".join("bcdfghjkln"[int(digit)] + "o" for digit in f"{number:06}") + "x"
+
+
 class Writer(threading.Thread):
     """Writes through a server of its own, which may be killed under it; remembers what was acknowledged."""
 
@@ -106,7 +111,7 @@ class Writer(threading.Thread):
         n = 0
         while not self.stopping:
             n += 1
-            path, word = f"/w{self.number}/{n % 40}", f"token{self.number}x{n}"
+            path, word = f"/w{self.number}/{n % 40}", unique_word(self.number * 100_000 + n)
             try:
                 if n % 7 == 0 and path in self.files:
                     self.maybe.add(path)

@@ -127,7 +127,7 @@ def test_a_process_that_dies_between_file_and_journal_hides_nothing(tmp_path: Pa
         two.close()
 
 
-def test_edits_by_hand_and_git_are_served_within_a_second(tmp_path: Path, soak: bool) -> None:
+def test_edits_by_hand_and_by_git_are_served_without_being_asked(tmp_path: Path, soak: bool) -> None:
     files = 2000 if soak else 400
     folder = tmp_path / "instructions"
     folder.mkdir()
@@ -147,7 +147,7 @@ def test_edits_by_hand_and_git_are_served_within_a_second(tmp_path: Path, soak: 
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == files
         hash_two = server.call("instructions/list", limit=1)["hash"]
         git("checkout", "-q", "one")
-        took = until(lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files, 20)
+        until(lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files, 20)
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == 0
         git("checkout", "-q", "two")
         until(lambda: server.call("instructions/list", limit=1)["hash"] == hash_two, 20)
@@ -157,4 +157,3 @@ def test_edits_by_hand_and_git_are_served_within_a_second(tmp_path: Path, soak: 
         until(lambda: "item" in server.call("instructions/get", id="by-hand"), 20)
         (folder / "by-hand.json").write_text("{ half a fi")
         until(lambda: server.call("instructions/health")["status"] == "degraded", 20)
-        assert took < 20

@@ -38,9 +38,8 @@ def test_every_command_of_the_tutorial_works_and_shows_what_it_says(tmp_path: Pa
     ran = steps()
     assert len(ran) > 10
     for command, lines in ran:
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=folder, env={**environment(tmp_path / "home"), "PATH": path}, capture_output=True, text=True, timeout=240
-        )
+        settings = {**environment(tmp_path / "home"), "PATH": path}
+        done = subprocess.run(["bash", "-c", command], cwd=folder, env=settings, capture_output=True, text=True, timeout=240)
         output = done.stdout + done.stderr
         assert done.returncode == 0, f"{command}\n{output}"
         for line in lines:

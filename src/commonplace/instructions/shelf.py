@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,30 +133,41 @@ class Shelf:
         if compare:
             self.compare()
 
-    def compare(self, *, thorough: bool = False) -> Differences:
-        """Bring the catalogue in line with the folder, reading only files whose stamp changed (or all of them)."""
+    def compare(self, names: Iterable[str] | None = None, *, thorough: bool = False) -> Differences:
+        """Bring the catalogue in line with the folder, or with these files of it, reading only what has another stamp (or all)."""
         with self.lock:
-            known = dict(self._stamps)
-        seen = dict(self.directory.stamps())
-        changed = [name for name, stamp in seen.items() if thorough or known.get(name) != stamp]
-        gone = [name for name in known if name not in seen]
-        added = updated = removed = 0
-        for name in [*changed, *gone]:
-            reading = self.directory.read(name)
-            with self.lock:
-                while reading.stamp != self.directory.stamp_of(name):  # somebody wrote it since: theirs is the news
-                    reading = self.directory.read(name)
-                before = self.catalogue.get(name[:-5])
-                if thorough or self._stamps.get(name) != reading.stamp:
-                    self._apply(name, reading)
-                after = self.catalogue.get(name[:-5])
-            added += before is None and after is not None
-            removed += before is not None and after is None
-            updated += before is not None and after is not None and before.document != after.document
-        found = Differences(added, updated, removed)
+            known = dict(self._stamps) if names is None else {}
+        if names is None:
+            seen = dict(self.directory.stamps())
+            names = [name for name, stamp in seen.items() if thorough or known.get(name) != stamp]
+            names += [name for name in known if name not in seen]
+        counts = {"added": 0, "updated": 0, "removed": 0}
+        for name in names:
+            change = self._look_at(name, thorough)
+            if change is not None:
+                counts[change] += 1
+        found = Differences(**counts)
         if found.any:
-            self.trace("catalog:compare", {"added": added, "updated": updated, "removed": removed})
+            self.trace("catalog:compare", counts)
         return found
+
+    def _look_at(self, name: str, thorough: bool) -> str | None:
+        """Read one file if it is not as we know it; what that did to the catalogue."""
+        if not thorough and self._stamps.get(name) == self.directory.stamp_of(name):
+            return None
+        reading = self.directory.read(name)
+        with self.lock:
+            while reading.stamp != self.directory.stamp_of(name):  # somebody wrote it since: theirs is the news
+                reading = self.directory.read(name)
+            before = self.catalogue.get(name[:-5])
+            if thorough or self._stamps.get(name) != reading.stamp:
+                self._apply(name, reading)
+            after = self.catalogue.get(name[:-5])
+        if before is None:
+            return "added" if after is not None else None
+        if after is None:
+            return "removed"
+        return "updated" if before.document != after.document else None
 
     def _apply(self, name: str, reading: Reading) -> None:
         """Make the catalogue say what a file says. The caller holds `lock`."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Iterable, Set
+from pathlib import Path
+from typing import Any
 
 from commonplace.instructions.shelf import Shelf
 
@@ -38,42 +41,49 @@ class Watcher:
             log.info("no file events (%s): the instruction folder is polled", error)
             self._poll()
             return
-        seen, missed = self._folder_time(), 0
         try:
-            for changes in watch(
-                self._shelf.directory.path,
-                watch_filter=lambda _, path: path.endswith(".json"),
-                stop_event=self._stop,
-                debounce=SETTLE_MS * 4,
-                step=SETTLE_MS,
-                rust_timeout=int(QUIET_SECONDS * 1000),
-                yield_on_timeout=True,
-                recursive=False,
-                raise_interrupt=False,
-            ):
-                now = self._folder_time()
-                if changes:
-                    missed = 0
-                    self._compare()
-                elif now != seen and self._compare():
-                    missed += 1
-                    if missed >= SILENT_AFTER:
-                        log.info("this file system reports no events: the instruction folder is polled")
-                        self._poll()
-                        return
-                seen = now
+            self._follow(watch)
         except (OSError, RuntimeError) as error:
             log.warning("watching the instruction folder failed (%s): it is polled", error)
             self._poll()
+
+    def _follow(self, watch: Callable[..., Iterable[Set[tuple[Any, str]]]]) -> None:
+        """Look at what events name; once they cease, look at everything, for events can get lost (those before the first, too)."""
+        seen, missed, settled = self._folder_time(), 0, False
+        for changes in watch(
+            self._shelf.directory.path,
+            watch_filter=lambda _, path: path.endswith(".json"),
+            stop_event=self._stop,
+            debounce=SETTLE_MS * 4,
+            step=SETTLE_MS,
+            rust_timeout=int(QUIET_SECONDS * 1000),
+            yield_on_timeout=True,
+            recursive=False,
+            raise_interrupt=False,
+        ):
+            now = self._folder_time()
+            if changes:
+                missed, settled = 0, False
+                self._compare(sorted({Path(path).name for _, path in changes}))
+            elif not settled:
+                settled = True
+                self._compare()
+            elif now != seen and self._compare():
+                missed += 1
+                if missed >= SILENT_AFTER:
+                    log.info("this file system reports no events: the instruction folder is polled")
+                    self._poll()
+                    return
+            seen = now
 
     def _poll(self) -> None:
         self.polling = True
         while not self._stop.wait(QUIET_SECONDS / 2):
             self._compare()
 
-    def _compare(self) -> bool:
+    def _compare(self, names: Iterable[str] | None = None) -> bool:
         try:
-            return self._shelf.compare().any
+            return self._shelf.compare(names).any
         except OSError as error:
             log.warning("the instruction folder cannot be read: %s", error)
             return False

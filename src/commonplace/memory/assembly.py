@@ -13,7 +13,7 @@ from commonplace.memory.index import LexicalIndex
 from commonplace.memory.meaning import BackgroundEmbedder
 from commonplace.memory.service import MemoryService, Policy
 from commonplace.memory.sqlite import SqliteStore
-from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
+from commonplace.search.assembly import open_meaning
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.storage.sqlite import Database
 
@@ -36,11 +36,12 @@ def build_memory(
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
-    """Memory in an open database. `vectors` is the folder of the vectors; `model_missing` says why there is no embedder although
-    one is configured."""
+    """Memory in an open database. `vectors` is the folder of the vectors, by default beside the database; `model_missing` says why
+    there is no embedder although one is configured."""
     postings = SqlitePostings(database)
     policy = policy_of(settings) if settings is not None else Policy()
-    index = LexicalIndex(postings, model_missing) if embedder is None or vectors is None else _hybrid(postings, embedder, vectors)
+    folder = vectors or database.path.parent / VECTORS
+    index = LexicalIndex(postings, model_missing) if embedder is None else _hybrid(postings, embedder, folder)
     return MemoryService(SqliteStore(database, postings), index, policy, clock, on_close)
 
 
@@ -67,15 +68,9 @@ def open_memory(
 
 def from_settings(settings: Settings) -> MemoryService:
     """Memory as the configuration says. The model is described here and loaded when first wanted."""
-    embedding = settings.mcp.files.search.embedding
-    embedder: BackgroundEmbedder | None = None
-    missing: str | None = None
-    if embedding.provider == "local":
-        try:
-            embedder = LocalEmbedder(settings.data / "models" / embedding.model)
-        except EmbedderUnavailableError as unavailable:
-            missing = str(unavailable)
-    return open_memory(settings.data, settings=settings.mcp.memory, embedder=embedder, model_missing=missing)
+    meaning = open_meaning(settings.data, settings.mcp.files.search.embedding)
+    embedder = meaning.semantics.embedder if meaning.semantics is not None else None
+    return open_memory(settings.data, settings=settings.mcp.memory, embedder=embedder, model_missing=meaning.absent or None)
 
 
 def _hybrid(postings: SqlitePostings, embedder: BackgroundEmbedder, folder: Path) -> LexicalIndex:

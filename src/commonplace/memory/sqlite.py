@@ -32,6 +32,7 @@ from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite import Connection, Database
 
 _QUERIES = load_queries("commonplace.memory", "sqlite.sql")
+LOCK_SECONDS = 10  # several processes may share the database: rather wait than refuse what was learned
 
 
 class _TakenBackError(Exception):
@@ -60,7 +61,7 @@ class SqliteStore:
                 self._postings.put(connection, partition(tenant), [indexed])
             return existing
 
-        return await self._database.write(work)
+        return await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS)
 
     async def add_all(
         self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage], *, dry_run: bool = False
@@ -109,7 +110,7 @@ class SqliteStore:
             if visible:
                 self._postings.put(connection, partition(tenant), [indexed])
 
-        await self._database.write(work)
+        await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS)
 
     async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None:
         row = self._database.reader().execute(_QUERIES["entry"], {"tenant": tenant, "id": id_, "deleted": deleted}).fetchone()
@@ -176,7 +177,7 @@ class SqliteStore:
                     link_id=row[0] if row else None,
                 )
 
-        await self._database.write(work)
+        await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS)
 
     async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood:
         connection = self._database.reader()
@@ -199,7 +200,7 @@ class SqliteStore:
         def work(connection: Connection) -> int:
             return sum(self._suggest(connection, tenant, suggestion) for suggestion in suggestions)
 
-        return await self._database.write(work)
+        return await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS)
 
     async def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None:
         row = self._database.reader().execute(_QUERIES["suggestion"], {"tenant": tenant, "id": id_}).fetchone()
@@ -225,7 +226,7 @@ class SqliteStore:
                 self._link(connection, tenant, link)  # that the two are linked by now is what was wanted
             return read_suggestion(row) if row else None
 
-        return await self._database.write(work)
+        return await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS)
 
     async def reindex(self, tenant: Tenant) -> int:
         def work(connection: Connection) -> int:

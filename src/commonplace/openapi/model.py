@@ -60,8 +60,17 @@ class Tree:
 
     data: Json
     format: Format
-    text: str
+    raw: bytes | str
     duplicates: tuple[Duplicate, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return as_text(self.raw)
+
+
+def as_text(raw: bytes | str) -> str:
+    """Source text; bytes that were parsed as JSON are decoded only when somebody looks at them."""
+    return raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
 
 
 @dataclass(slots=True)
@@ -74,15 +83,20 @@ class Document:
     version: str  # as declared, such as 3.0.3
     family: Family
     format: Format
-    text: str  # the source as decoded text
+    raw: bytes | str  # the source as it was read
     name: str = "content"  # for messages: a path, an address, or `content`
     base: str | None = None  # absolute path or address that relative references start from
     duplicates: tuple[Duplicate, ...] = ()
     derived: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def text(self) -> str:
+        """The source as text."""
+        return as_text(self.raw)
+
+    @property
     def source(self) -> bytes:
-        return self.text.encode()
+        return self.raw if isinstance(self.raw, bytes) else self.raw.encode("utf-8", "surrogatepass")
 
     @property
     def is_v2(self) -> bool:

@@ -65,7 +65,7 @@ def lexical_evidence(share: float, coverage: float, information: float, document
 
 def calibrated(evidence: float, parameters: Parameters = DEFAULT) -> float:
     """Evidence as a chance between 0 and 1; keeps the order."""
-    odds = math.exp(parameters.intercept) * max(evidence, 0.0) ** parameters.slope
+    odds = math.exp(parameters.intercept) * math.pow(max(evidence, 0.0), parameters.slope)
     return odds / (1 + odds)
 
 

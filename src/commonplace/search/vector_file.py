@@ -179,12 +179,11 @@ class VectorFile:
 
     def begin(self, identity: str, dimensions: int) -> Snapshot:
         """An empty next generation (inside `writing`)."""
-        known = self._generation()
-        generation = (known or 0) + 1
+        generation = 1 + max((int(path.stem) for path in self.folder.glob("*.journal") if path.stem.isdecimal()), default=0)
         header = {"format": FORMAT, "identity": identity, "dimensions": dimensions}
         self._matrix_path(generation).write_bytes(b"")
         self._journal_path(generation).write_bytes(orjson.dumps(header) + b"\n")
-        self._install(generation, known)
+        self._install(generation)
         found = self.snapshot()
         assert found is not None
         return found
@@ -224,7 +223,7 @@ class VectorFile:
             file.flush()
             os.fsync(file.fileno())
         self._journal_path(generation).write_bytes(b"".join(line + b"\n" for line in lines))
-        self._install(generation, snapshot.generation)
+        self._install(generation)
         found = self.snapshot()
         assert found is not None
         return found
@@ -250,14 +249,18 @@ class VectorFile:
         except ValueError as error:
             raise VectorFileError(f"{self.folder / 'current'} does not name a generation") from error
 
-    def _install(self, generation: int, old: int | None) -> None:
+    def _install(self, generation: int) -> None:
+        """Make a generation the current one and take the others away: readers that have them mapped keep them."""
         scratch = self.folder / f"current.{os.getpid()}"
-        scratch.write_text(str(generation), "ascii")
+        with scratch.open("w", encoding="ascii") as file:
+            file.write(str(generation))
+            file.flush()
+            os.fsync(file.fileno())
         scratch.replace(self.folder / "current")
-        if old is not None:
-            ann = self.ann_path(old)
-            for path in (self._matrix_path(old), self._journal_path(old), ann, ann.with_suffix(".covered")):
-                path.unlink(missing_ok=True)  # readers that have it mapped keep it
+        for path in self.folder.iterdir():
+            number = path.name.partition(".")[0]
+            if number.isdecimal() and int(number) != generation:
+                path.unlink(missing_ok=True)
 
     def _open(self) -> Snapshot:
         for _ in range(5):  # a compaction may take a generation away while we look

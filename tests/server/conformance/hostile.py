@@ -15,9 +15,11 @@ RESULT = "result"
 ENVELOPE = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 BATCH_ERA = "2025-03-26"
 STATELESS_ERA = "2026-07-28"
+BARE = "bare"  # POST /rpc, where no protocol version exists
+BARE_METHODS = ("health/check", "metrics/snapshot")
 UNKNOWN_METHODS = ("no/such/method", "tools", "", "ping ", "PING", "rpc.discover", "initialise", "tools/call/", "\u0000", "тест")
 FEATURES = ("resources/list", "prompts/list", "prompts/get", "resources/read", "completion/complete", "logging/setLevel")
-SERVED = ("ping", "tools/list", "tools/call", "health/check", "metrics/snapshot", *FEATURES)
+SERVED = ("ping", "tools/list", "tools/call", *BARE_METHODS, *FEATURES)
 NOTIFICATIONS = (
     "notifications/initialized",
     "notifications/cancelled",
@@ -36,8 +38,8 @@ class Owed:
     outcomes: frozenset[Any]
 
 
-def owed(line: bytes, era: str | None) -> list[Owed] | None:
-    """The answers that a line is owed. None: stdlib and server may read it differently, so anything but silence will do."""
+def owed(line: bytes, era: str | None) -> list[Owed]:
+    """The answers that a line is owed on a connection of that era."""
     if not line.strip():
         return []
     try:
@@ -81,16 +83,17 @@ def _judge(value: Any, era: str | None, *, batched: bool = False) -> list[Owed]:
 
 
 def _outcomes(method: str, params: Any, era: str | None, request_id: Any) -> frozenset[Any]:
-    if method not in SERVED:
+    if method not in (BARE_METHODS if era == BARE else SERVED):
         return frozenset({NOT_FOUND})
     meta = params.get("_meta") if isinstance(params, dict) else None
     enveloped = isinstance(meta, dict) and "io.modelcontextprotocol/protocolVersion" in meta
-    if method in ("health/check", "metrics/snapshot"):
+    if method in BARE_METHODS:
         return frozenset({RESULT, INVALID_PARAMS})
     if method == "ping":
         if era == STATELESS_ERA or enveloped:
             return frozenset({NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST})
-        return frozenset({RESULT})
+        # where nothing was settled, an earlier line may have brought an envelope
+        return frozenset({RESULT, NOT_FOUND, INVALID_PARAMS} if era is None else {RESULT})
     wrong_era = {INVALID_REQUEST} if enveloped and era not in (None, STATELESS_ERA) else set()
     odd_id = {INVALID_REQUEST} if isinstance(request_id, float) or isinstance(params, list) else set()
     not_found = {NOT_FOUND, -32002} if method in FEATURES else set()

@@ -42,7 +42,7 @@ def test_the_deepest_path_is_written_listed_moved_and_deleted(files: Files) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 5_000_000, "word " * 100_000, "\n" * 50_000, "\r" * 50_000, "é" * 1_000_000, "# " * 100_000, "```\n" * 50_000]
+    "text", ["a" * 1_000_000, "word " * 40_000, "\n" * 20_000, "\r" * 50_000, "é" * 300_000, "# " * 30_000, "```\n" * 20_000]
 )
 def test_files_made_to_be_awkward_are_indexed_within_bounds(files: Files, text: str) -> None:
     async def use() -> None:

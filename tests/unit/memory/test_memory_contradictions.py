@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.memory.engine.contradiction import Statement, find_conflict
-from commonplace.memory.engine.subject import different_subjects
+from commonplace.memory.engine.subject import different_subjects, different_versions
 
 CONFLICTS = [
     ("number", "The pool holds 20 connections per worker.", "The pool holds 50 connections per worker."),
@@ -44,7 +44,7 @@ def test_a_template_filled_for_two_things_is_two_subjects() -> None:
     b = ("Memory limit of the worker", "The worker pods have a memory limit of 2Gi.")
     assert different_subjects(*a, *b)
     assert find_conflict(Statement(*a), Statement(*b)) is None
-    assert different_subjects("Python 3.8 end of life", "", "Python 3.9 end of life", "")
+    assert different_versions("Python 3.8 end of life", "Python 3.9 end of life")
 
 
 def test_other_words_for_one_thing_are_one_subject() -> None:

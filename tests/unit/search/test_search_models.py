@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import struct
 import threading
 import zipfile
@@ -15,7 +14,9 @@ import numpy.typing as npt
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from commonplace.kernel.config import load
 from commonplace.search import embed_models
+from commonplace.search.assembly import models_folder
 from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
 from commonplace.search.embed_graph import UnsupportedModelError, build, read_safetensors, read_shape
 from commonplace.search.embed_models import DEFAULT_MODEL, PROBES, ModelError
@@ -234,10 +235,13 @@ def test_threads_and_neighbours_do_not_change_a_vector(source: Path, tmp_path: P
 
 @pytest.fixture(scope="module")
 def real() -> Path:
-    """The default model, installed once beside the repository's other tools."""
-    root = Path(os.environ.get("COMMONPLACE_MODELS", Path(__file__).resolve().parents[3] / ".tools" / "models"))
-    embed_models.install_default(root)
-    return root
+    """The default model where `make test` installed it, else installed once beside the repository's other tools."""
+    own = Path(__file__).resolve().parents[3] / ".tools" / "models"
+    for folder in (models_folder(load().settings.data), own):
+        if any(model.name == DEFAULT_MODEL for model in embed_models.installed(folder)):
+            return folder
+    embed_models.install_default(own)
+    return own
 
 
 def test_the_default_model_has_its_known_cosines(real: Path) -> None:

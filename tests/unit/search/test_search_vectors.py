@@ -138,9 +138,11 @@ def test_a_torn_journal_line_is_ignored_and_written_over(tmp_path: Path) -> None
     assert VectorIndex(tmp_path, embedder).search(HERE, embedder.embed_query("brandnew"), 50).rows == 7
 
 
-def test_nonsense_in_the_files_is_an_error_and_the_next_write_begins_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("broken", ["*.journal", "current"])
+@pytest.mark.parametrize("content", [b"", b"not json\n", b"{}\n"])
+def test_nonsense_in_the_files_is_an_error_and_the_next_write_begins_anew(tmp_path: Path, broken: str, content: bytes) -> None:
     _, embedder = filled(tmp_path, 3)
-    next(tmp_path.rglob("*.journal")).write_bytes(b"not json\n")
+    next(tmp_path.rglob(broken)).write_bytes(content)
     again = VectorIndex(tmp_path, embedder)
     with pytest.raises(VectorFileError):
         again.search(HERE, embedder.embed_query("topic1 shared"), 1)

@@ -10,11 +10,12 @@ from commonplace.memory.engine.terms import telling_terms
 from commonplace.search.text import analyze, is_stop_word
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d+)+")
 _WORD = re.compile(_NUMBER.pattern + r"|[^\W\d_]+")
 
 
-def different_subjects(title_a: str, text_a: str, title_b: str, text_b: str) -> bool:
-    """The titles are alike but for one word, or one number, that the other entry does not have anywhere."""
+def different_subjects(title_a: str, content_a: str, title_b: str, content_b: str) -> bool:
+    """The titles are alike but for one word, or one number, which is what each content is about and the other does not mention."""
     words_a, words_b = _words(title_a), _words(title_b)
     if words_a == words_b:
         return False
@@ -25,7 +26,14 @@ def different_subjects(title_a: str, text_a: str, title_b: str, text_b: str) -> 
     _, a, a_end, b, b_end = changes[0]
     if a_end - a != 1 or b_end - b != 1:
         return False
-    return words_a[a] not in _held(text_b) and words_b[b] not in _held(text_a)
+    held_a, held_b = _held(content_a), _held(content_b)
+    return words_a[a] in held_a - held_b and words_b[b] in held_b - held_a
+
+
+def different_versions(title_a: str, title_b: str) -> bool:
+    """Both titles name a version, and not the same one."""
+    versions_a, versions_b = set(_VERSION.findall(title_a)), set(_VERSION.findall(title_b))
+    return bool(versions_a and versions_b and not versions_a & versions_b)
 
 
 def _held(text: str) -> frozenset[str]:

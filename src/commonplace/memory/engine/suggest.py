@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from commonplace.memory.engine.contradiction import Statement, find_conflict
 from commonplace.memory.engine.similarity import LEXICAL_GENERALIZE, LEXICAL_LINK, overlap, shared_terms, term_weights
-from commonplace.memory.engine.subject import different_subjects
+from commonplace.memory.engine.subject import different_subjects, different_versions
 from commonplace.memory.model import (
     GENERALIZE_ENTRIES,
     GENERALIZE_SIMILARITY,
@@ -23,6 +23,8 @@ from commonplace.memory.model import (
 MOST_LINKS = 5  # a new entry proposes at most so many links: more would be noise
 MOST_CLUSTER = 12
 CONTRADICTION_MARGIN = 0.10  # contradicting entries differ in words, so they are looked for somewhat further away
+NEARLY_THE_SAME = 0.9
+LEXICALLY_THE_SAME = 0.7
 SETTLED_SHARE = 0.5  # a cluster that shares this much with a settled one is that one again
 
 
@@ -92,10 +94,19 @@ def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozens
         score = round(min(1.0, neighbour.score), 4)
         if conflict is not None:
             proposals.append(Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason))
-        elif neighbour.score >= least and links < MOST_LINKS and not different_subjects(other.title, other.text, entry.title, entry.text):
+        elif neighbour.score >= least and links < MOST_LINKS and not _two_things(entry, neighbour):
             links += 1
             proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(neighbour)))
     return proposals
+
+
+def _two_things(entry: Entry, neighbour: Neighbour) -> bool:
+    """One template filled for two things is no reason for a link, unless the texts are nearly the same."""
+    other = neighbour.entry
+    if different_versions(other.title, entry.title):
+        return True
+    alike = NEARLY_THE_SAME if neighbour.semantic else LEXICALLY_THE_SAME
+    return neighbour.score < alike and different_subjects(other.title, other.content, entry.title, entry.content)
 
 
 def propose_cluster(

@@ -17,6 +17,7 @@ from commonplace.openapi.errors import NOT_A_SPEC, SPEC_SYNTAX, SPEC_TOO_DEEP, S
 from commonplace.openapi.model import SUPPORTED, Document, Duplicate, Family, Json, JsonObject, Limits, Tree
 
 DEFAULT_LIMITS = Limits()
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?")
 
@@ -36,7 +37,7 @@ def as_document(tree: Tree, *, name: str = "content", base: str | None = None) -
             hint += " To read a file or an address, pass it as `file` or `url`."
         raise CommonplaceError(NOT_A_SPEC, f"The document is {what}, not an object.", hint=hint)
     version, family = detect_version(data)
-    return Document(data, version, family, tree.format, tree.text, name, base, tree.duplicates)
+    return Document(data, version, family, tree.format, tree.raw, name, base, tree.duplicates)
 
 
 def detect_version(data: JsonObject) -> tuple[str, Family]:
@@ -72,24 +73,27 @@ def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
             f"The document has {len(source)} bytes; the limit is {limits.size_bytes}.",
             details={"limit_bytes": limits.size_bytes},
         )
-    text = source if isinstance(source, str) else _decode(source)
-    text = text.removeprefix("\ufeff")
+    if isinstance(source, bytes) and source[:2] in _UTF16:
+        source = _decode(source)
     with collector_off():
-        tree = _parse_json(text, limits) if text.lstrip()[:1] in ("{", "[") else None
+        raw = source.removeprefix("\ufeff") if isinstance(source, str) else source.removeprefix(b"\xef\xbb\xbf")
+        tree = _parse_json(raw, limits) if raw[:200].lstrip()[:1] in ("{", "[", b"{", b"[") else None
         if tree is None:
+            text = raw if isinstance(raw, str) else _decode(raw)
             data, duplicates = parse_yaml(text, limits)
+            check_size(data, limits)
             tree = Tree(data, "yaml", text, duplicates)
-        check_size(tree.data, limits)
     return tree
 
 
-def _parse_json(text: str, limits: Limits) -> Tree | None:
+def _parse_json(raw: bytes | str, limits: Limits) -> Tree | None:
     """The tree of a JSON text; None where it is not JSON but may be YAML in flow style."""
     try:
-        data = orjson.loads(text)
+        data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
         if "depth" in error.msg or "recursion" in error.msg.lower():
             raise _too_deep(limits) from None
+        text = raw if isinstance(raw, str) else _decode(raw)
         if not _JSON_START.match(text):
             return None  # brackets without quoted keys: YAML in flow style
         raise CommonplaceError(
@@ -98,13 +102,15 @@ def _parse_json(text: str, limits: Limits) -> Tree | None:
             hint="Correct the text at that place and call again.",
             details={"line": error.lineno, "column": error.colno, "problem": error.msg},
         ) from None
-    return Tree(data, "json", text, _json_duplicates(text, data))
+    return Tree(data, "json", raw, _json_duplicates(raw, check_size(data, limits)))
 
 
-def _json_duplicates(text: str, data: Json) -> tuple[Duplicate, ...]:
+def _json_duplicates(raw: bytes | str, keys: int) -> tuple[Duplicate, ...]:
     """Keys that JSON objects repeat. Counting tells in milliseconds that there are none; only then are they looked for."""
-    keys = sum(len(node) for level in levels(data) for node in level if type(node) is dict)
-    written = text.count('":') + text.count('" :') - text.count('\\":') - text.count('\\" :')
+    if isinstance(raw, bytes):
+        written = raw.count(b'":') + raw.count(b'" :') - raw.count(b'\\":') - raw.count(b'\\" :')
+    else:
+        written = raw.count('":') + raw.count('" :') - raw.count('\\":') - raw.count('\\" :')
     if written <= keys:
         return ()
     found: list[Duplicate] = []
@@ -120,23 +126,26 @@ def _json_duplicates(text: str, data: Json) -> tuple[Duplicate, ...]:
         return value
 
     try:
-        json.loads(text, object_pairs_hook=collect)
+        json.loads(raw, object_pairs_hook=collect)
     except (ValueError, RecursionError):
         return ()
     return tuple(found)
 
 
-def check_size(data: Json, limits: Limits) -> None:
-    """Refuse trees that are deeper or larger than the limits."""
-    nodes = 1
+def check_size(data: Json, limits: Limits) -> int:
+    """Refuse trees that are deeper or larger than the limits; the number of keys of all objects."""
+    nodes, keys = 1, 0
     for depth, level in enumerate(levels(data), 1):
-        nodes += sum(map(len, level))
+        children = sum(map(len, level))
+        nodes += children
+        keys += children - sum([len(node) for node in level if type(node) is list])
         if depth > limits.depth:
             raise _too_deep(limits)
         if nodes > limits.nodes:
             raise CommonplaceError(
                 SPEC_TOO_LARGE, f"The document has more than {limits.nodes} nodes.", details={"limit_nodes": limits.nodes}
             )
+    return keys
 
 
 def _too_deep(limits: Limits) -> CommonplaceError:
@@ -144,7 +153,7 @@ def _too_deep(limits: Limits) -> CommonplaceError:
 
 
 def _decode(source: bytes) -> str:
-    encoding = "utf-16" if source[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    encoding = "utf-16" if source[:2] in _UTF16 else "utf-8"
     try:
         return source.decode(encoding)
     except UnicodeDecodeError as error:

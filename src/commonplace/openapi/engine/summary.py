@@ -60,7 +60,7 @@ def full_document(document: Document, inliner: Inliner | None, pointer: str | No
         for name, refs in (("circular_refs", inliner.circular), ("unresolved_refs", inliner.unresolved), ("refs_left", inliner.left)):
             if refs:
                 notes[name] = sorted(refs)[:100]
-    elif pointer is None and len(document.text) <= limit_bytes:
+    elif pointer is None and len(document.raw) <= limit_bytes:
         return {"full_document": document.text}
     return {"full_document": render(value, document.format, limit_bytes)} | notes
 

@@ -20,6 +20,7 @@ from commonplace.openapi.model import Document
 
 MAX_FINDINGS = 20_000
 IGNORE_FIELD = "x-commonplace-ignore"
+_IGNORE_BYTES = IGNORE_FIELD.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Report:
 
 def validate(document: Document, resolver: Resolver, *, strict: bool = False, ignore: Sequence[str] = ()) -> Report:
     """Everything that is wrong with a document. `strict` adds rules beyond the specification and turns every warning into an error."""
-    findings = _all_findings(document, resolver)
+    findings = _all_findings(document, resolver, strict)
     chosen = [finding for finding in findings if strict or not finding.rule.strict]
     kept = list(_unsuppressed(document, chosen, ignore))
     suppressed = len(chosen) - len(kept)
@@ -58,18 +59,19 @@ def with_lines(document: Document, findings: Sequence[Finding]) -> list[Finding]
     return [finding if finding.line is not None else replace(finding, line=lines[finding.pointer]) for finding in findings]
 
 
-def _all_findings(document: Document, resolver: Resolver) -> Sequence[Finding]:
+def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Sequence[Finding]:
     """Remembered with the document, unless other files had a say in them."""
-    known: Sequence[Finding] | None = document.derived.get("findings")
+    key = "strict findings" if strict else "findings"
+    known: Sequence[Finding] | None = document.derived.get(key)
     if known is None:
         with collector_off():
-            known = _deduplicated(list(islice(_compute(document, resolver), MAX_FINDINGS)))
+            known = _deduplicated(list(islice(_compute(document, resolver, strict), MAX_FINDINGS)))
         if document.derived.get("resolver") is resolver:
-            document.derived["findings"] = known
+            document.derived[key] = known
     return known
 
 
-def _compute(document: Document, resolver: Resolver) -> Iterator[Finding]:
+def _compute(document: Document, resolver: Resolver, strict: bool) -> Iterator[Finding]:
     for duplicate in document.duplicates:
         severity = Severity.WARNING if document.format == "json" else None
         finding = found("duplicate-key", duplicate.pointer or "", f"The key {duplicate.key!r} occurs twice in one mapping.", severity)
@@ -80,7 +82,7 @@ def _compute(document: Document, resolver: Resolver) -> Iterator[Finding]:
     yield from structural_findings(document)
     index = index_of(document)
     yield from PathRules(document, index, resolver).findings()
-    yield from SchemaRules(document, index, resolver).findings()
+    yield from SchemaRules(document, index, resolver).findings(strict)
     yield from example_findings(document, index, resolver)
 
 
@@ -109,7 +111,7 @@ _GENERAL = frozenset({"wrong-structure"})
 def _unsuppressed(document: Document, findings: Sequence[Finding], ignore: Sequence[str]) -> Iterator[Finding]:
     """Drop what the caller or the document itself asked to ignore: `rule`, or `rule:/pointer/pattern*`."""
     wanted = [entry.partition(":") for entry in ignore]
-    marked = IGNORE_FIELD in document.text
+    marked = _IGNORE_BYTES in document.raw if isinstance(document.raw, bytes) else IGNORE_FIELD in document.raw
     cache: dict[str, frozenset[str]] = {}
     for finding in findings:
         if any(glob(rule, finding.rule.id) and (not pointer or glob(pointer, finding.pointer, case=True)) for rule, _, pointer in wanted):

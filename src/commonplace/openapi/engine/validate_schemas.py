@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
@@ -53,12 +54,16 @@ class SchemaRules:
         self.index = index
         self.resolver = resolver
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self, strict: bool) -> Iterator[Finding]:
         yield from self.references()
         yield from self.component_names()
         for node in self.index.schemas:
-            yield from self.schema(node)
-        yield from self.unused()
+            if not _JUDGED.isdisjoint(node.schema):
+                yield from self.schema(node)
+        if strict:
+            for node in self.index.schemas:
+                yield from self.required(node)
+            yield from self.unused()
 
     # references
 
@@ -108,13 +113,14 @@ class SchemaRules:
                     yield found("component-name", pointer, f"The name {name!r} holds characters that are not allowed.")
 
     def unused(self) -> Iterator[Finding]:
-        used = {node.ref for node in self.index.refs}
+        depth = 3 if self.document.is_v2 else 4
+        used = {"/".join(node.ref.split("/")[:depth]) for node in self.index.refs}
         used |= {value for node in self.index.schemas for value in _mapping(node.schema).values() if isinstance(value, str)}
         for kind in ("schemas", "parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks"):
             base = self.document.component_pointer(kind)
             for name in self.document.components(kind):
                 pointer = f"{base}/{name.replace('~', '~0').replace('/', '~1')}"
-                if pointer not in used and not any(ref.startswith(pointer + "/") for ref in used) and name not in used:
+                if pointer not in used and name not in used:
                     yield found("unused-component", pointer[1:], f"Nothing refers to {name!r}.")
 
     # schemas
@@ -134,19 +140,19 @@ class SchemaRules:
         if self.document.family is Family.V32 and isinstance(xml, dict) and "nodeType" in xml and ("attribute" in xml or "wrapped" in xml):
             yield found("xml-conflict", f"{node.place.pointer}/xml", "nodeType excludes attribute and wrapped.")
         yield from self.contradictions(node)
-        required = schema.get("required")
-        if isinstance(required, list):
-            properties = schema.get("properties")
-            known = properties if isinstance(properties, dict) else {}
-            for name in required:
-                if isinstance(name, str) and name not in known:
-                    yield found(
-                        "required-undefined", f"{node.place.pointer}/required", f"{name!r} is required but not among the properties."
-                    )
+
+    def required(self, node: SchemaNode) -> Iterator[Finding]:
+        required, properties = node.schema.get("required"), node.schema.get("properties")
+        known = properties if isinstance(properties, dict) else {}
+        for name in required if isinstance(required, list) else ():
+            if isinstance(name, str) and name not in known:
+                yield found("required-undefined", f"{node.place.pointer}/required", f"{name!r} is required but not among the properties.")
 
     def contradictions(self, node: SchemaNode) -> Iterator[Finding]:
         schema = node.schema
         for low, high in _BOUNDS:
+            if low not in schema:
+                continue
             first: Any = schema.get(low)
             last: Any = schema.get(high)
             if _number(first) and _number(last) and first > last:
@@ -197,6 +203,11 @@ class SchemaRules:
             return bool(error.details.get("external")) and not _SCHEMA_NAME.fullmatch(target)
 
 
+# Keywords that a rule looks at; schemas without any of them are passed over.
+_JUDGED = frozenset({"$ref", "discriminator", "xml", "enum", "pattern", "type"} | {keyword for pair in _BOUNDS for keyword in pair})
+
+
+@lru_cache(maxsize=4096)
 def plausible_pattern(pattern: str) -> bool:
     """Whether a pattern is a regular expression. ECMA-262 differs from Python, so only what breaks in both counts."""
     try:

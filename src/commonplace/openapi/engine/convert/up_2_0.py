@@ -325,7 +325,9 @@ class SwaggerUp:
                 continue
             content = result.setdefault("content", {})
             if kind not in content and content:
-                self.issues.info(pointer_of(at, "examples", kind), f"{kind!r} is not produced here; its example stands with another media type.")
+                self.issues.info(
+                    pointer_of(at, "examples", kind), f"{kind!r} is not produced here; its example stands with another media type."
+                )
                 kind = next(iter(content))
             content[kind] = {**content.get(kind, {}), "example": example}
         result.update(_extensions(response))

@@ -60,7 +60,21 @@ _FIELD_RESERVED = frozenset(dir(builtins)) | {
     "update_forward_refs",
     "validate",
 }
-_CLASS_NAMES = ("Model", "OpenModel", "Any", "Base64Bytes", "Enum", "Field", "Root", "RootModel", "IntEnum", "StrEnum", "TypeAlias", "Client", "ApiError")
+_CLASS_NAMES = (
+    "Model",
+    "OpenModel",
+    "Any",
+    "Base64Bytes",
+    "Enum",
+    "Field",
+    "Root",
+    "RootModel",
+    "IntEnum",
+    "StrEnum",
+    "TypeAlias",
+    "Client",
+    "ApiError",
+)
 _CLIENT_NAMES = ("Operation", "Parameter", "Body", "Encoding", "Scheme", "Credential", "BaseClient", "Mapping", "httpx", "models")
 
 
@@ -231,7 +245,12 @@ class PythonPackage:
         return "\n".join([*head, text]).rstrip("\n") + "\n"
 
     def _table(self, operation: Operation, table: str) -> list[str]:
-        lines = [f"{table} = Operation(", f"    {literal(operation.hint)},", f"    {literal(operation.method)},", f"    {literal(operation.path)},"]
+        lines = [
+            f"{table} = Operation(",
+            f"    {literal(operation.hint)},",
+            f"    {literal(operation.method)},",
+            f"    {literal(operation.path)},",
+        ]
         if operation.parameters:
             lines += ["    parameters=(", *[f"        {_parameter(one)}," for one in operation.parameters], "    ),"]
         if operation.bodies:
@@ -355,6 +374,11 @@ def generate_python(api: Api, package_name: str, *, client: bool) -> dict[str, s
     lines = [HEADER, f'"""{_one_line(api.title)}."""', ""]
     if client:
         files["client.py"] = package.client()
-        lines += ["from .client import Client", "from .runtime import ApiError, Credential", "", '__all__ = ["ApiError", "Client", "Credential"]']
+        lines += [
+            "from .client import Client",
+            "from .runtime import ApiError, Credential",
+            "",
+            '__all__ = ["ApiError", "Client", "Credential"]',
+        ]
     files["__init__.py"] = "\n".join(lines) + "\n"
     return dict(sorted(files.items()))

@@ -1,0 +1,232 @@
+"""Durable files under trouble: retries, foreign edits, lost journals, silent file systems, usage on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.instructions.directory import Directory, Retries
+from commonplace.instructions.journal import Journal, state_directory
+from commonplace.instructions.model import LOCAL_ACTOR
+from commonplace.instructions.service import Service
+from commonplace.instructions.usage import Usage
+from commonplace.instructions.watcher import Watcher
+from commonplace.instructions.writing import Writing
+from commonplace.kernel.errors import CommonplaceError, Kind
+from commonplace.kernel.settings import InstructionsSettings
+
+
+def served(home: Path, **settings: Any) -> Service:
+    return Service(home / "in", home, InstructionsSettings(watch=False, **settings), mutation_enabled=lambda: True)
+
+
+def add(service: Service, id_: str, body: str = "Body") -> dict[str, Any]:
+    return Writing(service).add({"id": id_, "body": body}, overwrite=True, lax=True, actor=LOCAL_ACTOR)[0]
+
+
+def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "the condition did not come to hold"
+        time.sleep(0.01)
+
+
+def timed(work: Callable[[], object]) -> float:
+    begun = time.monotonic()
+    work()
+    return time.monotonic() - begun
+
+
+def test_reads_are_tried_again_as_often_as_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("a.json")  # opening a socket fails, and is no missing file
+
+        def read(retries: Retries) -> None:
+            assert Directory(tmp_path, retries=retries).read("a.json").rejection is not None
+
+        assert timed(lambda: read(Retries(reads=2, read_backoff_seconds=0.1))) >= 0.3
+        assert timed(lambda: read(Retries(reads=0, read_backoff_seconds=5.0))) < 4
+
+
+def test_writes_are_tried_again_as_often_as_configured(tmp_path: Path) -> None:
+    (tmp_path / "a.json").mkdir()  # no file can take this name
+
+    def write(retries: Retries) -> None:
+        directory = Directory(tmp_path, retries=retries)
+        staged = directory.stage("a", b"{}")
+        with pytest.raises(CommonplaceError) as failed:
+            directory.place(staged)
+        directory.discard([staged])
+        assert failed.value.code.name == "CATALOGUE_UNWRITABLE"
+
+    assert timed(lambda: write(Retries(writes=2, write_backoff_seconds=0.1))) >= 0.3
+    assert timed(lambda: write(Retries(writes=0, write_backoff_seconds=5.0))) < 4
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_failed_write_leaves_no_trace(tmp_path: Path) -> None:
+    service = served(tmp_path, write_retries=0)
+    add(service, "ok")
+    (tmp_path / "in" / "a.json").mkdir()
+    before = service.list_entries(None, None, 0, None)
+    with pytest.raises(CommonplaceError):
+        add(service, "a")
+    assert service.list_entries(None, None, 0, None) == before
+    assert not list((tmp_path / "in").glob(".*.tmp"))
+    assert add(service, "b")["created"]
+
+
+def test_a_lost_journal_is_noticed_and_nothing_is_missed(tmp_path: Path) -> None:
+    one, two = served(tmp_path), served(tmp_path)
+    add(one, "a")
+    assert two.get("a")["item"]
+    (tmp_path / ".in.commonplace" / "journal").unlink()
+    add(one, "b")
+    until(lambda: "item" in two.get("b"), 5)
+    add(two, "c")
+    until(lambda: "item" in one.get("c"), 5)
+    assert one.governance_hash(False) == two.governance_hash(False)
+
+
+def test_a_rotated_journal_loses_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.instructions.journal.ROTATE_BYTES", 300)
+    one, two = served(tmp_path), served(tmp_path)
+    for number in range(12):
+        add(one if number % 2 else two, f"n{number}")
+        assert "item" in one.get(f"n{number}")
+        assert "item" in two.get(f"n{number}")
+    assert one.list_entries(None, None, 0, None)["hash"] == two.list_entries(None, None, 0, None)["hash"]
+
+
+def test_only_one_holds_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.instructions.journal.LOCK_SECONDS", 0.05)
+    with Journal(tmp_path).locked(), pytest.raises(CommonplaceError) as busy, Journal(tmp_path).locked():
+        pass
+    assert busy.value.code.kind is Kind.UNAVAILABLE
+    assert busy.value.retryable
+
+
+def test_the_state_of_a_folder_is_beside_it_whatever_the_data_folder(tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    (tmp_path / "real").mkdir()
+    link.symlink_to(tmp_path / "real")
+    assert state_directory(link, tmp_path / "x") == state_directory(tmp_path / "real", tmp_path / "y")
+    service = served(tmp_path)
+    add(service, "a")
+    assert (tmp_path / ".in.commonplace" / ".gitignore").read_text() == "*\n"
+    assert sorted(path.name for path in (tmp_path / "in").iterdir()) == [".catalog-version", "a.json"]
+
+
+def test_many_threads_add_at_once_and_each_hears_its_own_answer(tmp_path: Path) -> None:
+    service = served(tmp_path)
+    writing = Writing(service)
+    answers: dict[str, Any] = {}
+
+    def work(number: int) -> None:
+        for turn in range(5):
+            id_ = f"t{number}-{turn}" if number % 4 else "shared"
+            entry = {"id": id_, "body": f"{number} {turn}"} if number != 3 else {"id": "Not An Id", "body": "x"}
+            answers[f"{number}-{turn}"] = writing.add(entry, overwrite=True, lax=True, actor=LOCAL_ACTOR)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for key, (answer, accepted) in answers.items():
+        number = int(key.split("-")[0])
+        assert accepted is (number != 3)
+        if number % 4 and number != 3:
+            assert (answer["id"], answer["created"]) == (f"t{key}", True)
+    assert sum(answer["created"] for answer, _ in answers.values() if answer["id"] == "shared") == 1
+    assert len(service.shelf.history.changes("shared")) == 4 * 5
+    assert service.verify()["issueCount"] == 0
+    assert served(tmp_path).list_entries(None, None, 0, None) == service.list_entries(None, None, 0, None)
+
+
+def test_old_temporary_files_are_swept_and_never_served(tmp_path: Path) -> None:
+    service = served(tmp_path)
+    add(service, "a")
+    stale, fresh = tmp_path / "in" / ".b.1-aa.tmp", tmp_path / "in" / ".c.1-bb.tmp"
+    for path in (stale, fresh):
+        path.write_text('{"id": "b", "body": "torn')
+    os.utime(stale, (0, 0))
+    again = served(tmp_path)
+    again.load()
+    assert again.list_entries(None, None, 0, None)["count"] == 1
+    assert (stale.exists(), fresh.exists()) == (False, True)
+
+
+def test_the_watcher_follows_events_and_polls_where_there_are_none(tmp_path: Path) -> None:
+    service = served(tmp_path)
+    add(service, "a")
+    folder = tmp_path / "in"
+    watcher = Watcher(service.shelf)
+    watcher.start()
+    try:
+        (folder / "b.json").write_text(json.dumps({"id": "b", "body": "by hand"}))
+        until(lambda: "item" in service.get("b"))
+        (folder / "b.json").write_text(json.dumps({"id": "b", "body": "by hand again"}))
+        until(lambda: service.get("b")["item"]["body"] == "by hand again")
+    finally:
+        watcher.stop()
+    silent = Watcher(service.shelf)
+    polling = threading.Thread(target=silent._poll)
+    polling.start()
+    try:
+        (folder / "b.json").unlink()
+        until(lambda: bool(service.get("b").get("notFound")))
+    finally:
+        silent._stop.set()
+        polling.join()
+    assert silent.polling
+
+
+def test_usage_is_flushed_in_time_and_adds_up_over_processes(tmp_path: Path) -> None:
+    path = tmp_path / "usage.json"
+
+    def usage(flush_seconds: float) -> Usage:
+        return Usage(path, clock=lambda: "2025-01-01T00:00:00.000Z", flush_seconds=flush_seconds, rate_limited=False)
+
+    def stored() -> int:
+        return int(json.loads(path.read_text())["a"]["usageCount"])
+
+    slow, quick = usage(600.0), usage(0.01)
+    for _ in range(5):
+        slow.track("a")
+    assert stored() == 2  # the first two at once, the others later
+    for _ in range(3):
+        quick.track("a")
+    until(lambda: stored() == 5)
+    slow.close()
+    assert stored() == 8
+    assert usage(1.0).of("a").total == 8  # type: ignore[union-attr]
+    assert quick.prune(["a", "never"]) == 1
+    assert usage(1.0).of("a") is None
+
+
+def test_the_rate_limit_is_per_id_and_second(tmp_path: Path) -> None:
+    usage = Usage(tmp_path / "usage.json", clock=lambda: "t", flush_seconds=600.0)
+    counted = [usage.track("a")[1] for _ in range(40)]
+    assert sum(counted) <= 20  # at most two seconds were touched
+    assert sum(counted) >= 10
+    assert usage.track("b")[1]
+    usage.close()
+
+
+def test_a_broken_owners_file_hides_nothing(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "owners.json").write_text("{")
+    (tmp_path / "in" / "a.json").write_text(json.dumps({"id": "a", "body": "x"}))
+    service = served(tmp_path)
+    assert service.get("a")["item"]["owner"] == "unowned"
+    assert "owners.json" in service.configuration.problems()
