@@ -173,7 +173,7 @@ class MemorySettings(Section):
     link_threshold: float = key(0.75, "Cosine from which two entries are suggested as linked.", minimum=0, maximum=1)
     generalize_threshold: float = key(0.80, "Cosine from which episodic entries are suggested for generalisation.", minimum=0, maximum=1)
     generalize_minimum: int = key(3, "Fewest episodic entries of a generalisation.", minimum=2)
-    secrets: SecretsPolicy = key("refuse", "What to do with an entry that holds a secret: refuse it, or mask the secret.")
+    secrets: SecretsPolicy = key("mask", "What to do with an entry that holds a secret: refuse it, or mask the secret.")
     language: Language = key("auto", "Language of rekall_help; `auto` follows the locale.")
     stale_days: int = key(90, "Entries not read for this long are stale.", minimum=1)
 
