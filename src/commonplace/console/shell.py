@@ -36,7 +36,12 @@ body { font-feature-settings: "tnum"; }
 .nicegui-link { overflow-wrap: anywhere; }
 .body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
-@media (max-width: 600px) { .cp-wide { display: none; } }
+@media (max-width: 600px) {
+  .cp-wide { display: none; }
+  .q-table { table-layout: fixed; width: 100%; }
+  .q-table th, .q-table td { white-space: normal; overflow-wrap: anywhere; padding: 4px 6px; }
+  .q-table th:nth-child(n+5), .q-table td:nth-child(n+5) { display: none; }
+}
 </style>
 """
 

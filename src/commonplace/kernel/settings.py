@@ -248,7 +248,7 @@ class AuthSettings(Section):
 class LimitSettings(Section):
     request_bytes: int = key(64 * MEBIBYTE, "Largest line or body.", minimum=1024)
     call_timeout_seconds: float = key(300.0, "A call without its own deadline ends after this time; 0: never.", minimum=0)
-    in_flight: int = key(64, "Calls of one connection that run at a time.", minimum=1, maximum=10_000)
+    in_flight: int = key(256, "Calls of one connection that run at a time; reading waits above it.", minimum=1, maximum=10_000)
     key_per_second: float = key(0.0, "Sustained calls per second and key; 0: unlimited.", minimum=0)
     key_burst: int = key(100, "Calls a key may make at once.", minimum=1)
     tenant_per_second: float = key(0.0, "Sustained calls per second and tenant; 0: unlimited.", minimum=0)
