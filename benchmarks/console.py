@@ -1,4 +1,4 @@
-"""What the console costs: tools/call latency with none and with five consoles open, and time to usable content. `make bench SUITE=console`."""
+"""What the console costs: tools/call with none and with five consoles open, time to usable content. `make bench SUITE=console`."""
 
 from __future__ import annotations
 
