@@ -94,6 +94,7 @@ class LocalEmbedder:
         self._model: _Model | None = None
         self._failure: str | None = None
         self._loading = False
+        self._loader: threading.Thread | None = None
         self._closed = False
         self._timer: threading.Timer | None = None
         self._used_at = clock()
@@ -123,7 +124,8 @@ class LocalEmbedder:
             if self._model is not None or self._loading or self._closed:
                 return
             self._loading, self._failure = True, None
-        threading.Thread(target=self._load, name="load-embedder", daemon=True).start()
+            self._loader = threading.Thread(target=self._load, name="load-embedder", daemon=True)
+            self._loader.start()
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
@@ -166,6 +168,8 @@ class LocalEmbedder:
                 self._timer.cancel()
             self._state.notify_all()
         self._workers.shutdown()
+        if self._loader is not None:
+            self._loader.join()  # the runtime's own threads abort the process when the interpreter ends under them
 
     def _watch(self) -> None:
         """Look again after a while, until the model is gone."""
