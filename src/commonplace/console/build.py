@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from commonplace.console.session import Sessions
 
-PAGES = ("overview", "tools", "audit")
+PAGES = ("overview", "files", "tools", "audit")
 
 
 def prepare(storage: str) -> None:

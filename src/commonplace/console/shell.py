@@ -15,6 +15,7 @@ from commonplace.console.session import COOKIE, Session, Sessions
 WATCH_SECONDS = 5.0
 NAVIGATION = (
     ("Overview", "/", "insights"),
+    ("Files", "/files", "folder"),
     ("Tools", "/tools", "build"),
     ("Audit", "/audit", "fact_check"),
 )
@@ -36,7 +37,12 @@ body { font-feature-settings: "tnum"; }
 .nicegui-link { overflow-wrap: anywhere; }
 .body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
-@media (max-width: 600px) { .cp-wide { display: none; } }
+.cp-text { white-space: pre-wrap; overflow-wrap: anywhere; }
+.cp-mark { background: #ffe08a; color: #1d1d1d; border-radius: 2px; }
+.cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
+.cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
+.cp-editor { height: 60vh; }
+@media (max-width: 600px) { .cp-wide, .cp-nav .q-btn__content .block { display: none; } .cp-nav .q-icon { margin: 0; } }
 </style>
 """
 
@@ -88,6 +94,7 @@ class Shell:
             for name, path, icon in NAVIGATION:
                 look = "flat dense no-caps text-color=white" + (" outline" if name == title else "")
                 button = ui.button(name, icon=icon, on_click=lambda path=path: ui.navigate.to(path)).props(look)
+                button.classes("cp-nav").props(f'aria-label="{name}"')
                 if name == title:
                     button.props('aria-current="page"')
             ui.space()
