@@ -16,6 +16,7 @@ WATCH_SECONDS = 5.0
 NAVIGATION = (
     ("Overview", "/", "insights"),
     ("Files", "/files", "folder"),
+    ("Memory", "/memory", "psychology"),
     ("Tools", "/tools", "build"),
     ("Audit", "/audit", "fact_check"),
 )
