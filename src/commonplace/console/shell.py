@@ -15,6 +15,7 @@ from commonplace.console.session import COOKIE, Session, Sessions
 WATCH_SECONDS = 5.0
 NAVIGATION = (
     ("Overview", "/", "insights"),
+    ("Instructions", "/instructions", "gavel"),
     ("Files", "/files", "folder"),
     ("Memory", "/memory", "psychology"),
     ("Tools", "/tools", "build"),
