@@ -56,7 +56,7 @@ def test_a_person_writes_a_rule_mends_it_changes_it_and_undoes_it(visitor: Visit
 
     visitor.go("/console/instructions")
     page.get_by_label("Search").fill("look for the cause")
-    expect(page.get_by_text("1 instructions")).to_be_visible()
+    expect(page.get_by_text("Instructions: 1")).to_be_visible()
     page.get_by_role("cell", name="roll-back", exact=True).click()
     expect(page.get_by_text("History")).to_be_visible()
     assert visitor.executed == []

@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from commonplace.console.parts import asked, confirmed, editor, language_of, size
+from commonplace.console.parts import QUIET, asked, confirmed, editor, language_of, size
 from commonplace.console.shell import View, failure
 
 MAX_EDITED = 400_000  # bytes; more is shown in parts and changed by the tools
@@ -65,8 +65,8 @@ class FileView:
             if editable:
                 ui.button("Save", icon="save", on_click=self._save).props("dense no-caps")
             if self._view.may_write:
-                ui.button("Rename", icon="drive_file_rename_outline", on_click=self._rename).props("dense flat no-caps")
-                ui.button("Delete", icon="delete", on_click=self._delete).props("dense flat no-caps")
+                ui.button("Rename", icon="drive_file_rename_outline", on_click=self._rename).props(QUIET).classes("cp-quiet")
+                ui.button("Delete", icon="delete", on_click=self._delete).props(QUIET).classes("cp-quiet")
         if not self._view.may_write:
             ui.label("Your key may read only, so this file cannot be changed here.").classes("text-sm cp-muted")
         if not whole:

@@ -7,6 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.drawing import drawn, flowchart
+from commonplace.console.parts import QUIET
 from commonplace.console.shell import View, empty, failure
 
 KINDS = ["primary", "category", "belongs"]
@@ -29,7 +30,9 @@ class GraphPanel:
             self._enrich = ui.switch("Enrichment", value=True)
             self._nodes = ui.switch("Category nodes", value=True)
             self._usage = ui.switch("Usage", value=False)
-            ui.button("Copy source", icon="content_copy", on_click=lambda: ui.clipboard.write(self._source)).props("dense flat no-caps")
+            ui.button("Copy source", icon="content_copy", on_click=lambda: ui.clipboard.write(self._source)).props(QUIET).classes(
+                "cp-quiet"
+            )
         self._body = ui.column().classes("w-full min-w-0")
         for field in (self._look, self._kinds, self._most, self._enrich, self._nodes, self._usage):
             field.on_value_change(self._refresh)

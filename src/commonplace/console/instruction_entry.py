@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from commonplace.console.parts import confirmed, editor
+from commonplace.console.parts import QUIET, confirmed, editor
 from commonplace.console.shell import View, empty, failure
 
 REQUIREMENTS = ["mandatory", "critical", "recommended", "optional", "deprecated"]
@@ -68,7 +68,7 @@ class InstructionPage:
             if self._writable:
                 ui.button("Save", icon="save", on_click=self._save).props("dense no-caps")
             if self._writable and self._id is not None:
-                ui.button("Remove", icon="delete", on_click=self._remove).props("dense flat no-caps")
+                ui.button("Remove", icon="delete", on_click=self._remove).props(QUIET).classes("cp-quiet")
         if item.get("nextReviewDue"):
             ui.label(f"Review due {item['nextReviewDue'][:10]}; risk score {item.get('riskScore')}").classes("text-sm cp-muted")
         self._problems = ui.column().classes("w-full")
@@ -121,7 +121,7 @@ class InstructionPage:
             ui.label("Save these changes?").classes("text-base font-semibold")
             ui.code("\n".join(lines)[:20_000], language="diff").classes("w-full cp-code")
             with ui.row().classes("w-full justify-end"):
-                ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat no-caps")
+                ui.button("Cancel", on_click=lambda: dialog.submit(False)).props(QUIET).classes("cp-quiet")
                 ui.button("Save changes", on_click=lambda: dialog.submit(True)).props("no-caps")
         agreed = bool(await dialog)
         dialog.delete()
@@ -173,8 +173,8 @@ class InstructionPage:
                     ui.space()
                     if self._writable:
                         title = "Undo" if number == 0 else "Go back to before this"
-                        ui.button(title, icon="undo", on_click=lambda change=change: self._undo(change["change"])).props(
-                            "dense flat no-caps"
+                        ui.button(title, icon="undo", on_click=lambda change=change: self._undo(change["change"])).props(QUIET).classes(
+                            "cp-quiet"
                         )
                 if change["diff"]["bodyDiff"]:
                     ui.code(change["diff"]["bodyDiff"], language="diff").classes("w-full cp-code")

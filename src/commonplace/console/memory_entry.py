@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.drawing import drawn, flowchart
-from commonplace.console.parts import confirmed
+from commonplace.console.parts import QUIET, confirmed
 from commonplace.console.shell import View, failure
 
 KINDS = ["bug", "pattern", "decision", "pitfall", "config", "reference"]
@@ -51,8 +51,8 @@ class EntryPage:
             ui.space()
             if self._view.may_write:
                 ui.button("Correct", icon="edit", on_click=self._edit).props("dense no-caps")
-                ui.button("Link", icon="link", on_click=self._link).props("dense flat no-caps")
-                ui.button("Delete", icon="delete", on_click=self._delete).props("dense flat no-caps")
+                ui.button("Link", icon="link", on_click=self._link).props(QUIET).classes("cp-quiet")
+                ui.button("Delete", icon="delete", on_click=self._delete).props(QUIET).classes("cp-quiet")
         facts = [f"confidence {entry['confidence']}", f"read {entry['access_count']} times", f"changed {entry['updated_at'][:10]}"]
         facts += [f"project {entry['project']}"] if entry["project"] else []
         facts += [f"tags {', '.join(entry['tags'])}"] if entry["tags"] else []
@@ -163,6 +163,6 @@ def entry_form(title: str, entry: dict[str, Any], store: Callable[[dict[str, Any
                 dialog.close()
 
         with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
+            ui.button("Cancel", on_click=dialog.close).props(QUIET).classes("cp-quiet")
             ui.button("Save", on_click=save).props("no-caps")
     dialog.open()

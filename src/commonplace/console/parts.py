@@ -12,6 +12,7 @@ from commonplace.console.shell import View
 from commonplace.search.text import matches
 
 MAX_MARKS = 60
+QUIET = "flat dense no-caps text-color=none"  # with class cp-quiet, which has a colour for each theme
 LANGUAGES: dict[str, str] = {
     "c": "C",
     "cpp": "C++",
@@ -69,7 +70,7 @@ async def confirmed(question: str, detail: str, action: str) -> bool:
         ui.label(question).classes("text-base font-semibold cp-text")
         ui.label(detail).classes("cp-muted cp-text")
         with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props("flat no-caps autofocus")
+            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props(QUIET + " autofocus").classes("cp-quiet")
             ui.button(action, on_click=lambda: dialog.submit(True)).props("no-caps color=negative")
     answer = await dialog
     dialog.delete()
@@ -83,7 +84,7 @@ async def asked(question: str, label: str, value: str, action: str) -> str | Non
         field = ui.input(label, value=value).props("outlined dense autofocus").classes("w-full")
         field.on("keydown.enter", lambda: dialog.submit(field.value))
         with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=lambda: dialog.submit(None)).props("flat no-caps")
+            ui.button("Cancel", on_click=lambda: dialog.submit(None)).props(QUIET).classes("cp-quiet")
             ui.button(action, on_click=lambda: dialog.submit(field.value)).props("no-caps")
     answer = await dialog
     dialog.delete()

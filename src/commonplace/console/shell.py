@@ -18,6 +18,7 @@ NAVIGATION = (
     ("Instructions", "/instructions", "gavel"),
     ("Files", "/files", "folder"),
     ("Memory", "/memory", "psychology"),
+    ("OpenAPI", "/openapi", "api"),
     ("Tools", "/tools", "build"),
     ("Audit", "/audit", "fact_check"),
 )
@@ -43,8 +44,10 @@ a.cp-link { color: inherit; text-decoration: none; }
 .cp-mark { background: #ffe08a; color: #1d1d1d; border-radius: 2px; }
 .cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
 .cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
+.cp-quiet { color: #0a5f5a; } .body--dark .cp-quiet { color: #7fd6cf; }
+.cp-nav[aria-current] { box-shadow: inset 0 -2px #ffffff; }
 .cp-editor { height: 60vh; }
-@media (max-width: 600px) { .cp-wide, .cp-nav .q-btn__content .block { display: none; } .cp-nav .q-icon { margin: 0; } }
+@media (max-width: 600px) { .cp-wide { display: none; } .cp-nav .q-btn__content .block { font-size: 0; } .cp-nav .q-icon { margin: 0; } }
 </style>
 """
 

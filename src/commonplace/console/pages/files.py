@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import events, ui
 
 from commonplace.console.file_view import FileView
-from commonplace.console.parts import address, asked, confirmed, marked, size
+from commonplace.console.parts import QUIET, address, asked, confirmed, marked, size
 from commonplace.console.shell import Shell, View, empty, failure
 from commonplace.search.text import query_terms
 
@@ -73,9 +73,9 @@ class _Files:
             self._query.on("keydown.enter", self._search)
             ui.button("Search", icon="search", on_click=self._search).props("dense no-caps")
             if self._view.may_write:
-                ui.button("New file", icon="note_add", on_click=self._new).props("dense flat no-caps")
-                ui.button("Upload", icon="upload", on_click=self._upload_dialog).props("dense flat no-caps")
-                ui.button("Restore", icon="restore_from_trash", on_click=self._restore).props("dense flat no-caps")
+                ui.button("New file", icon="note_add", on_click=self._new).props(QUIET).classes("cp-quiet")
+                ui.button("Upload", icon="upload", on_click=self._upload_dialog).props(QUIET).classes("cp-quiet")
+                ui.button("Restore", icon="restore_from_trash", on_click=self._restore).props(QUIET).classes("cp-quiet")
 
     def _first_steps(self) -> None:
         with self._hello:
@@ -86,6 +86,7 @@ class _Files:
 
     def _greet(self) -> None:
         self._hello.clear()
+        self._hello.set_visibility(True)
         with self._hello:
             empty("Pick a file on the left, or search in words.", "Search finds by meaning and by exact words.")
 
@@ -138,7 +139,7 @@ class _Files:
     async def _open(self, path: str, span: tuple[int, int] | None = None) -> None:
         if self._file.dirty and not await confirmed("Leave without saving?", f"{self._file.path} has changes.", "Leave"):
             return
-        self._hello.clear()
+        self._hello.set_visibility(False)
         where = {"start": str(span[0]), "end": span[1]} if span else {}
         query = self._query.value if span else ""
         ui.navigate.history.replace(address("/files", project=self._project, path=path, q=query, **where))
@@ -226,7 +227,9 @@ class _Files:
             elif not answer.output["chunks"]:
                 empty("Nothing found.", "Try other words. A file written just now is found within seconds.")
             else:
-                ui.label(f"{len(answer.output['chunks'])} passages, best first ({answer.output['mode']}).").classes("text-sm cp-muted")
+                ui.label(f"Passages found: {len(answer.output['chunks'])}, best first ({answer.output['mode']}).").classes(
+                    "text-sm cp-muted"
+                )
                 for chunk in answer.output["chunks"]:
                     self._passage(chunk, query)
 

@@ -116,13 +116,13 @@ class _Catalogue:
             else:
                 empty("The catalogue is empty.", "Press New, or put JSON files into the instructions folder.")
             return
-        ui.label(f"{total:,} instructions").classes("text-sm cp-muted")
+        ui.label(f"Instructions: {total:,}").classes("text-sm cp-muted")
         columns = [{"name": name, "label": title, "field": name, "align": "left"} for name, title in COLUMNS]
         rows = [
             {name: (str(item.get(name) or "")[:10] if name == "nextReviewDue" else item.get(name)) for name, _ in COLUMNS}
             for item in found["items"]
         ]
-        table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="$q.screen.lt.sm"')
+        table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"')
         table.classes("w-full cursor-pointer")
         table.on("rowClick", lambda event: ui.navigate.to(f"/instructions/{event.args[1]['id']}"))
         pages = -(-total // PAGE)

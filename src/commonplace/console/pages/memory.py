@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.memory_entry import KINDS, EntryPage, entry_form
-from commonplace.console.parts import address, marked
+from commonplace.console.parts import QUIET, address, marked
 from commonplace.console.shell import Shell, View, empty, failure
 from commonplace.search.text import query_terms
 
@@ -85,7 +85,7 @@ class _Memory:
                 empty("Nothing found.", str(answer.output.get("hint", "Try other words.")))
                 return
             count, tokens = len(answer.output["results"]), answer.output.get("tokens")
-            ui.label(f"{count} entries, best first" + (f"; an agent would read about {tokens} tokens." if tokens else ".")).classes(
+            ui.label(f"Entries found: {count}, best first" + (f"; an agent would read about {tokens} tokens." if tokens else ".")).classes(
                 "text-sm cp-muted"
             )
             for found in answer.output["results"]:
@@ -119,7 +119,7 @@ class _Memory:
             if not total:
                 empty("Nothing is remembered yet.", "Press Add, or let an agent call rekall_add after it solved something.")
                 return
-            ui.label(f"{total:,} entries").classes("text-sm cp-muted")
+            ui.label(f"Entries: {total:,}").classes("text-sm cp-muted")
             _entries(answer.output["entries"])
             pages = -(-total // PAGE)
             if pages > 1:
@@ -178,8 +178,8 @@ class _Memory:
                         "dense no-caps"
                     )
                     ui.button("Reject", icon="close", on_click=lambda: self._decide("rekall_reject_suggestion", one["id"], card)).props(
-                        "dense flat no-caps"
-                    )
+                        QUIET
+                    ).classes("cp-quiet")
 
     async def _fill_side(self, body: ui.column, entry_id: str) -> None:
         answer = await self._view.call("rekall_show", {"id": entry_id})
@@ -223,7 +223,7 @@ def _entries(entries: list[dict[str, Any]]) -> None:
         }
         for one in entries
     ]
-    table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="$q.screen.lt.sm"')
+    table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"')
     table.classes("w-full cursor-pointer")
     table.on("rowClick", lambda event: ui.navigate.to(f"/memory/{event.args[1]['id']}"))
 
