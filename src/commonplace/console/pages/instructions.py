@@ -8,7 +8,7 @@ from nicegui import ui
 
 from commonplace.console.graph_panel import GraphPanel
 from commonplace.console.instruction_entry import InstructionPage, writable
-from commonplace.console.parts import address
+from commonplace.console.parts import address, linked
 from commonplace.console.shell import Shell, View, empty, failure
 
 PAGE = 25
@@ -124,7 +124,7 @@ class _Catalogue:
         ]
         table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"')
         table.classes("w-full cursor-pointer")
-        table.on("rowClick", lambda event: ui.navigate.to(f"/instructions/{event.args[1]['id']}"))
+        linked(table, "id", "/instructions")
         pages = -(-total // PAGE)
         if pages > 1:
             ui.pagination(

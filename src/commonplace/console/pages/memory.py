@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.memory_entry import KINDS, EntryPage, entry_form
-from commonplace.console.parts import QUIET, address, marked
+from commonplace.console.parts import QUIET, address, linked, marked
 from commonplace.console.shell import Shell, View, empty, failure
 from commonplace.search.text import query_terms
 
@@ -225,7 +225,7 @@ def _entries(entries: list[dict[str, Any]]) -> None:
     ]
     table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"')
     table.classes("w-full cursor-pointer")
-    table.on("rowClick", lambda event: ui.navigate.to(f"/memory/{event.args[1]['id']}"))
+    linked(table, "title", "/memory")
 
 
 def _reason(why: dict[str, Any]) -> str:
