@@ -15,6 +15,7 @@ from commonplace.dispatch.tool import Tool
 from commonplace.edge.error_map import TABLE
 from commonplace.kernel import errors as kernel_errors
 from commonplace.kernel.config import load
+from commonplace.storage import errors as storage_errors
 from commonplace.telemetry import errors as telemetry_errors
 
 ROOT = Path(__file__).parent.parent
@@ -88,7 +89,7 @@ def errors_page() -> str:
     ]
     lines += ["| code | kind | JSON-RPC | HTTP | exit | meaning |", "|---|---|---|---|---|---|"]
     with app() as served:
-        codes = {*kernel_errors.CODES, *telemetry_errors.CODES, *served.registry.codes()}
+        codes = {*kernel_errors.CODES, *storage_errors.CODES, *telemetry_errors.CODES, *served.registry.codes()}
     for code in sorted(codes, key=lambda one: one.name):
         shown = TABLE[code.kind]
         numbers = f"{shown.rpc_code} | {code.http_status or shown.http_status} | {shown.exit_code}"

@@ -202,6 +202,7 @@ def build(
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
+        max_in_flight=settings.limits.in_flight,
         features=_named_features(environ),
         observer=EdgeObserver(tracer, metrics),
         ready=lambda: _ready(registry, audit, mutation),

@@ -39,7 +39,7 @@ def chromium() -> str:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
@@ -57,7 +57,7 @@ def add_key(data: Path, scope: str) -> str:
     return key
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dict[str, str], Path]]:
     """A server that wants keys, with one key for each scope."""
     data = tmp_path_factory.mktemp("console")

@@ -49,7 +49,14 @@ a.cp-link { color: inherit; text-decoration: none; }
 .body--light .cp-code .gi { color: #1b6320; } .body--light .cp-code .gd { color: #a3241f; }
 .body--dark .cp-editor .cm-gutters { color: #a6b0ba !important; }
 .cp-editor { height: 60vh; }
-@media (max-width: 600px) { .cp-wide { display: none; } .cp-nav .q-btn__content .block { font-size: 0; } .cp-nav .q-icon { margin: 0; } }
+@media (max-width: 600px) {
+  .cp-wide { display: none; }
+  .cp-nav .q-btn__content .block { font-size: 0; }
+  .cp-nav .q-icon { margin: 0; }
+  .q-table { table-layout: fixed; width: 100%; }
+  .q-table th, .q-table td { white-space: normal; overflow-wrap: anywhere; padding: 4px 6px; }
+  .q-table th:nth-child(n+5), .q-table td:nth-child(n+5) { display: none; }
+}
 </style>
 """
 NAMES = """

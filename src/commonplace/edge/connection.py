@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("commonplace.edge")
 
-MAX_IN_FLIGHT = 512
 SDK_METHODS = (
     "completion/",
     "elicitation/",
@@ -81,7 +80,7 @@ class Connection:
     @property
     def crowded(self) -> bool:
         """Whether reading should pause: too many calls are under way."""
-        return len(self._tasks) + (self._sdk.pending if self._sdk is not None else 0) >= MAX_IN_FLIGHT
+        return len(self._tasks) + (self._sdk.pending if self._sdk is not None else 0) >= self._core.product.max_in_flight
 
     async def room(self) -> None:
         await self._room.wait()

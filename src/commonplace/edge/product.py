@@ -63,6 +63,7 @@ class Product:
     authenticate: Authenticator = _everyone_is_local
     stdio_auth: Callable[[], AuthContext] = local_user
     max_message_bytes: int = MAX_MESSAGE_BYTES
+    max_in_flight: int = 256  # calls of one connection at a time; reading waits above it
     observer: Observer = field(default_factory=NoObserver)
     ready: Callable[[], Awaitable[Mapping[str, Any]]] | None = None  # what /readyz reports; raises when not ready
 

@@ -453,6 +453,22 @@ class Service:
     def limits(self) -> dict[str, int]:
         return {"maxBatchSize": MAX_BATCH, "maxQueryResults": MAX_RESULTS, "maxFileSize": MAX_FILE_BYTES}
 
+    def doctor(self) -> list[dict[str, str]]:
+        """What an operator should know of the catalogue."""
+        from commonplace.instructions.inspection import health
+
+        found = health(self)
+        count = found["catalogStats"]["totalInstructions"]
+        checks = [{"name": "instructions", "status": "ok", "finding": f"{count} instructions, {found['status']}", "fix": ""}]
+        for key, what, fix in (
+            ("rejectedFiles", "files cannot be served", "commonplace instructions lint says why, file by file."),
+            ("drifted", "bodies differ from their stored hash", "commonplace instructions groom corrects the hashes."),
+            ("configurationProblems", "problems in gates or prompt criteria", "commonplace instructions lint names them."),
+        ):
+            if found.get(key):
+                checks.append({"name": "instructions", "status": "warn", "finding": f"{len(found[key])} {what}", "fix": fix})
+        return checks
+
     @property
     def version(self) -> str:
         return __version__

@@ -173,7 +173,7 @@ class MemorySettings(Section):
     link_threshold: float = key(0.75, "Cosine from which two entries are suggested as linked.", minimum=0, maximum=1)
     generalize_threshold: float = key(0.80, "Cosine from which episodic entries are suggested for generalisation.", minimum=0, maximum=1)
     generalize_minimum: int = key(3, "Fewest episodic entries of a generalisation.", minimum=2)
-    secrets: SecretsPolicy = key("refuse", "What to do with an entry that holds a secret: refuse it, or mask the secret.")
+    secrets: SecretsPolicy = key("mask", "What to do with an entry that holds a secret: refuse it, or mask the secret.")
     language: Language = key("auto", "Language of rekall_help; `auto` follows the locale.")
     stale_days: int = key(90, "Entries not read for this long are stale.", minimum=1)
 
@@ -248,7 +248,7 @@ class AuthSettings(Section):
 class LimitSettings(Section):
     request_bytes: int = key(64 * MEBIBYTE, "Largest line or body.", minimum=1024)
     call_timeout_seconds: float = key(300.0, "A call without its own deadline ends after this time; 0: never.", minimum=0)
-    in_flight: int = key(64, "Calls of one connection that run at a time.", minimum=1, maximum=10_000)
+    in_flight: int = key(256, "Calls of one connection that run at a time; reading waits above it.", minimum=1, maximum=10_000)
     key_per_second: float = key(0.0, "Sustained calls per second and key; 0: unlimited.", minimum=0)
     key_burst: int = key(100, "Calls a key may make at once.", minimum=1)
     tenant_per_second: float = key(0.0, "Sustained calls per second and tenant; 0: unlimited.", minimum=0)

@@ -64,6 +64,8 @@ class AnnIndex:
         coarse = np.round(query * (127 / peak)).astype(np.int8)
         found = self._index.search(coarse, max(limit * _WIDER, 64))
         covered = min(self.rows, len(view.weights))
-        rows = np.concatenate([found.keys.astype(np.int64), np.arange(covered, len(view.weights), dtype=np.int64)])
-        rows = rows[rows < len(view.weights)]
-        return rows, view.similarities_of(rows, query)
+        known = found.keys.astype(np.int64)
+        known = known[known < covered]
+        late = view.similarities(query, covered)  # in blocks: gathering rows one by one would cost more than a whole scan
+        rows = np.concatenate([known, np.arange(covered, len(view.weights), dtype=np.int64)])
+        return rows, np.concatenate([view.similarities_of(known, query), late])

@@ -55,14 +55,14 @@ class View:
     matrix: Matrix
     weights: npt.NDArray[np.float32]  # scale of each row, 0 where the row is dead
 
-    def similarities(self, query: Vectors) -> Vectors:
-        """Cosine of every row with a unit query; 0 for dead rows."""
+    def similarities(self, query: Vectors, first: int = 0) -> Vectors:
+        """Cosine of every row from `first` on with a unit query; 0 for dead rows."""
         count = len(self.weights)
-        scores = np.empty(count, dtype=np.float32)
-        for start in range(0, count, SCAN_ROWS):
+        scores = np.empty(max(0, count - first), dtype=np.float32)
+        for start in range(first, count, SCAN_ROWS):
             block = self.matrix[start : min(start + SCAN_ROWS, count)]
-            scores[start : start + len(block)] = block.astype(np.float32) @ query
-        scores *= self.weights
+            scores[start - first : start - first + len(block)] = block.astype(np.float32) @ query
+        scores *= self.weights[first:]
         return scores
 
     def similarities_of(self, rows: npt.NDArray[np.int64], query: Vectors) -> Vectors:

@@ -23,6 +23,7 @@ from commonplace.kernel import errors as kernel_errors
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config import load
 from commonplace.kernel.errors import Code, Kind
+from commonplace.storage import errors as storage_errors
 from commonplace.telemetry import errors as telemetry_errors
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -133,7 +134,7 @@ def test_violating_any_field_is_a_typed_error_and_never_a_defect(tool: Tool) -> 
 
 
 def codes() -> tuple[Code, ...]:
-    return (*kernel_errors.CODES, *telemetry_errors.CODES, *APP.registry.codes())
+    return (*kernel_errors.CODES, *storage_errors.CODES, *telemetry_errors.CODES, *APP.registry.codes())
 
 
 def test_every_error_code_is_unique_mapped_and_explained() -> None:

@@ -109,7 +109,7 @@ def audit_table(records: list[dict[str, Any]]) -> ui.table:
     ]
     keys = ("ts", "tool", "label", "outcome", "code", "duration_ms")
     rows = [{"id": number, **{key: record.get(key) for key in keys}} for number, record in enumerate(records)]
-    return ui.table(columns=columns, rows=rows, row_key="id").props('dense flat :grid="Quasar.Screen.lt.sm"').classes("w-full")
+    return ui.table(columns=columns, rows=rows, row_key="id").props("dense flat").classes("w-full")
 
 
 def _alerts(methods: list[dict[str, Any]]) -> None:

@@ -241,9 +241,7 @@ def _table(items: list[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for item in items[:50] for name in item))[:8]
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in names]
     rows = [{"_row": number, **{name: _text(item.get(name))[:300] for name in names}} for number, item in enumerate(items[:200])]
-    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props('dense flat wrap-cells :grid="Quasar.Screen.lt.sm"').classes(
-        "w-full"
-    )
+    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props("dense flat wrap-cells").classes("w-full")
 
 
 def _text(value: Any) -> str:

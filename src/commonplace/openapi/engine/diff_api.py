@@ -259,6 +259,8 @@ class Api:
         for name, media in values.items() if isinstance(values, dict) else ():
             if isinstance(media, dict):
                 media = self.resolver.try_follow(media)
+                if not isinstance(media, dict):
+                    continue
                 content.media[name] = Site(media.get("schema", {}), f"{pointer}/content/{escape(name)}/schema")
                 content.encodings[name] = media.get("encoding")
         return content

@@ -245,7 +245,7 @@ class PathRules:
             yield found("example-value-conflict", node.place, f"The example {node.name!r} has both value and externalValue.")
 
     def links(self) -> Iterator[Finding]:
-        known = {node.value.get("operationId") for node in self.index.operations}
+        known = {name for node in self.index.operations if isinstance(name := node.value.get("operationId"), str)}
         for node in self.index.links:
             name = node.value.get("operationId")
             if isinstance(name, str) and name not in known:

@@ -143,7 +143,9 @@ class Walk:
         return [node for node in nodes if all(test(node) for test in active)]
 
     def _followed(self, value: Json) -> Json:
-        return self.inliner.resolver.try_follow(value) if self.query.resolve_refs else value
+        """An object behind its references where that is asked for; itself where they lead to something else."""
+        target = self.inliner.resolver.try_follow(value) if self.query.resolve_refs else value
+        return target if type(target) is type(value) else value
 
     def operations(
         self, *, method: str | None, path: str | None, tag: str | None, operation_id: str | None, deprecated: bool
