@@ -64,3 +64,22 @@ def test_a_reader_reads_and_is_not_offered_to_write(visitor: Visitor, keyed: tup
     expect(visitor.page.get_by_text("may read only")).to_be_visible()
     expect(visitor.page.get_by_role("button", name="Save")).to_have_count(0)
     expect(visitor.page.get_by_role("button", name="New file")).to_have_count(0)
+
+
+def test_a_dropped_file_is_stored_and_never_replaces_what_is_there(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    server, keys, _ = keyed
+    store(server, keys["write"], "drops", "/there.md", "First.")
+    visitor.sign_in(keys["write"])
+    page = visitor.page
+    visitor.go("/console/files?project=drops")
+    page.get_by_role("button", name="Upload").click()
+    chooser = page.locator("input[type=file]")
+    chooser.set_input_files({"name": "new.md", "mimeType": "text/markdown", "buffer": b"# Dropped"})
+    expect(page.get_by_text("Stored /new.md")).to_be_visible()
+    chooser.set_input_files({"name": "there.md", "mimeType": "text/markdown", "buffer": b"Second."})
+    expect(page.get_by_text("/there.md is there already")).to_be_visible()
+    chooser.set_input_files({"name": "raw.bin", "mimeType": "application/octet-stream", "buffer": b"\xff\xfe\x00"})
+    expect(page.get_by_text("raw.bin is not UTF-8 text")).to_be_visible()
+    page.get_by_role("button", name="Done").click()
+    page.get_by_text("new.md", exact=True).click()
+    expect(page.locator(".cm-content")).to_contain_text("# Dropped")
