@@ -90,7 +90,23 @@ class App:
             self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
         )
         options = HttpOptions(allowed_hosts=hosts, allowed_origins=server.allowed_origins, routes=routes)
+        options = self._with_graph(options)
         return self._with_console(options) if find_spec("nicegui") is not None else options
+
+    def _with_graph(self, options: HttpOptions) -> HttpOptions:
+        """GET /api/graph/mermaid, with the permissions of the key in the request."""
+        from commonplace.console.caller import Answer, InProcess
+        from commonplace.console.graph_route import graph_route
+        from commonplace.edge.http import refusal
+
+        async def export(headers: Mapping[str, str], arguments: dict[str, Any]) -> Answer:
+            try:
+                caller = InProcess(self.pipeline, lambda: self.product.authenticate(headers))
+            except CommonplaceError as refused:
+                return Answer(None, refused.as_dict())
+            return await caller.call("graph_export", arguments)
+
+        return replace(options, routes=(*options.routes, graph_route(export, functools.partial(refusal, options=options))))
 
     def _with_console(self, options: HttpOptions) -> HttpOptions:
         """The console at /console. Its own import is small; NiceGUI's happens when somebody opens it."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.server.conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
+
+from commonplace.console.caller import Remote
 
 FLAGS = [
     "--no-sandbox",
@@ -60,6 +64,15 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, di
     keys = {scope: add_key(data, scope) for scope in ("read", "write", "admin")}
     with serve_http(data, {"MCP_ENABLE_MUTATION": "1"}, "--auth", "keys") as server:
         yield server, keys, data
+
+
+def call(server: Served, key: str, tool: str, arguments: dict[str, Any]) -> Any:
+    """What an agent did before the person came: one tool call with a key."""
+    caller = Remote(f"http://{server.address}", key)
+    with ThreadPoolExecutor(1) as elsewhere:  # Playwright holds this thread's event loop
+        answer = elsewhere.submit(lambda: asyncio.run(caller.call(tool, arguments))).result(60)
+    assert answer.ok, answer.error
+    return answer.output
 
 
 class Visitor:

@@ -9,10 +9,24 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.conftest import Visitor, add_key
+from tests.browser.conftest import Visitor, add_key, call
 from tests.server.conformance.program import COMMONPLACE, Served, environment
 
 HOSTILE = "<img src=x onerror=\"alert('owned')\"><script>alert('owned')</script>"
+
+PAGES = (
+    ("/console/", "Calls per second"),
+    ("/console/instructions", "Instructions:"),
+    ("/console/instructions?tab=graph", "Copy source"),
+    ("/console/instructions/seen-everywhere", "History"),
+    ("/console/files?project=seen&path=/notes.md&q=seen", "Passages found"),
+    ("/console/memory", "Entries:"),
+    ("/console/memory?q=seen", "Why:"),
+    ("/console/memory?tab=suggestions", "Suggestions"),
+    ("/console/openapi?ref=file:seen/api.yaml", "Operations:"),
+    ("/console/tools", "health_check"),
+    ("/console/audit", "Check the chains"),
+)
 
 
 def test_without_a_key_there_is_nothing_to_see(visitor: Visitor) -> None:
@@ -109,16 +123,30 @@ def test_the_keyboard_palette_goes_anywhere(visitor: Visitor, keyed: tuple[Serve
     visitor.page.wait_for_url("**/console/audit")
 
 
+def something_on_every_page(server: Served, key: str) -> None:
+    document = "openapi: 3.1.0\ninfo: {title: Seen, version: '1'}\npaths:\n  /a:\n    get:\n      responses: {'200': {description: ok}}\n"
+    for path, content in (("/notes.md", "Seen by everybody."), ("/api.yaml", document)):
+        call(server, key, "file_write", {"project": "seen", "path": path, "content": content, "mode": "TRUNCATE"})
+    rule = {"id": "seen-everywhere", "title": "Seen everywhere", "body": "Be seen.", "categories": ["looks"]}
+    call(server, key, "instructions_add", {"entry": rule, "lax": True})
+    call(server, key, "rekall_add", {"type": "pattern", "title": "Seen once", "content": "Seen in the console."})
+    for _ in range(600):  # the index follows within seconds
+        if call(server, key, "file_index_status", {"project": "seen"})["up_to_date"]:
+            return
+    raise AssertionError("the index did not catch up")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [400, 1600])
 def test_every_page_is_accessible_and_fits(browser: Browser, keyed: tuple[Served, dict[str, str], Path], scheme: str, width: int) -> None:
     server, keys, _ = keyed
+    something_on_every_page(server, keys["admin"])
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
     visitor = Visitor(context, server.address)
     visitor.go("/console/login")
     assert visitor.axe() == []
     visitor.sign_in(keys["admin"])
-    for path, text in (("/console/", "Calls per second"), ("/console/tools", "health_check"), ("/console/audit", "Check the chains")):
+    for path, text in PAGES:
         visitor.go(path)
         visitor.page.get_by_text(text).first.wait_for()
         visitor.page.wait_for_timeout(700)  # the theme is asked from the browser once; charts draw

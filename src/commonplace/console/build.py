@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from commonplace.console.session import Sessions
 
-PAGES = ("overview", "tools", "audit")
+PAGES = ("overview", "instructions", "files", "memory", "openapi", "tools", "audit")
 
 
 def prepare(storage: str) -> None:

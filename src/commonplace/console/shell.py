@@ -15,6 +15,10 @@ from commonplace.console.session import COOKIE, Session, Sessions
 WATCH_SECONDS = 5.0
 NAVIGATION = (
     ("Overview", "/", "insights"),
+    ("Instructions", "/instructions", "gavel"),
+    ("Files", "/files", "folder"),
+    ("Memory", "/memory", "psychology"),
+    ("OpenAPI", "/openapi", "api"),
     ("Tools", "/tools", "build"),
     ("Audit", "/audit", "fact_check"),
 )
@@ -25,7 +29,7 @@ body { font-feature-settings: "tnum"; }
 .cp-mono { font-family: ui-monospace, SFMono-Regular, Menlo, monospace; }
 .cp-code pre, .cp-code { overflow-x: auto; }
 .cp-muted { opacity: .78; }
-.body--dark .q-table, .body--dark .q-card { background: #1a222c; }
+.body--dark .q-table, .body--dark .q-card, .body--dark .q-table__grid-item-card { background: #1a222c; }
 .body--dark { background: #12181f; }
 .body--light { background: #f6f5f1; }
 .body--light .nicegui-link { color: #0a5f5a; }
@@ -36,13 +40,48 @@ body { font-feature-settings: "tnum"; }
 .nicegui-link { overflow-wrap: anywhere; }
 .body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
+.cp-text { white-space: pre-wrap; overflow-wrap: anywhere; }
+.cp-mark { background: #ffe08a; color: #1d1d1d; border-radius: 2px; }
+.cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
+.cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
+.cp-quiet { color: #0a5f5a; } .body--dark .cp-quiet { color: #7fd6cf; }
+.cp-nav[aria-current] { box-shadow: inset 0 -2px #ffffff; }
+.body--light .cp-code .gi { color: #1b6320; } .body--light .cp-code .gd { color: #a3241f; }
+.body--dark .cp-editor .cm-gutters { color: #a6b0ba !important; }
+.cp-editor { height: 60vh; }
 @media (max-width: 600px) {
   .cp-wide { display: none; }
+  .cp-nav .q-btn__content .block { font-size: 0; }
+  .cp-nav .q-icon { margin: 0; }
   .q-table { table-layout: fixed; width: 100%; }
   .q-table th, .q-table td { white-space: normal; overflow-wrap: anywhere; padding: 4px 6px; }
   .q-table th:nth-child(n+5), .q-table td:nth-child(n+5) { display: none; }
 }
 </style>
+"""
+NAMES = """
+<script>
+// Widgets that come without a name for people who do not see them get one. Fixed text only.
+(() => {
+  const name = () => {
+    document.querySelectorAll(".cm-content:not([aria-label])").forEach((box) => {
+      box.setAttribute("aria-label", box.closest(".cp-editor")?.getAttribute("aria-label") || "Text");
+    });
+    document.querySelectorAll(".nicegui-code button:not([aria-label])").forEach((copy) => copy.setAttribute("aria-label", "Copy"));
+    document.querySelectorAll(".q-uploader__input:not([aria-label])").forEach((input) => {
+      const frame = input.closest("a");
+      frame?.removeAttribute("role");
+      frame?.setAttribute("tabindex", "-1");
+      input.setAttribute("tabindex", "0");
+      input.setAttribute("aria-label", "Choose files");
+    });
+  };
+  document.addEventListener("DOMContentLoaded", () => {
+    name();
+    new MutationObserver(name).observe(document.body, {childList: true, subtree: true});
+  });
+})();
+</script>
 """
 
 
@@ -78,6 +117,7 @@ class Shell:
         session: Session = ui.context.client.request.scope["commonplace.session"]
         ui.page_title(f"{title} - Commonplace")
         ui.add_head_html(STYLE)
+        ui.add_head_html(NAMES)
         ui.colors(primary="#0b6e69", secondary="#41586b", accent="#b4532a", positive="#2e7d32", negative="#b3261e", warning="#8a5a00")
         dark = ui.dark_mode(session.dark)
         view = View(session, session.caller, dark)
@@ -93,6 +133,7 @@ class Shell:
             for name, path, icon in NAVIGATION:
                 look = "flat dense no-caps text-color=white" + (" outline" if name == title else "")
                 button = ui.button(name, icon=icon, on_click=lambda path=path: ui.navigate.to(path)).props(look)
+                button.classes("cp-nav").props(f'aria-label="{name}"')
                 if name == title:
                     button.props('aria-current="page"')
             ui.space()

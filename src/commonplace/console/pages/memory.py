@@ -1,0 +1,239 @@
+"""Memory: search as an agent sees it, with the reasons; what to link, what is stale, and a form to add."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from commonplace.console.memory_entry import KINDS, EntryPage, entry_form
+from commonplace.console.parts import QUIET, address, linked, marked
+from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.search.text import query_terms
+
+PAGE = 20
+FOUND = 10
+ANY = "any type"
+
+
+def register(shell: Shell) -> None:
+    @ui.page("/memory")
+    async def memory(q: str = "", kind: str = "", tab: str = "", page: int = 1) -> None:
+        with shell.page("Memory") as view:
+            await _Memory(view).show(q, kind, tab, page)
+
+    @ui.page("/memory/{entry_id}")
+    async def entry(entry_id: str) -> None:
+        with shell.page("Memory") as view:
+            await EntryPage(view, entry_id).show()
+
+
+class _Memory:
+    def __init__(self, view: View) -> None:
+        self._view = view
+
+    async def show(self, query: str, kind: str, tab: str, page: int) -> None:
+        self._page = max(1, page)
+        with ui.row().classes("w-full items-center gap-2"):
+            self._query = ui.input("Search the memory, as an agent would", value=query)
+            self._query.props("outlined dense clearable autofocus debounce=300").classes("grow min-w-48")
+            self._kind = ui.select([ANY, *KINDS], value=kind if kind in KINDS else ANY, label="Type").props("outlined dense options-dense")
+            self._kind.classes("min-w-32")
+            if self._view.may_write:
+                ui.button("Add", icon="add", on_click=self._add).props("dense no-caps")
+        with ui.tabs().props("dense no-caps align=left").classes("w-full") as tabs:
+            for name, title in (("entries", "Entries"), ("suggestions", "Suggestions"), ("stale", "Stale")):
+                ui.tab(name, label=title)
+        tabs.value = tab if tab in ("suggestions", "stale") else "entries"
+        self._tabs = tabs
+        self._rows = ui.column().classes("w-full gap-2")
+        self._query.on_value_change(self._from_start)
+        self._kind.on_value_change(self._from_start)
+        tabs.on_value_change(self._refresh)
+        await self._refresh()
+
+    async def _from_start(self) -> None:
+        self._page = 1
+        if self._tabs.value != "entries":
+            self._tabs.value = "entries"  # which refreshes
+        else:
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        query, tab = (self._query.value or "").strip(), str(self._tabs.value)
+        kind = None if self._kind.value == ANY else self._kind.value
+        page = self._page if self._page > 1 else None
+        ui.navigate.history.replace(address("/memory", q=query, kind=kind, tab=tab if tab != "entries" else None, page=page))
+        if tab == "suggestions":
+            await self._suggestions()
+        elif tab == "stale":
+            await self._stale()
+        elif query:
+            await self._search(query, kind)
+        else:
+            await self._list(kind)
+
+    async def _search(self, query: str, kind: str | None) -> None:
+        arguments = {"query": query, "limit": FOUND, "why": True} | ({"type": kind} if kind else {})
+        answer = await self._view.call("rekall_search", arguments)
+        self._rows.clear()
+        with self._rows:
+            if answer.error is not None:
+                failure(answer.error)
+                return
+            if not answer.output["results"]:
+                empty("Nothing found.", str(answer.output.get("hint", "Try other words.")))
+                return
+            count, tokens = len(answer.output["results"]), answer.output.get("tokens")
+            ui.label(f"Entries found: {count}, best first" + (f"; an agent would read about {tokens} tokens." if tokens else ".")).classes(
+                "text-sm cp-muted"
+            )
+            for found in answer.output["results"]:
+                self._hit(found, query)
+
+    def _hit(self, found: dict[str, Any], query: str) -> None:
+        with ui.card().props("flat bordered").classes("w-full gap-1 p-3"):
+            with ui.row().classes("w-full items-center gap-2"):
+                ui.link(found["title"], f"/memory/{found['id']}").classes("font-semibold")
+                ui.label(found["type"]).classes("cp-tag")
+                if found.get("superseded_by"):
+                    ui.label("superseded").classes("cp-tag cp-bad")
+                if found.get("contradicts"):
+                    ui.label("contradicted").classes("cp-tag cp-bad")
+                ui.space()
+                ui.label(f"score {found['score']:.2f}").classes("cp-tag")
+            marked(found["snippet"], query_terms(query))
+            if found.get("superseded_by"):
+                ui.link(f"Replaced by: {found['superseded_by']['title']}", f"/memory/{found['superseded_by']['id']}").classes("text-sm")
+            ui.label(_reason(found.get("why") or {})).classes("text-xs cp-muted cp-text")
+
+    async def _list(self, kind: str | None) -> None:
+        arguments = {"limit": PAGE, "offset": (self._page - 1) * PAGE} | ({"type": kind} if kind else {})
+        answer = await self._view.call("memory_list", arguments)
+        self._rows.clear()
+        with self._rows:
+            if answer.error is not None:
+                failure(answer.error)
+                return
+            total = answer.output["total"]
+            if not total:
+                empty("Nothing is remembered yet.", "Press Add, or let an agent call rekall_add after it solved something.")
+                return
+            ui.label(f"Entries: {total:,}").classes("text-sm cp-muted")
+            _entries(answer.output["entries"])
+            pages = -(-total // PAGE)
+            if pages > 1:
+                ui.pagination(1, pages, value=min(self._page, pages), direction_links=True, on_change=lambda event: self._turn(event.value))
+
+    async def _turn(self, page: int | None) -> None:
+        if page and page != self._page:
+            self._page = page
+            await self._refresh()
+
+    async def _stale(self) -> None:
+        answer = await self._view.call("memory_stale", {"limit": 50})
+        self._rows.clear()
+        with self._rows:
+            if answer.error is not None:
+                failure(answer.error)
+            elif not answer.output["entries"]:
+                empty("Nothing is stale.", f"Entries nobody read for {answer.output['days']} days are shown here.")
+            else:
+                days, total = answer.output["days"], answer.output["total"]
+                ui.label(f"{total:,} entries nobody read for {days} days: check them, correct them or mark them obsolete.").classes(
+                    "text-sm cp-muted"
+                )
+                _entries(answer.output["entries"])
+
+    async def _suggestions(self) -> None:
+        links = await self._view.call("rekall_suggest_links", {"limit": 20})
+        wider = await self._view.call("rekall_suggest_generalize", {"limit": 20})
+        self._rows.clear()
+        with self._rows:
+            if links.error is not None or wider.error is not None:
+                failure(links.error or wider.error or {})
+                return
+            if not links.output["suggestions"] and not wider.output["suggestions"]:
+                empty("No suggestion waits.", "When a new entry is close to an older one, the pair is shown here.")
+            for one in links.output["suggestions"]:
+                self._suggestion(one, [one["entry_a"], one["entry_b"]])
+            for one in wider.output["suggestions"]:
+                self._suggestion(one, one["entries"])
+
+    def _suggestion(self, one: dict[str, Any], sides: list[dict[str, Any]]) -> None:
+        with ui.card().props("flat bordered").classes("w-full gap-2 p-3") as card:
+            with ui.row().classes("w-full items-center gap-2"):
+                ui.label(one["reason"]).classes("cp-muted text-sm cp-text")
+                ui.space()
+                ui.label(f"score {one['score']:.2f}").classes("cp-tag")
+            with ui.row().classes("w-full gap-4 items-start"):
+                for side in sides:
+                    with ui.column().classes("grow basis-64 min-w-0 gap-1"):
+                        ui.link(side["title"], f"/memory/{side['id']}").classes("font-semibold")
+                        body = ui.column().classes("w-full")
+                        ui.timer(0.01, lambda body=body, side=side: self._fill_side(body, side["id"]), once=True)
+            if self._view.may_write:
+                with ui.row().classes("gap-2"):
+                    ui.button("Accept", icon="check", on_click=lambda: self._decide("rekall_accept_suggestion", one["id"], card)).props(
+                        "dense no-caps"
+                    )
+                    ui.button("Reject", icon="close", on_click=lambda: self._decide("rekall_reject_suggestion", one["id"], card)).props(
+                        QUIET
+                    ).classes("cp-quiet")
+
+    async def _fill_side(self, body: ui.column, entry_id: str) -> None:
+        answer = await self._view.call("rekall_show", {"id": entry_id})
+        with body:
+            text = answer.output["content"] if answer.ok else str((answer.error or {}).get("message"))
+            ui.label(text[:600] + ("…" if len(text) > 600 else "")).classes("text-sm cp-text")
+
+    async def _decide(self, tool: str, suggestion_id: str, card: ui.card) -> None:
+        answer = await self._view.call(tool, {"suggestion_id": suggestion_id})
+        if answer.error is not None:
+            ui.notify(str(answer.error["message"]), type="negative")
+            return
+        ui.notify(str(answer.output.get("action_taken", "Rejected")), type="positive")
+        card.delete()
+
+    def _add(self) -> None:
+        async def store(values: dict[str, Any]) -> bool:
+            answer = await self._view.call("rekall_add", values)
+            if answer.error is not None:
+                ui.notify(str(answer.error["message"]), type="negative")
+                return False
+            ui.navigate.to(f"/memory/{answer.output['id']}")
+            return True
+
+        entry_form("Add to the memory", {}, store)
+
+
+def _entries(entries: list[dict[str, Any]]) -> None:
+    columns = [
+        {"name": name, "label": title, "field": name, "align": "left"}
+        for name, title in (("title", "title"), ("type", "type"), ("tags", "tags"), ("project", "project"), ("updated", "changed"))
+    ]
+    rows = [
+        {
+            "id": one["id"],
+            "title": one["title"],
+            "type": one["type"],
+            "tags": ", ".join(one["tags"]),
+            "project": one["project"] or "",
+            "updated": one["updated_at"][:10],
+        }
+        for one in entries
+    ]
+    table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"')
+    table.classes("w-full cursor-pointer")
+    linked(table, "title", "/memory")
+
+
+def _reason(why: dict[str, Any]) -> str:
+    parts = []
+    if why.get("terms"):
+        parts.append(f"words found: {', '.join(why['terms'])}")
+    if why.get("semantic") is not None:
+        parts.append(f"closeness in meaning {why['semantic']:.2f}")
+    if why.get("lexical") is not None:
+        parts.append(f"match of words {why['lexical']:.2f}")
+    return "Why: " + ("; ".join(parts) or "closest of what is remembered")

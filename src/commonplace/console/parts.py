@@ -1,0 +1,118 @@
+"""Small pieces that several pages use: text with its found words marked, questions in a dialog, sizes, editor colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from nicegui import ui
+
+from commonplace.console.shell import View
+from commonplace.search.text import matches
+
+MAX_MARKS = 60
+QUIET = "flat dense no-caps text-color=none"  # with class cp-quiet, which has a colour for each theme
+LANGUAGES: dict[str, str] = {
+    "c": "C",
+    "cpp": "C++",
+    "css": "CSS",
+    "go": "Go",
+    "html": "HTML",
+    "java": "Java",
+    "js": "JavaScript",
+    "json": "JSON",
+    "md": "Markdown",
+    "php": "PHP",
+    "py": "Python",
+    "rs": "Rust",
+    "sh": "Shell",
+    "sql": "SQL",
+    "toml": "TOML",
+    "ts": "TypeScript",
+    "tsx": "TSX",
+    "xml": "XML",
+    "yaml": "YAML",
+    "yml": "YAML",
+}
+
+
+def marked(text: str, terms: Iterable[str]) -> None:
+    """The text, with the words that carry a term set off. Labels only, so whatever it holds stays text."""
+    with ui.element("div").classes("w-full cp-mono text-sm cp-text"):
+        at = 0
+        for count, (start, end, _) in enumerate(matches(text, terms)):
+            if count == MAX_MARKS:
+                break
+            if start > at:
+                ui.label(text[at:start]).classes("inline")
+            ui.label(text[start:end]).classes("inline cp-mark")
+            at = end
+        ui.label(text[at:]).classes("inline")
+
+
+def editor(view: View, text: str, language: str | None, *, editable: bool, label: str) -> ui.codemirror:
+    """A code editor in the page's colours, which follows the page when they change."""
+    box = ui.codemirror(text, language=language, theme=_theme(view.session.dark), line_wrapping=True)  # type: ignore[arg-type]
+    box.classes("w-full min-w-0 cp-editor").props(f'aria-label="{label}"')
+    box.set_enabled(editable)
+    view.dark.on_value_change(lambda event: box.set_theme(_theme(event.value)))
+    return box
+
+
+def language_of(path: str) -> str | None:
+    return LANGUAGES.get(path.rsplit(".", 1)[-1].lower())
+
+
+async def confirmed(question: str, detail: str, action: str) -> bool:
+    """Ask before something that cannot simply be taken back."""
+    with ui.dialog() as dialog, ui.card().classes("w-96 max-w-full"):
+        ui.label(question).classes("text-base font-semibold cp-text")
+        ui.label(detail).classes("cp-muted cp-text")
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=lambda: dialog.submit(False)).props(QUIET + " autofocus").classes("cp-quiet")
+            ui.button(action, on_click=lambda: dialog.submit(True)).props("no-caps color=negative")
+    answer = await dialog
+    dialog.delete()
+    return bool(answer)
+
+
+async def asked(question: str, label: str, value: str, action: str) -> str | None:
+    """Ask for one line of text; None where the person changed their mind."""
+    with ui.dialog() as dialog, ui.card().classes("w-96 max-w-full"):
+        ui.label(question).classes("text-base font-semibold")
+        field = ui.input(label, value=value).props("outlined dense autofocus").classes("w-full")
+        field.on("keydown.enter", lambda: dialog.submit(field.value))
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=lambda: dialog.submit(None)).props(QUIET).classes("cp-quiet")
+            ui.button(action, on_click=lambda: dialog.submit(field.value)).props("no-caps")
+    answer = await dialog
+    dialog.delete()
+    return answer.strip() or None if isinstance(answer, str) else None
+
+
+def linked(table: ui.table, column: str, page: str) -> ui.table:
+    """Rows that open `page`/id: by a click anywhere, and by a link for the keyboard. The slot shows values as text."""
+    place = f"`/console{page}/${{encodeURIComponent(props.row.id)}}`"
+    cell = f'<q-td :props="props"><a class="nicegui-link" :href="{place}">{{{{ props.value }}}}</a></q-td>'
+    table.add_slot(f"body-cell-{column}", cell)
+    table.on("rowClick", lambda event: ui.navigate.to(f"{page}/{event.args[1]['id']}"))
+    return table
+
+
+def address(page: str, /, **filters: Any) -> str:
+    """A URL of the console that can be shared, with what is set in it."""
+    kept = {name: value for name, value in filters.items() if value not in (None, "", False)}
+    return f"{page}?{urlencode(kept)}" if kept else page
+
+
+def size(count: int) -> str:
+    if count < 1024:
+        return f"{count} B"
+    if count < 1024 * 1024:
+        return f"{count / 1024:.1f} KiB"
+    return f"{count / 1024 / 1024:.1f} MiB"
+
+
+def _theme(dark: bool | None) -> Literal["vscodeDark", "vscodeLight"]:
+    return "vscodeDark" if dark else "vscodeLight"
