@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import socket
 import subprocess
+import time
 import urllib.request
 from pathlib import Path
 
@@ -162,3 +165,47 @@ def test_the_security_headers_are_set(keyed: tuple[Served, dict[str, str], Path]
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "HttpOnly" in answer.headers["Set-Cookie"]
         assert "SameSite=strict" in answer.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("cookie", ["", "Cookie: commonplace_console=guessed\r\n"])
+def test_the_websocket_wants_a_session_too(keyed: tuple[Served, dict[str, str], Path], cookie: str) -> None:
+    host, _, port = keyed[0].address.partition(":")
+    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    path = "/console/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
+    with socket.create_connection((host, int(port)), timeout=10) as link:
+        link.sendall(f"GET {path} HTTP/1.1\r\nHost: {keyed[0].address}\r\n{cookie}{upgrade}\r\n".encode())
+        assert b" 403 " in link.recv(200)
+
+
+def test_a_console_of_its_own_shows_a_server_elsewhere(
+    browser: Browser, keyed: tuple[Served, dict[str, str], Path], tmp_path: Path
+) -> None:
+    server, keys, _ = keyed
+    command = [str(COMMONPLACE), "console", "--server", f"http://{server.address}", "--port", "0"]
+    with (tmp_path / "stderr.txt").open("w+") as errors:
+        process = subprocess.Popen(command, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+        try:
+            address = announced(tmp_path / "stderr.txt", process)
+            visitor = Visitor(browser.new_context(), address)
+            visitor.go("/console/login")
+            visitor.page.get_by_label("API key").fill("cp_wrong")
+            visitor.page.get_by_role("button", name="Sign in").click()
+            expect(visitor.page.get_by_role("alert")).to_contain_text("does not accept")
+            visitor.sign_in(keys["admin"])
+            visitor.go("/console/tools/health_check")
+            visitor.page.get_by_role("button", name="Call", exact=True).click()
+            expect(visitor.page.get_by_text("Answered in")).to_be_visible()
+            visitor.page.context.close()
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def announced(errors: Path, process: subprocess.Popen[bytes]) -> str:
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        found = re.search(r"on http://([\d.:]+)/console/", errors.read_text())
+        if found:
+            return found[1]
+        time.sleep(0.05)
+    raise AssertionError(errors.read_text())

@@ -103,7 +103,15 @@ class Registry:
         return tuple(tool for name in self._toolsets for tool in self._load(name))
 
     def listed(self, selection: Selection = EVERYTHING_LISTED) -> tuple[Tool, ...]:
-        return tuple(tool for tool in self.all() if selection.admits(tool))
+        """What a client is shown. Only toolsets that can be in the selection are loaded."""
+        return tuple(
+            tool for name in self._toolsets if self._wanted(name, selection) for tool in self._load(name) if selection.admits(tool)
+        )
+
+    def _wanted(self, name: str, selection: Selection) -> bool:
+        if selection.toolsets is None and selection.tools is None:
+            return True
+        return name in (selection.toolsets or ()) or bool(self._toolsets[name].names & (selection.tools or frozenset()))
 
     def codes(self) -> tuple[Code, ...]:
         return tuple(code for toolset in self._toolsets.values() for code in toolset.codes())
