@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +12,8 @@ import orjson
 
 from commonplace.telemetry.chain import CHAIN_NAME, EMPTY, Head, chains_folder, heads_folder, unseal
 
+RECHECKS = 2
+RECHECK_SECONDS = 0.02
 MAX_PROBLEMS = 200
 
 
@@ -43,15 +46,28 @@ class Verdict:
 
 
 def verify(directory: Path) -> Verdict:
-    """Check all chains of a data folder. Safe while servers write to them."""
+    """Check all chains of a data folder. Safe while servers write to them.
+
+    A chain that is just being opened looks damaged for a moment; damage stays, so only what is found again counts."""
+    verdict = _verify_once(directory)
+    for _ in range(RECHECKS):
+        if verdict.ok:
+            break
+        time.sleep(RECHECK_SECONDS)
+        verdict = _verify_once(directory)
+    return verdict
+
+
+def _verify_once(directory: Path) -> Verdict:
     verdict = Verdict()
     chains = {path.stem: path for path in sorted(chains_folder(directory).glob("*.jsonl"))}
     heads = {path.stem: path for path in sorted(heads_folder(directory).glob("*.head"))}
     for name in heads.keys() - chains.keys():
-        verdict.problems.append(Problem(name, None, "the chain's file is gone"))
+        if not (chains_folder(directory) / f"{name}.jsonl").exists():  # else it was begun after the chains were listed
+            verdict.problems.append(Problem(name, None, "the chain's file is gone"))
     seen = _witnesses(chains)
     for name, marks in seen.items():
-        if name not in chains and name not in heads:
+        if name not in chains and name not in heads and not (chains_folder(directory) / f"{name}.jsonl").exists():
             verdict.problems.append(Problem(name, None, f"the chain and its head are gone; {marks[0].witness} saw it"))
     for name, path in chains.items():
         verdict.chains += 1
