@@ -28,11 +28,11 @@ $(VENV)/.dev: $(VENV)/.serve requirements/dev.txt
 	@touch $@
 
 serve: setup ## set up and run the product on http://127.0.0.1:8787
-	@$(BIN)/commonplace models install
+	@$(BIN)/commonplace models install --if-missing
 	MCP_ENABLE_MUTATION=1 $(BIN)/commonplace serve --http $(ADDRESS)
 
 test: $(VENV)/.dev check ## set up and run all tests
-	@$(BIN)/commonplace models install
+	@$(BIN)/commonplace models install --if-missing
 	$(BIN)/python tools/setup_node.py
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python -m pytest

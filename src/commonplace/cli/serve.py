@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def _announce(app: App, address: str) -> None:
     lines = [
         f"Commonplace {app.product.version} listens on http://{address}/mcp",
         f"  connect:  commonplace connect claude-code --http http://{address}/mcp",
+        f"  console:  http://{address}/console/" if find_spec("nicegui") else "  console:  pip install 'commonplace[console]'",
         f"  data:     {settings.data}",
         f"  auth:     {settings.auth.mode}",
         f"  writes:   {'the instruction catalogue may be changed' if app.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}",
