@@ -386,3 +386,12 @@ def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     while not condition():
         assert time.monotonic() < until, "waited too long"
         time.sleep(0.02)
+
+
+def test_options_before_the_command_reach_the_server_too(tmp_path: Path) -> None:
+    command = [str(COMMONPLACE), "--data", str(tmp_path / "chosen"), "serve"]
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"health/check"}\n'
+    done = subprocess.run(command, input=asked, env=environment(tmp_path / "other"), capture_output=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["result"]["status"] == "ok"
+    assert (tmp_path / "chosen").is_dir()
+    assert not (tmp_path / "other").exists()

@@ -51,7 +51,9 @@ def root(
 
 @app.command("serve", help=SUMMARY, add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
 def serve_command(context: typer.Context) -> None:
-    raise typer.Exit(serve(context.args))
+    here = session()
+    before = [f"--{name}={value}" for name, value in (("config", here.config_file), ("data", here.data)) if value is not None]
+    raise typer.Exit(serve([*before, *context.args]))
 
 
 app.command("call")(call.call)
