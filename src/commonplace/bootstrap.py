@@ -307,7 +307,7 @@ def _meaning(parts: Parts) -> Any:
     """The local model and its vectors, shared by files and memory; absent for a reason where it is not installed."""
     from commonplace.search.assembly import open_meaning
 
-    return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding)
+    return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding, models=parts.settings.models_directory)
 
 
 WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memory, "openapi": _openapi}
