@@ -162,6 +162,10 @@ class OpenApiService:
         self._loading: dict[str, threading.Lock] = {}
         self._loading_lock = threading.Lock()
 
+    def held(self) -> dict[str, int]:
+        """What the cache of parsed documents holds."""
+        return {"entries": len(self._cache.entries), "most_entries": self._cache.size}
+
     async def document(self, spec: Spec, auth: AuthContext) -> Document:
         """The document a caller means, from the cache where it has not changed."""
         if spec.ref is not None:
