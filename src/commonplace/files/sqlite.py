@@ -20,6 +20,7 @@ from commonplace.files.errors import (
 )
 from commonplace.files.model import (
     ROOT,
+    Deleted,
     Entry,
     FilePath,
     FileType,
@@ -90,11 +91,11 @@ class SqliteFiles:
 
         return read(self._database.reader()) if wanted <= INLINE_BYTES else await self._database.read(read)
 
-    async def children(self, tenant: str, project: Project, path: FilePath, depth: int, limit: int) -> list[Entry]:
+    async def children(self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = "") -> list[Entry]:
         def walk(connection: Connection) -> list[Entry]:
             merged = heapq.merge(
-                _files_within(connection, tenant, project, path, depth),
-                _directories_within(connection, tenant, project, path, depth),
+                _files_within(connection, tenant, project, path, depth, after),
+                _directories_within(connection, tenant, project, path, depth, after),
                 key=lambda entry: entry.path,
             )
             return [entry for entry, _ in zip(merged, range(limit), strict=False)]
@@ -175,6 +176,14 @@ class SqliteFiles:
             return len(rows)
 
         return await self._mutate(work)
+
+    async def deleted(self, tenant: str, project: Project, deleted_after: int, limit: int, offset: int) -> list[Deleted]:
+        keys = {"tenant": tenant, "project": project, "after": deleted_after, "limit": limit, "offset": offset}
+
+        def look(connection: Connection) -> list[Deleted]:
+            return [Deleted(FilePath(path), size, when) for path, size, when in connection.execute(QUERIES["deleted_files"], keys)]
+
+        return await self._database.read(look)
 
     async def restore(self, tenant: str, project: Project, path: FilePath, deleted_after: int, max_project_bytes: int) -> list[FilePath]:
         def work(connection: Connection) -> list[FilePath]:
@@ -366,9 +375,9 @@ def _upper(prefix: str) -> str:
     return prefix[:-1] + chr(ord(prefix[-1]) + 1) if prefix else "0"
 
 
-def _files_within(connection: Connection, tenant: str, project: Project, path: FilePath, depth: int) -> Iterator[Entry]:
+def _files_within(connection: Connection, tenant: str, project: Project, path: FilePath, depth: int, after: str) -> Iterator[Entry]:
     """Live files at most `depth` levels below a directory, by path; a deeper subtree is jumped over with one seek."""
-    start, upper = path + "/", path + "0"
+    start, upper = max(path + "/", after + "\0"), path + "0"
     levels = path.count("/") + depth
     while start:
         keys = {"tenant": tenant, "project": project, "start": start, "upper": upper}
@@ -380,9 +389,9 @@ def _files_within(connection: Connection, tenant: str, project: Project, path: F
             yield Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest)
 
 
-def _directories_within(connection: Connection, tenant: str, project: Project, path: FilePath, depth: int) -> Iterator[Entry]:
+def _directories_within(connection: Connection, tenant: str, project: Project, path: FilePath, depth: int, after: str) -> Iterator[Entry]:
     """Directories at most `depth` levels below one, by path, with one or two statements each."""
-    start, upper = path + "/", path + "0"
+    start, upper = max(path + "/", after + "\0"), path + "0"
     levels = path.count("/") + depth
     while True:
         keys = {"tenant": tenant, "project": project, "start": start, "upper": upper}

@@ -97,6 +97,13 @@ SELECT id, path, size, updated_at, max(deleted_at) FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND deleted = 1 AND deleted_at > :after
   AND (path = :path OR (path > :start AND path < :upper)) GROUP BY path ORDER BY path;
 
+-- name: deleted_files
+-- What could be restored, newest first: the newest deleted row of each path where no live file is.
+SELECT path, size, max(deleted_at) AS gone FROM mcp_files AS f
+WHERE apikey_hash = :tenant AND project = :project AND deleted = 1 AND deleted_at > :after
+  AND NOT EXISTS (SELECT 1 FROM mcp_files l WHERE l.apikey_hash = f.apikey_hash AND l.project = f.project AND l.path = f.path AND l.deleted = 0)
+GROUP BY path ORDER BY gone DESC, path LIMIT :limit OFFSET :offset;
+
 -- name: file_restore
 UPDATE mcp_files SET deleted = 0, deleted_at = NULL WHERE id = :id AND apikey_hash = :tenant;
 

@@ -71,7 +71,7 @@ LATER = frozenset(  # external models, PostgreSQL and Valkey: issue 7
 
 @contextlib.contextmanager
 def files(tmp_path: Path, settings: FilesSettings) -> Iterator[App]:
-    with build(Settings(data=tmp_path / "data", mcp=McpSettings(files=settings)), environ={}) as app:
+    with build(Settings(data=tmp_path / "data", mcp=McpSettings(files=settings))) as app:
         yield app
 
 
@@ -232,12 +232,12 @@ def test_candidates_are_asked_of_each_side() -> None:
 
 
 def test_the_embedder_is_the_one_configured(tmp_path: Path) -> None:
-    off = open_meaning(tmp_path, Embedding(provider="off"), environ={})
+    off = open_meaning(tmp_path, Embedding(provider="off"))
     assert (off.semantics, "'off'" in off.absent) == (None, True)
-    absent = open_meaning(tmp_path, Embedding(model="mine"), environ={})
+    absent = open_meaning(tmp_path, Embedding(model="mine"))
     assert absent.semantics is None
     (tmp_path / "models" / "mine").mkdir(parents=True)
-    broken = open_meaning(tmp_path, Embedding(model="mine"), environ={})
+    broken = open_meaning(tmp_path, Embedding(model="mine"))
     assert broken.semantics is None
     assert broken.absent != absent.absent
 

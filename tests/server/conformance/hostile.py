@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,25 @@ ENVELOPE = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelco
 BATCH_ERA = "2025-03-26"
 STATELESS_ERA = "2026-07-28"
 BARE = "bare"  # POST /rpc, where no protocol version exists
+TOKENS = (
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b'"',
+    b":",
+    b",",
+    b"null",
+    b"true",
+    b"-1",
+    b"0",
+    b'"id"',
+    b'"method"',
+    b'"ping"',
+    b'"2.0"',
+    b"\\u0000",
+    b"\xff",
+)
 BARE_METHODS = ("health/check", "metrics/snapshot")
 UNKNOWN_METHODS = ("no/such/method", "tools", "", "ping ", "PING", "rpc.discover", "initialise", "tools/call/", "\u0000", "тест")
 FEATURES = ("resources/list", "prompts/list", "prompts/get", "resources/read", "completion/complete", "logging/setLevel")
@@ -144,11 +164,6 @@ def _single(line: bytes) -> bytes:
     return line.replace(b"\n", b" ")
 
 
-lines = (
-    st.one_of(_json, _json, _json, _unescaped, _cut, _spliced, _nested, _blank, _raw).map(_single).filter(lambda line: not ambiguous(line))
-)
-
-
 def ambiguous(line: bytes) -> bool:
     """Lines on which JSON readers may differ, or that would end or reopen the connection."""
     lowered = line.lower()
@@ -159,3 +174,18 @@ def ambiguous(line: bytes) -> bool:
 
 _kinds = (_json, _json, _json, _unescaped, _cut, _spliced, _nested, _blank, _raw)
 lines = st.one_of(*_kinds).map(_single).filter(lambda line: not ambiguous(line))
+
+
+def mutant(line: bytes, others: list[bytes], chance: random.Random) -> bytes:
+    """A line with a few bytes changed, dropped, doubled or taken from another; the line itself where that would be ambiguous."""
+    changed = bytearray(line)
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randint(0, len(changed))
+        end = min(len(changed), at + chance.choice((1, 1, 2, 5, 30)))
+        other = chance.choice(others)
+        begin = chance.randint(0, len(other))
+        changed[at:end] = chance.choice(
+            (b"", bytes([chance.randint(0, 255)]), chance.choice(TOKENS), changed[at:end] * 2, other[begin : begin + chance.randint(1, 40)])
+        )
+    made = _single(bytes(changed))
+    return line if ambiguous(made) else made

@@ -95,7 +95,13 @@ def test_tools_are_listed_with_their_cost(capsys: pytest.CaptureFixture[str]) ->
     listed = run_json(capsys, "tools", "--toolsets", "server")
     assert [tool["name"] for tool in listed["tools"]] == ["health_check"]
     everything = run_json(capsys, "tools", "--toolsets", "server", "--all-tools")
-    assert {tool["name"] for tool in everything["tools"]} == {"health_check", "metrics_snapshot", "audit_query", "audit_verify"}
+    assert {tool["name"] for tool in everything["tools"]} == {
+        "health_check",
+        "metrics_snapshot",
+        "server_status",
+        "audit_query",
+        "audit_verify",
+    }
     assert everything["tokens"] == sum(tool["tokens"] for tool in everything["tools"]) > listed["tokens"] > 0
     run(capsys, "tools", "--profile", "nonsense", expect=2)
 
