@@ -237,12 +237,15 @@ class SqliteFiles:
         return await self._database.read(lambda connection: _usage(connection, tenant, project))
 
     async def move_tenant(self, old: str, new: str) -> int:
+        from commonplace.files.sqlite_vectors import QUERIES as VECTOR_QUERIES
+
         def work(connection: Connection) -> int:
             if connection.execute(QUERIES["tenant_any"], {"tenant": new}).fetchone() is not None:
                 raise CommonplaceError(ALREADY_EXISTS, "The new tenant has files of its own.", hint="Move to a name without data.")
             moved = connection.execute(QUERIES["tenant_files"], {"tenant": old}).fetchone()
             for name in ("files", "ancestors", "projects", "chunks", "jobs", "partitions"):
                 connection.execute(QUERIES[f"tenant_move_{name}"], {"old": old, "new": new})
+            connection.execute(VECTOR_QUERIES["vector_move_tenant"], {"old": old, "new": new})
             return int(moved[0]) if moved else 0
 
         return await self._mutate(work)

@@ -6,8 +6,21 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from commonplace.files.model import AddedChunk, FilePath, IndexChange, IndexedChunk, IndexState, Job, Project, Source, StoredChunk
+from commonplace.files.model import (
+    AddedChunk,
+    FilePath,
+    IndexChange,
+    IndexedChunk,
+    IndexState,
+    Job,
+    Project,
+    Source,
+    StoredChunk,
+    VectorJob,
+    with_vectors,
+)
 from commonplace.files.sqlite import QUERIES, microseconds, open_schema
+from commonplace.files.sqlite_vectors import SqliteVectorJobs
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.search.store import Document, Partition, Passage
 from commonplace.storage.outbox import Lease, Outbox
@@ -32,13 +45,21 @@ class SqliteFileIndex:
     """`ChunkStore` and `JobStore` on one machine."""
 
     def __init__(
-        self, database: Database, postings: SqlitePostings, outbox: Outbox | None = None, *, now: Callable[[], int] = microseconds
+        self,
+        database: Database,
+        postings: SqlitePostings,
+        outbox: Outbox | None = None,
+        *,
+        now: Callable[[], int] = microseconds,
+        vectors: SqliteVectorJobs | None = None,
     ) -> None:
+        """`vectors`: finished files go on to that queue, for an external model."""
         open_schema(database)
         self._database = database
         self._postings = postings
         self._outbox = outbox or Outbox(QUERIES)
         self._now = now
+        self._vectors = vectors
         self._served: dict[tuple[str, int], int] = {}
         self._served_guard = threading.Lock()
 
@@ -76,7 +97,8 @@ class SqliteFileIndex:
             dead = tuple((row[0], row[1]) for row in connection.execute(QUERIES["dead_letters"], keys))
             return IndexState(chunks, files, counts.pending, counts.processing, counts.dead, counts.oldest_at, dead)
 
-        return await self._database.read(look)
+        state = await self._database.read(look)
+        return state if self._vectors is None else with_vectors(state, await self._vectors.counts(tenant, project))
 
     async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
         counts = await self._database.read(lambda connection: self._outbox.counts(connection, tenant))
@@ -139,20 +161,25 @@ class SqliteFileIndex:
                     _move(connection, job, change.moved, self._now())
                 self._add(connection, job, part)
                 if last and complete:
-                    self._outbox.complete(connection, _lease(job))
+                    self._done(connection, job)
                 return True
 
             if not await self._write(step):
                 return
 
-    async def passages(self, job: Job) -> list[Passage]:
+    async def passages(self, job: Job | VectorJob) -> list[Passage]:
         rows: list[tuple[Any, ...]] = await self._database.read(
             lambda connection: connection.execute(QUERIES["passages_of_file"], _keys(job)).fetchall()
         )
         return [Passage(key_of(job.path, int(identity)), str(text), str(digest)) for identity, text, digest in rows]
 
     async def complete(self, job: Job) -> None:
-        await self._write(lambda connection: self._outbox.complete(connection, _lease(job)))
+        await self._write(lambda connection: self._done(connection, job))
+
+    def _done(self, connection: Connection, job: Job) -> None:
+        self._outbox.complete(connection, _lease(job))
+        if self._vectors is not None:
+            self._vectors.enqueue(connection, job)
 
     async def fail(self, job: Job, error: str) -> bool:
         return bool(await self._write(lambda connection: self._outbox.fail(connection, _lease(job), error, now=self._now())))
@@ -177,7 +204,7 @@ class SqliteFileIndex:
             self._postings.put(connection, partition_of(job.tenant, job.project), documents)
 
 
-def _keys(job: Job) -> dict[str, Any]:
+def _keys(job: Job | VectorJob) -> dict[str, Any]:
     return {"tenant": job.tenant, "project": job.project, "path": job.path}
 
 

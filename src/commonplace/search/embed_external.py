@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.search.embed import MAX_TEXT_CHARS, EmbedderUnavailableError
 from commonplace.search.engine import nearest_on_disk
-from commonplace.search.model_http import ModelEndpoint, ModelError, ModelRejectedError
+from commonplace.search.model_http import NO_KEY, ModelEndpoint, ModelError, ModelRejectedError
 from commonplace.search.store import KeyNeededError, Partition, Passage
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 BATCH_TEXTS = 64
 BATCH_CHARACTERS = 200_000
-NO_KEY = "the call brought no key for the external model (header X-Model-Key)"
 
 
 class ExternalModel:

@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -26,6 +27,7 @@ KEEP_ALIVE_SECONDS = 60.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 KEY_REFUSED = frozenset({401, 403})
+NO_KEY = "the call brought no key for the external model (header X-Model-Key)"
 
 
 class ModelError(Exception):
@@ -61,7 +63,7 @@ class ModelEndpoint:
         breaker: Breaker | None = None,
     ) -> None:
         """`name` says in messages and counters which model this is: `embedding`, `rerank`."""
-        self._name = name
+        self.name = name
         self._url = url
         self._timeout_seconds = timeout_seconds
         self._outbound = outbound
@@ -78,35 +80,38 @@ class ModelEndpoint:
         return self._outbound.submit(self._ask(orjson.dumps(body), key)).result()
 
     @property
-    def resting(self) -> bool:
-        return self._breaker.open
+    def place(self) -> str:
+        """Host and path, for people."""
+        parts = urlsplit(self._url)
+        return f"{parts.hostname}{parts.path}"
 
-    def close(self) -> None:
-        if self._client is not None:
-            self._outbound.submit(self._client.aclose()).result()
-            self._client = None
+    @property
+    def in_the_clear(self) -> bool:
+        """Whether keys would cross a network without TLS."""
+        parts = urlsplit(self._url)
+        return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
 
     async def _ask(self, body: bytes, key: str) -> dict[str, Any]:
         rest = self._breaker.rest()
         if rest > 0:
-            self._count(f"{self._name} model resting")
-            raise ModelUnavailableError(f"the {self._name} model failed several times and is left alone for {math.ceil(rest)} s", rest)
+            self._count(f"{self.name} model resting")
+            raise ModelUnavailableError(f"the {self.name} model failed several times and is left alone for {math.ceil(rest)} s", rest)
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 answer = await self._attempts(body, key)
         except TimeoutError:
             self._breaker.failed()
-            self._count(f"{self._name} model timeout")
-            raise ModelUnavailableError(f"the {self._name} model did not answer within {self._timeout_seconds:g} s") from None
+            self._count(f"{self.name} model timeout")
+            raise ModelUnavailableError(f"the {self.name} model did not answer within {self._timeout_seconds:g} s") from None
         except ModelUnavailableError:
-            self._count(f"{self._name} model failed")
+            self._count(f"{self.name} model failed")
             raise
         except ModelError:
             self._breaker.succeeded()  # it is there; it only refuses this
-            self._count(f"{self._name} model refused")
+            self._count(f"{self.name} model refused")
             raise
         self._breaker.succeeded()
-        self._count(f"{self._name} model answered")
+        self._count(f"{self.name} model answered")
         return answer
 
     async def _attempts(self, body: bytes, key: str) -> dict[str, Any]:
@@ -131,15 +136,15 @@ class ModelEndpoint:
                 if response.status_code in TRANSIENT:
                     if response.status_code != 429:  # too much for this key says nothing about the model
                         self._breaker.failed()
-                    return f"the {self._name} model answered {response.status_code}", _retry_after(response.headers.get("retry-after"))
+                    return f"the {self.name} model answered {response.status_code}", _retry_after(response.headers.get("retry-after"))
                 if response.status_code in KEY_REFUSED:
-                    raise ModelKeyRefusedError(f"the {self._name} model refused the caller's key ({response.status_code})")
+                    raise ModelKeyRefusedError(f"the {self.name} model refused the caller's key ({response.status_code})")
                 if response.status_code != 200:
-                    raise ModelRejectedError(f"the {self._name} model answered {response.status_code}")
+                    raise ModelRejectedError(f"the {self.name} model answered {response.status_code}")
                 return self._parsed(await _bounded(response)), 0.0
         except httpx.HTTPError as error:
             self._breaker.failed()
-            return f"the {self._name} model cannot be reached ({type(error).__name__})", 0.0
+            return f"the {self.name} model cannot be reached ({type(error).__name__})", 0.0
 
     def _parsed(self, content: bytes | None) -> dict[str, Any]:
         try:
@@ -147,7 +152,7 @@ class ModelEndpoint:
         except orjson.JSONDecodeError:
             answer = None
         if not isinstance(answer, dict):
-            raise ModelRejectedError(f"the {self._name} model answered something that is not a JSON object")
+            raise ModelRejectedError(f"the {self.name} model answered something that is not a JSON object")
         return answer
 
     def _pool(self) -> httpx.AsyncClient:

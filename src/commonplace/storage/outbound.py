@@ -20,14 +20,20 @@ class Outbound:
         self._guard = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Await work from any loop. Cancelling the caller cancels the work."""
         return await asyncio.wrap_future(self.submit(work))
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin work from any thread; `result()` of what is returned waits for it."""
+        """Begin work from any thread; `result()` of what is returned waits for it. After `close` everything is cancelled at once."""
         with self._guard:
+            if self._closed:
+                work.close()
+                refused: Future[T] = Future()
+                refused.cancel()
+                return refused
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._loop.run_forever, name="outbound", daemon=True)
@@ -36,6 +42,7 @@ class Outbound:
 
     def close(self) -> None:
         with self._guard:
+            self._closed = True
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
             return
