@@ -196,11 +196,12 @@ def build(
         limiter=RateLimiter(settings.limits),
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
     )
+    chosen = selection or selection_of(settings)
     product = Product(
         pipeline,
         __version__,
-        INSTRUCTIONS,
-        selection=selection or selection_of(settings),
+        _instructions(chosen, settings),
+        selection=chosen,
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
@@ -212,6 +213,16 @@ def build(
     app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
     app._closing = closing
     return app
+
+
+def _instructions(selection: Selection, settings: Settings) -> str:
+    """What a client reads at `initialize`: where memory is all that is listed, contract 004's constitution and nothing else."""
+    if selection.toolsets != frozenset({"memory"}) or selection.tools:
+        return INSTRUCTIONS
+    from commonplace.memory.engine.guide import INSTRUCTIONS as CONSTITUTION
+    from commonplace.memory.engine.guide import language_of
+
+    return CONSTITUTION[language_of(settings.mcp.memory.language)]
 
 
 def selection_of(settings: Settings) -> Selection:
