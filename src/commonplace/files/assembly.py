@@ -15,8 +15,9 @@ from commonplace.files.embedding import EmbeddingWorker
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.rate import RateLimit
 from commonplace.files.service import FilesService
+from commonplace.files.sql_index import partition_of
 from commonplace.files.sqlite import QUERIES, SqliteFiles
-from commonplace.files.sqlite_index import SqliteFileIndex, partition_of
+from commonplace.files.sqlite_index import SqliteFileIndex
 from commonplace.files.sqlite_vectors import SqliteVectorJobs
 from commonplace.files.store import PassageSource, VectorJobStore
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError

@@ -1,4 +1,4 @@
--- Named queries of files/sqlite_vectors.py: the queue of vectors that an external model must make.
+-- Named queries of files/sql_vectors.py in SQLite's dialect: the queue of vectors that an external model must make.
 
 -- name: vector_enqueue
 -- In the transaction that finishes the file's words. A deposited key stays with the job.
@@ -20,7 +20,7 @@ LIMIT :limit;
 SELECT i.project, i.file_path FROM mcp_file_index_jobs i
 LEFT JOIN mcp_file_vector_jobs v ON v.apikey_hash = i.apikey_hash AND v.project = i.project AND v.file_path = i.file_path
 WHERE i.apikey_hash = :tenant AND i.project = :project AND i.operation = 'UPSERT' AND v.credential_ref IS NULL
-  AND (i.file_path = :path OR (i.file_path >= :path || '/' AND i.file_path < :path || '0'))
+  AND (i.file_path = :path OR (i.file_path >= :start AND i.file_path < :upper))
 LIMIT :limit;
 
 -- name: vector_attach
@@ -58,25 +58,25 @@ UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_un
 WHERE status = 'processing' AND lease_owner <> :owner;
 
 -- name: vector_complete
-DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation;
+DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation RETURNING id;
 
 -- name: vector_wait
 -- Only if no other key was deposited meanwhile.
 UPDATE mcp_file_vector_jobs
 SET status = 'waiting_credential', credential_ref = NULL, retry_count = 0, available_at = :available_at, updated_at = :now,
     lease_owner = NULL, lease_until = NULL, last_error = :error
-WHERE id = :id AND generation = :generation AND credential_ref IS :ref;
+WHERE id = :id AND generation = :generation AND credential_ref IS :ref RETURNING id;
 
 -- name: vector_retry
 UPDATE mcp_file_vector_jobs
 SET status = 'pending', retry_count = :retry_count, available_at = :available_at, updated_at = :now,
     lease_owner = NULL, lease_until = NULL, last_error = :error
-WHERE id = :id AND generation = :generation;
+WHERE id = :id AND generation = :generation RETURNING id;
 
 -- name: vector_bury
 UPDATE mcp_file_vector_jobs
 SET status = 'dead', credential_ref = NULL, updated_at = :now, lease_owner = NULL, lease_until = NULL, last_error = :error
-WHERE id = :id AND generation = :generation;
+WHERE id = :id AND generation = :generation RETURNING id;
 
 -- name: vector_counts
 -- At work, waiting for a key, given up; of one tenant and project, or of all for the operator.
@@ -88,6 +88,3 @@ WHERE (:tenant IS NULL OR apikey_hash = :tenant) AND (:scope IS NULL OR project 
 -- name: vector_dead_letters
 SELECT file_path, coalesce(last_error, '') FROM mcp_file_vector_jobs
 WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
-
--- name: vector_move_tenant
-UPDATE OR REPLACE mcp_file_vector_jobs SET apikey_hash = :new WHERE apikey_hash = :old;

@@ -1,6 +1,6 @@
 """Puts the search engine together from settings: the installed model if there is one, vectors below the data folder, the retriever.
 
-meaning = open_meaning(settings.data, settings.mcp.files.search.embedding)
+meaning = open_meaning(settings.data, settings.mcp.files.search.embedding, models=settings.models_directory)
 retriever = hybrid(postings, meaning, settings.mcp.files.search)        # build_files(retriever=..., listener=meaning.listener)
 meaning.close()
 """
@@ -8,7 +8,7 @@ meaning.close()
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -28,14 +28,7 @@ from commonplace.storage.outbound import Outbound
 if TYPE_CHECKING:
     from commonplace.search.vector import VectorIndex
 
-MODELS_VARIABLE = "COMMONPLACE_MODELS"
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers")
-
-
-def models_folder(data: Path, environ: Mapping[str, str] | None = None) -> Path:
-    """Where models are installed: the data folder, or one folder shared by several of them."""
-    chosen = (os.environ if environ is None else environ).get(MODELS_VARIABLE)
-    return Path(chosen) if chosen else data / "models"
 
 
 class LocalSemantics:
@@ -87,8 +80,8 @@ class Meaning:
             self.semantics.close()
 
 
-def open_meaning(data: Path, settings: Embedding | None = None, threads: int = 0, environ: Mapping[str, str] | None = None) -> Meaning:
-    """The local model of the settings, if it is installed. `threads` 0: half of the processors."""
+def open_meaning(data: Path, settings: Embedding | None = None, threads: int = 0, models: Path | None = None) -> Meaning:
+    """The local model of the settings, if it is installed. `threads` 0: half of the processors; `models`: where models are."""
     settings = settings or Embedding()
     if settings.provider == "off":
         return Meaning(None, "settings.mcp.files.search.embedding.provider is 'off'")
@@ -96,10 +89,11 @@ def open_meaning(data: Path, settings: Embedding | None = None, threads: int = 0
     missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
         return Meaning(None, f"{', '.join(missing)} not installed; install commonplace[embeddings]")
+    folder = (models or data / "models") / name
     try:
-        embedder = LocalEmbedder(models_folder(data, environ) / name, threads or max(1, (os.cpu_count() or 1) // 2))
+        embedder = LocalEmbedder(folder, threads or max(1, (os.cpu_count() or 1) // 2))
     except EmbedderUnavailableError as error:
-        absent = NO_MODEL if not (models_folder(data, environ) / name).exists() else str(error)
+        absent = NO_MODEL if not folder.exists() else str(error)
         return Meaning(None, absent)
     return Meaning(LocalSemantics(embedder, data / "vectors"))
 
