@@ -112,13 +112,18 @@ class JobStore(Protocol):
 
     async def claim(self, owner: str, limit: int) -> list[Job]: ...
 
+    async def renew(self, owner: str) -> None:
+        """Keep what this owner claimed for another lease. Said again and again by a worker that is still at it."""
+        ...
+
     async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source | None]:
         """The live files of the first few jobs (at least one, and not many more than `max_bytes`), each with what is indexed of it;
         None where there is no such file (any more)."""
         ...
 
-    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> None:
-        """Bring chunks and postings up to date in short transactions; does nothing if the file has changed since."""
+    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> bool:
+        """Bring chunks and postings up to date in short transactions. False, and nothing more done, if the file has changed since or
+        the job is no longer this worker's."""
         ...
 
     async def passages(self, job: Job) -> list[Passage]: ...
