@@ -227,7 +227,7 @@ class SqlFiles(ABC, Generic[C]):
         if connection.execute(self._queries["tenant_any"], {"tenant": new}).fetchone() is not None:
             raise CommonplaceError(ALREADY_EXISTS, "The new tenant has files of its own.", hint="Move to a name without data.")
         moved = connection.execute(self._queries["tenant_files"], {"tenant": old}).fetchone()
-        for name in ("files", "ancestors", "projects", "chunks", "jobs", "partitions"):
+        for name in ("files", "ancestors", "projects", "chunks", "jobs", "vector_jobs", "partitions"):
             connection.execute(self._queries[f"tenant_move_{name}"], {"old": old, "new": new})
         return int(moved[0]) if moved else 0
 
