@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from commonplace.kernel.auth import AuthContext
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
+    from commonplace.storage.postgres import PostgresDatabase
     from commonplace.storage.postgres_schema import Component
 
 T = TypeVar("T")
@@ -129,6 +130,11 @@ class App:
         routes = console_routes(console, functools.partial(refusal, options=options))
         return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
 
+    def start(self) -> None:
+        """What a server does before its first call: on PostgreSQL, refuse a schema that is not its own, and begin to index."""
+        if on_postgres(self.settings):
+            self.services["files"]()
+
     def in_use(self) -> contextlib.AbstractContextManager[None]:
         """Tell other processes that a server uses the data folder: `restore` then refuses."""
         from commonplace.storage.occupancy import occupied
@@ -187,10 +193,14 @@ def build(
     gauges: dict[str, Callable[[], Mapping[str, int]]] = {}
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
+    if on_postgres(settings):
+        services["postgres"] = once(_builder(_postgres, parts))
     services["meaning"] = once(_builder(_meaning, parts))
     services["external models"] = once(lambda: _external_models(settings, metrics))
     services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started, gauges))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
+    if "files" in services:
+        metrics.probes.append(lambda: services["files"]().figures())
     registry = Registry(toolsets)
     pipeline = Pipeline(
         registry,
@@ -227,6 +237,10 @@ def _instructions(selection: Selection, settings: Settings) -> str:
     from commonplace.memory.engine.guide import language_of
 
     return CONSTITUTION[language_of(settings.mcp.memory.language)]
+
+
+def on_postgres(settings: Settings) -> bool:
+    return settings.storage.url.startswith(("postgresql://", "postgres://"))
 
 
 def postgres_components() -> list[Component]:
@@ -275,8 +289,55 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
     return toolsets
 
 
+def _postgres(parts: Parts) -> PostgresDatabase:
+    """The one database of a team, its schema checked. The components of this process share its connections."""
+    from commonplace.storage.postgres import PostgresDatabase
+    from commonplace.storage.postgres_schema import require
+
+    storage = parts.settings.storage
+    database = PostgresDatabase(storage.url, pool_size=storage.pool_size)
+    try:
+        require(database, postgres_components())
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _files_of_a_team(parts: Parts) -> Any:
+    """Files in PostgreSQL. Vectors are there too, of one model: the external one if it is configured, else this machine's."""
+    from commonplace.files.postgres_assembly import run_postgres_files
+    from commonplace.search.assembly import policy
+    from commonplace.search.engine import NO_MODEL, HybridRetriever
+    from commonplace.search.postgres import PostgresPostings
+
+    settings = parts.settings.mcp.files
+    database, meaning, models = parts.service("postgres"), parts.service("meaning"), parts.service("external models")
+    side: Any = None
+    model = models.embedding if models is not None else meaning.semantics.embedder if meaning.semantics is not None else None
+    if model is not None:
+        from commonplace.files.postgres_embeddings import PostgresEmbeddings, require_length
+        from commonplace.files.postgres_sides import ExternalSide, LocalSide
+
+        require_length(database, settings.search.embedding.dimensions)
+        if model.dimensions != settings.search.embedding.dimensions:
+            name, wrong = "settings.mcp.files.search.embedding.dimensions", settings.search.embedding.dimensions
+            raise CommonplaceError(INVALID_CONFIG, f"{name} is {wrong}; the model {model.identity} makes {model.dimensions}.")
+        embeddings = PostgresEmbeddings(database, model.identity, model.dimensions)
+        side = LocalSide(model, embeddings) if models is None or models.embedding is None else ExternalSide(model, embeddings)
+        parts.closing.callback(embeddings.close)
+    is_external = models is not None and models.embedding is not None
+    postings = PostgresPostings(database)
+    retriever = HybridRetriever(postings, None, policy(settings.search), meaning.absent or NO_MODEL, side)
+    external = _external(parts, models, side if is_external else None) if models is not None else None
+    listener = None if is_external else side
+    return run_postgres_files(database, settings, postings=postings, retriever=retriever, listener=listener, external=external)
+
+
 def _files(parts: Parts) -> Any:
     """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
+    if on_postgres(parts.settings):
+        return _files_of_a_team(parts)
     from commonplace.files.assembly import database_path, from_settings
     from commonplace.search.assembly import hybrid
     from commonplace.search.sqlite import SqlitePostings
