@@ -148,6 +148,13 @@ class VectorIndex:
         with file.writing():
             file.clear()
 
+    def build_now(self, partition: Partition, threads: int = 1) -> None:
+        """Build the approximate index of a partition, whatever its size; blocks until it is there."""
+        file = self._file(partition)
+        snapshot = file.snapshot()
+        if snapshot is not None:
+            vector_ann.build(snapshot.view(), file.ann_path(snapshot.generation), threads)
+
     def close(self) -> None:
         """Wait for index builds in progress."""
         for thread in self._builders:
