@@ -151,6 +151,7 @@ class Parts:
     mutation: Switch
     closing: contextlib.ExitStack
     services: dict[str, Callable[[], Any]]
+    gauges: dict[str, Callable[[], Mapping[str, int]]]  # figures of caches, by name, of what is built
     local: bool  # one local user on stdio or the command line, not callers over HTTP
 
     def service(self, name: str) -> Any:
@@ -180,10 +181,11 @@ def build(
     authenticator.on_refusal = lambda error: _refused(error, audit, metrics)
     mutation = Switch(settings.mcp.instructions.mutation_enabled or local_user_writes)
     services: dict[str, Callable[[], Any]] = {}
-    parts = Parts(settings, tracer, mutation, closing, services, local)
+    gauges: dict[str, Callable[[], Mapping[str, int]]] = {}
+    parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
     services["meaning"] = once(_builder(_meaning, parts))
-    services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started))
+    services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started, gauges))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     registry = Registry(toolsets)
     pipeline = Pipeline(
@@ -194,11 +196,12 @@ def build(
         limiter=RateLimiter(settings.limits),
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
     )
+    chosen = selection or selection_of(settings)
     product = Product(
         pipeline,
         __version__,
-        INSTRUCTIONS,
-        selection=selection or selection_of(settings),
+        _instructions(chosen, settings),
+        selection=chosen,
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
@@ -210,6 +213,16 @@ def build(
     app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
     app._closing = closing
     return app
+
+
+def _instructions(selection: Selection, settings: Settings) -> str:
+    """What a client reads at `initialize`: where memory is all that is listed, contract 004's constitution and nothing else."""
+    if selection.toolsets != frozenset({"memory"}) or selection.tools:
+        return INSTRUCTIONS
+    from commonplace.memory.engine.guide import INSTRUCTIONS as CONSTITUTION
+    from commonplace.memory.engine.guide import language_of
+
+    return CONSTITUTION[language_of(settings.mcp.memory.language)]
 
 
 def selection_of(settings: Settings) -> Selection:
@@ -258,7 +271,9 @@ def _files(parts: Parts) -> Any:
 
     settings, meaning = parts.settings, parts.service("meaning")
     database = Database(database_path(settings))
-    retriever = hybrid(SqlitePostings(database), meaning, settings.mcp.files.search)
+    postings = SqlitePostings(database)
+    parts.gauges["posting lists"] = postings.held
+    retriever = hybrid(postings, meaning, settings.mcp.files.search)
     return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener)
 
 
@@ -294,7 +309,9 @@ def _openapi(parts: Parts) -> Any:
 
     settings = parts.settings.mcp.openapi
     roots = [Path(root).expanduser() for root in settings.roots]
-    return build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow, settings=settings, stored=stored)
+    service = build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow, settings=settings, stored=stored)
+    parts.gauges["OpenAPI documents"] = service.held
+    return service
 
 
 def _meaning(parts: Parts) -> Any:
@@ -344,11 +361,27 @@ def _named(variable: str, name: str) -> Any:
         raise CommonplaceError(INVALID_CONFIG, f"{variable}: cannot load {name!r}: {missing}.") from missing
 
 
-def _server_service(settings: Settings, metrics: Metrics, tracer: Tracer, audit: AuditLog | None, started: float) -> ServerService:
+def _server_service(
+    settings: Settings,
+    metrics: Metrics,
+    tracer: Tracer,
+    audit: AuditLog | None,
+    started: float,
+    gauges: Mapping[str, Callable[[], Mapping[str, int]]],
+) -> ServerService:
     from commonplace.server.service import ServerService
 
-    mixed = settings.trace.health_mixed
-    return ServerService(__version__, metrics, tracer, settings.audit_directory, audit, mixed_diagnostics=mixed, started=started)
+    return ServerService(
+        __version__,
+        metrics,
+        tracer,
+        settings.audit_directory,
+        audit,
+        mixed_diagnostics=settings.trace.health_mixed,
+        read_only=settings.server.read_only,
+        gauges=gauges,
+        started=started,
+    )
 
 
 async def _ready(registry: Registry, audit: AuditLog | None, mutation: Switch) -> Mapping[str, Any]:

@@ -105,7 +105,7 @@ class Pipeline:
     ) -> None:
         self.registry = registry
         self._mutation_enabled = mutation_enabled
-        self._read_only = read_only
+        self.read_only = read_only
         self._recorder: Recorder = recorder or NoRecorder()
         self._limiter: Limiter = limiter or NoLimiter()
         self._default_timeout_seconds = default_timeout_seconds
@@ -158,11 +158,11 @@ class Pipeline:
     def _authorize_arguments(self, tool: Tool, call: Call, arguments: Any) -> None:
         scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
         _authorize(call.auth, scope)
-        if (self._read_only or call.read_only) and not tool.read_only and scope is not Scope.READ:
+        if (self.read_only or call.read_only) and not tool.read_only and scope is not Scope.READ:
             raise CommonplaceError(
                 READ_ONLY,
-                f"{tool.name} writes, and this {'server' if self._read_only else 'request'} is read-only.",
-                hint="Start the server without --read-only." if self._read_only else "Drop the X-MCP-Readonly header.",
+                f"{tool.name} writes, and this {'server' if self.read_only else 'request'} is read-only.",
+                hint="Start the server without --read-only." if self.read_only else "Drop the X-MCP-Readonly header.",
             )
         call.mutates = not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
         gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.service import FilesService, RateLimit
+from commonplace.files.sql_index import partition_of
 from commonplace.files.sqlite import QUERIES, SqliteFiles
-from commonplace.files.sqlite_index import SqliteFileIndex, partition_of
+from commonplace.files.sqlite_index import SqliteFileIndex
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
 from commonplace.search.lexical import LexicalRetriever

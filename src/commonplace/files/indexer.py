@@ -158,7 +158,9 @@ class Indexer:
         try:
             if isinstance(change, Exception):
                 raise change
-            await self._jobs.apply(job, source, change, complete=self._listener is None)
+            applied = await self._jobs.apply(job, source, change, complete=self._listener is None)
+            if not applied:
+                return False  # somebody else has it, or a newer state of the file waits
             if self._listener is not None:
                 async with room:
                     passages = await self._jobs.passages(job)

@@ -146,6 +146,15 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted:
+    """A file that restore could bring back."""
+
+    path: FilePath
+    size: int
+    deleted_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoredChunk:
     """An indexed chunk of a file, with what the file now holds at its place (None when file or place are gone)."""
 

@@ -28,6 +28,7 @@ from commonplace.files.errors import (
 )
 from commonplace.files.model import (
     ROOT,
+    Deleted,
     Entry,
     FilePath,
     FileType,
@@ -230,8 +231,7 @@ class FilesService:
 
     async def restore(self, auth: AuthContext, project: str, path: str) -> list[FilePath]:
         tenant, name, place = self._admit(auth, project, path)
-        deleted_after = int((time.time() - self.settings.delete_retention_days * 86_400) * 1e6)
-        return await self._files.restore(tenant, name, place, deleted_after, self.settings.max_project_bytes)
+        return await self._files.restore(tenant, name, place, self._retained_since(), self.settings.max_project_bytes)
 
     async def listing(self, auth: AuthContext, project: str, path: str = "", depth: int = 1, limit: int | None = None) -> Listing:
         tenant, name, place = self._admit(auth, project, "" if path == "/" else path)
@@ -245,6 +245,22 @@ class FilesService:
             return Listing([entry], False, notes)
         entries = await self._files.children(tenant, name, place, min(depth, MAX_PREFIX_CHARACTERS), most + 1)
         return Listing(entries[:most], len(entries) > most, notes)
+
+    async def browse(self, auth: AuthContext, project: str, path: str, after: str, limit: int) -> Listing:
+        """One page of what stands directly in a directory."""
+        tenant, name, place = self._admit(auth, project, "" if path == "/" else path)
+        if place != ROOT and await self._files.entry(tenant, name, place) is None:
+            raise nothing_at(place)
+        entries = await self._files.children(tenant, name, place, 1, limit + 1, after)
+        return Listing(entries[:limit], len(entries) > limit, ())
+
+    async def deleted(self, auth: AuthContext, project: str, limit: int, offset: int) -> list[Deleted]:
+        """What restore could bring back, newest first, and one more than asked for where there is more."""
+        tenant, name, _ = self._admit(auth, project, "")
+        return await self._files.deleted(tenant, name, self._retained_since(), limit + 1, offset)
+
+    def _retained_since(self) -> int:
+        return int((time.time() - self.settings.delete_retention_days * 86_400) * 1e6)
 
     async def search(self, auth: AuthContext, project: str, query: str, path_prefix: str = "", limit: int | None = None) -> Found:
         tenant, name, _ = self._admit(auth, project, "")

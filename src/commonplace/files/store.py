@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from commonplace.files.model import Entry, FilePath, IndexChange, IndexState, Job, Project, Situation, Slice, Source, StoredChunk, Usage
+from commonplace.files.model import (
+    Deleted,
+    Entry,
+    FilePath,
+    IndexChange,
+    IndexState,
+    Job,
+    Project,
+    Situation,
+    Slice,
+    Source,
+    StoredChunk,
+    Usage,
+)
 from commonplace.search.store import Passage
 
 Decide = Callable[[Situation], bytes]
@@ -23,8 +36,8 @@ class FileStore(Protocol):
         """Bytes of a live file; None where there is no file."""
         ...
 
-    async def children(self, tenant: str, project: Project, path: FilePath, depth: int, limit: int) -> list[Entry]:
-        """Up to `limit` entries at most `depth` levels below a directory, by path."""
+    async def children(self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = "") -> list[Entry]:
+        """Up to `limit` entries at most `depth` levels below a directory, by path; with `after`, those whose path is greater."""
         ...
 
     async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide) -> Entry:
@@ -41,6 +54,10 @@ class FileStore(Protocol):
 
     async def restore(self, tenant: str, project: Project, path: FilePath, deleted_after: int, max_project_bytes: int) -> list[FilePath]:
         """Bring back the newest deleted version of a file, or of every file below a directory that is not live. QUOTA_EXCEEDED."""
+        ...
+
+    async def deleted(self, tenant: str, project: Project, deleted_after: int, limit: int, offset: int) -> list[Deleted]:
+        """What restore could bring back, newest first; one for each path that is not live."""
         ...
 
     async def after(self, tenant: str, project: Project, prefix: str, path: str, limit: int, max_bytes: int) -> list[Slice]:
@@ -95,13 +112,18 @@ class JobStore(Protocol):
 
     async def claim(self, owner: str, limit: int) -> list[Job]: ...
 
+    async def renew(self, owner: str) -> None:
+        """Keep what this owner claimed for another lease. Said again and again by a worker that is still at it."""
+        ...
+
     async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source | None]:
         """The live files of the first few jobs (at least one, and not many more than `max_bytes`), each with what is indexed of it;
         None where there is no such file (any more)."""
         ...
 
-    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> None:
-        """Bring chunks and postings up to date in short transactions; does nothing if the file has changed since."""
+    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> bool:
+        """Bring chunks and postings up to date in short transactions. False, and nothing more done, if the file has changed since or
+        the job is no longer this worker's."""
         ...
 
     async def passages(self, job: Job) -> list[Passage]: ...

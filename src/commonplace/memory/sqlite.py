@@ -266,9 +266,13 @@ class SqliteStore:
                 links=_number(connection, "count_links", {"tenant": tenant}),
                 suggestions={row[0]: row[1] for row in connection.execute(_QUERIES["count_suggestions"], {"tenant": tenant})},
                 accesses=_number(connection, "count_accesses", {"tenant": tenant}),
+                indexed=self._postings.count(connection, partition(tenant)),
             )
 
         return await self._database.read(scan)
+
+    async def tenants(self) -> tuple[Tenant, ...]:
+        return await self._database.read(lambda c: tuple(Tenant(row[0]) for row in c.execute(_QUERIES["tenants"])))
 
     def _insert(self, connection: Connection, tenant: Tenant, entry: Entry) -> None:
         connection.execute(_QUERIES["insert_entry"], entry_row(tenant, entry))

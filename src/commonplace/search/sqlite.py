@@ -71,6 +71,10 @@ class SqlitePostings:
         self._cache = PostingCache(_QUERIES["postings_after"])
         migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite"))
 
+    def held(self) -> dict[str, int]:
+        """What the cache of posting lists holds."""
+        return self._cache.held()
+
     # -- reading
 
     async def search(

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.bundle import bundle
+from commonplace.openapi.engine.collector import collector_off
 from commonplace.openapi.engine.edit import edited_yaml
 from commonplace.openapi.engine.emit import to_json, to_text, to_yaml
 from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.engine.load import collector_off
 from commonplace.openapi.engine.validate_structure import structural_findings
 from commonplace.openapi.errors import INVALID_SPEC, SPEC_TOO_DEEP
 from commonplace.openapi.model import Document
