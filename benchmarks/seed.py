@@ -17,7 +17,7 @@ import orjson
 
 from commonplace.files.assembly import build_files
 from commonplace.files.engine.reindex import TEXT
-from commonplace.files.sqlite_index import partition_of
+from commonplace.files.sql_index import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.search import vector_ann
 from commonplace.search.sqlite import SqlitePostings
@@ -127,9 +127,8 @@ def _write_files(connection: Connection, start: int, drawn: np.ndarray, words: l
         for at, text in enumerate(texts):
             offset = 0 if at % CHUNKS_PER_FILE == 0 else offset
             number = start + at
-            yield (
-                number + 1, TENANT, PROJECT, _path(number // CHUNKS_PER_FILE + 1), number % CHUNKS_PER_FILE, offset, offset + len(text), text
-            )  # fmt: skip
+            file, index = divmod(number, CHUNKS_PER_FILE)
+            yield number + 1, TENANT, PROJECT, _path(file + 1), index, offset, offset + len(text), text
             offset += len(text)
 
     connection.executemany(

@@ -18,7 +18,7 @@ from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought, Vector
 from commonplace.search.embed import EmbedderUnavailableError
 from commonplace.search.engine import ScoresKeys
-from commonplace.search.fusion import DEFAULT, fuse
+from commonplace.search.fusion import Parameters, fuse
 from commonplace.search.store import LexicalResult, LexicalStore, Partition, Passage
 from commonplace.search.text import query_terms
 from commonplace.search.vector import StaleVectorsError, VectorIndex
@@ -27,7 +27,7 @@ from commonplace.search.vector_file import VectorFileError
 # Chosen on one half of the cosqa queries, reported on the other (benchmarks/memory.py): entries are short, so holding every word
 # of a question says less than it does for passages.
 # The intercept makes 0.1 the line between devbench's answerable questions and its five without an answer; it moves no order.
-JUDGEMENT = replace(DEFAULT, lexical_weight=0.3, coverage_gain=0.5, intercept=DEFAULT.intercept + 2.0)
+JUDGEMENT = Parameters(lexical_weight=0.3, prior_terms=2.25, sharpness=5.5, coverage_gain=0.5, consensus=0.0, intercept=3.15)
 POLL_SECONDS = 0.02
 SIFTED = 8  # times the pool that vectors give, when a filter must be applied after them
 _UNREADABLE = (StaleVectorsError, VectorFileError, OSError)  # derived data: searched without, and made anew as entries are embedded
