@@ -75,5 +75,6 @@ def from_settings(settings: Settings) -> MemoryService:
 
 def _hybrid(postings: SqlitePostings, embedder: BackgroundEmbedder, folder: Path) -> LexicalIndex:
     from commonplace.memory.hybrid import HybridIndex  # brings numpy: only where there is a model
+    from commonplace.search.vector import VectorIndex
 
-    return HybridIndex(postings, embedder, folder)
+    return HybridIndex(postings, embedder, lambda meaning: VectorIndex(folder, meaning))
