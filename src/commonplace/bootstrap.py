@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from commonplace.kernel.auth import AuthContext
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
+    from commonplace.storage.postgres_schema import Component
 
 T = TypeVar("T")
 log = logging.getLogger("commonplace.bootstrap")
@@ -226,6 +227,15 @@ def _instructions(selection: Selection, settings: Settings) -> str:
     from commonplace.memory.engine.guide import language_of
 
     return CONSTITUTION[language_of(settings.mcp.memory.language)]
+
+
+def postgres_components() -> list[Component]:
+    """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
+    from commonplace.files.postgres import SCHEMA as FILES
+    from commonplace.search.postgres import SCHEMA as SEARCH
+    from commonplace.storage.postgres_schema import STORAGE
+
+    return [STORAGE, SEARCH, FILES]
 
 
 def selection_of(settings: Settings) -> Selection:
