@@ -35,8 +35,11 @@ from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
     from commonplace.edge.http import HttpOptions
+    from commonplace.files.assembly import External
     from commonplace.kernel.auth import AuthContext
+    from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
+    from commonplace.storage.postgres_schema import Component
 
 T = TypeVar("T")
 log = logging.getLogger("commonplace.bootstrap")
@@ -185,6 +188,7 @@ def build(
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
     services["meaning"] = once(_builder(_meaning, parts))
+    services["external models"] = once(lambda: _external_models(settings, metrics))
     services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started, gauges))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     registry = Registry(toolsets)
@@ -196,11 +200,12 @@ def build(
         limiter=RateLimiter(settings.limits),
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
     )
+    chosen = selection or selection_of(settings)
     product = Product(
         pipeline,
         __version__,
-        INSTRUCTIONS,
-        selection=selection or selection_of(settings),
+        _instructions(chosen, settings),
+        selection=chosen,
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
@@ -212,6 +217,25 @@ def build(
     app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
     app._closing = closing
     return app
+
+
+def _instructions(selection: Selection, settings: Settings) -> str:
+    """What a client reads at `initialize`: where memory is all that is listed, contract 004's constitution and nothing else."""
+    if selection.toolsets != frozenset({"memory"}) or selection.tools:
+        return INSTRUCTIONS
+    from commonplace.memory.engine.guide import INSTRUCTIONS as CONSTITUTION
+    from commonplace.memory.engine.guide import language_of
+
+    return CONSTITUTION[language_of(settings.mcp.memory.language)]
+
+
+def postgres_components() -> list[Component]:
+    """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
+    from commonplace.files.postgres import SCHEMA as FILES
+    from commonplace.search.postgres import SCHEMA as SEARCH
+    from commonplace.storage.postgres_schema import STORAGE
+
+    return [STORAGE, SEARCH, FILES]
 
 
 def selection_of(settings: Settings) -> Selection:
@@ -262,8 +286,25 @@ def _files(parts: Parts) -> Any:
     database = Database(database_path(settings))
     postings = SqlitePostings(database)
     parts.gauges["posting lists"] = postings.held
-    retriever = hybrid(postings, meaning, settings.mcp.files.search)
-    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener)
+    models = parts.service("external models")
+    side = models.on_disk(settings.data) if models is not None else None
+    retriever = hybrid(postings, meaning, settings.mcp.files.search, side)
+    external = _external(parts, models, side) if models is not None else None
+    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener, external=external)
+
+
+def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
+    """External models for files. Keys of callers are handed to the worker sealed: through the cache, or in memory."""
+    from commonplace.files.assembly import External
+    from commonplace.storage.credentials import Handover, MemoryEnvelopes
+    from commonplace.storage.envelope import Keyring
+
+    security = parts.settings.mcp.files.security
+    handover = None
+    if side is not None:
+        keyring = Keyring({int(kek_id): secret for kek_id, secret in security.encryption_keks.items()})
+        handover = Handover(keyring, MemoryEnvelopes(), security.credential_cache_prefix, security.credential_cache_ttl_seconds)
+    return External(side, handover, models.reranker, models.close)
 
 
 def _memory(parts: Parts) -> Any:
@@ -308,6 +349,12 @@ def _meaning(parts: Parts) -> Any:
     from commonplace.search.assembly import open_meaning
 
     return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding, models=parts.settings.models_directory)
+
+
+def _external_models(settings: Settings, metrics: Metrics) -> ExternalModels | None:
+    from commonplace.search.assembly import open_external
+
+    return open_external(settings.mcp.files.search, metrics.count)
 
 
 WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memory, "openapi": _openapi}

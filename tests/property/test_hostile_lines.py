@@ -200,6 +200,11 @@ def test_what_is_owed_nothing_gets_nothing(shared: Lines, line: bytes) -> None:
     assert shared.exchange(line + b"\n" + after + b"\n", lambda read: len(read) >= 1) == [{"jsonrpc": "2.0", "id": "after", "result": {}}]
 
 
+def test_an_unknown_bare_method_is_unknown_whatever_it_brings(over_http: Served) -> None:
+    answer = json.loads(over_http.post("/rpc", b'{"jsonrpc":"2.0","id":1,"method":"no/such","params":[]}')[2])
+    assert answer["error"]["code"] == -32601
+
+
 def test_requests_with_the_same_id_are_each_answered(shared: Lines) -> None:
     ask = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait","arguments":{"seconds":0.01}}}\n'
     answers = shared.exchange(ask * 5, lambda read: len(read) >= 5)

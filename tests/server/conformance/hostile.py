@@ -11,9 +11,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
+VERSION = "io.modelcontextprotocol/protocolVersion"
 RESULT = "result"
-ENVELOPE = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+ENVELOPE = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 BATCH_ERA = "2025-03-26"
 STATELESS_ERA = "2026-07-28"
 BARE = "bare"  # POST /rpc, where no protocol version exists
@@ -106,19 +107,20 @@ def _outcomes(method: str, params: Any, era: str | None, request_id: Any) -> fro
     if method not in (BARE_METHODS if era == BARE else SERVED):
         return frozenset({NOT_FOUND})
     meta = params.get("_meta") if isinstance(params, dict) else None
-    enveloped = isinstance(meta, dict) and "io.modelcontextprotocol/protocolVersion" in meta
+    enveloped = isinstance(meta, dict) and VERSION in meta
+    unsupported = {UNSUPPORTED} if isinstance(meta, dict) and meta.get(VERSION) not in (None, STATELESS_ERA) else set()
     if method in BARE_METHODS:
         return frozenset({RESULT, INVALID_PARAMS})
     if method == "ping":
         if era == STATELESS_ERA or enveloped:
-            return frozenset({NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST})
+            return frozenset({NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST} | unsupported)
         # where nothing was settled, an earlier line may have brought an envelope
         return frozenset({RESULT, NOT_FOUND, INVALID_PARAMS} if era is None else {RESULT})
     wrong_era = {INVALID_REQUEST} if enveloped and era not in (None, STATELESS_ERA) else set()
     odd_id = {INVALID_REQUEST} if isinstance(request_id, float) or isinstance(params, list) else set()
     not_found = {NOT_FOUND, -32002} if method in FEATURES else set()
     too_early = {INVALID_PARAMS}
-    return frozenset({RESULT} | wrong_era | odd_id | not_found | too_early)
+    return frozenset({RESULT} | wrong_era | odd_id | not_found | too_early | unsupported)
 
 
 def matches(answer: Any, debt: Owed) -> bool:
