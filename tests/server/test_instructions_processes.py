@@ -96,10 +96,12 @@ def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: boo
                 assert server.add(f"{name}-{number}", f"{name} wrote {number}")["created"]
 
         writers = [threading.Thread(target=write, args=pair) for pair in ((one, "a"), (two, "b"))]
+        begun = time.monotonic()
         for writer in writers:
             writer.start()
         for writer in writers:
             writer.join()
+        print(f"2 processes wrote {each} each in {time.monotonic() - begun:.1f} s")
         first, second = one.call("instructions/list", limit=1), two.call("instructions/list", limit=1)
         assert first["count"] == second["count"] == 2 * each
         assert first["hash"] == second["hash"]
@@ -150,7 +152,8 @@ def test_edits_by_hand_and_by_git_are_served_without_being_asked(tmp_path: Path,
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == files
         hash_two = server.call("instructions/list", limit=1)["hash"]
         git("checkout", "-q", "one")
-        until(lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files, 20)
+        seconds = until(lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files, 20)
+        print(f"{files} files checked out; served {seconds:.2f} s after git ended")
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == 0
         git("checkout", "-q", "two")
         until(lambda: server.call("instructions/list", limit=1)["hash"] == hash_two, 20)

@@ -24,6 +24,7 @@ from commonplace.instructions.model import (
     MAX_FILE_BYTES,
     Instruction,
     Rejection,
+    document_of,
     is_valid_id,
     stored_form,
 )
@@ -158,7 +159,7 @@ class Directory:
                 details={"limit": "maxFileSize", "maximum": MAX_FILE_BYTES, "actual": len(content)},
             )
         ordered = {**stored_form(parsed.document), "governanceHash": parsed.governance_hash}
-        return replace(parsed, document=ordered, stored_hash=parsed.source_hash, salvaged=()), content
+        return replace(parsed, document=document_of(ordered), stored_hash=parsed.source_hash, salvaged=()), content
 
     def _content(self, name: str) -> tuple[bytes | None, Stamp]:
         attempt = 0

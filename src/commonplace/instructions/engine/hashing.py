@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from commonplace.kernel.document import Document
+
 _BREAKS = str.maketrans({"\r": "\n", "\u2028": "\n", "\u2029": "\n"})
 
 
@@ -29,6 +31,8 @@ def hash_body(body: str, *, canonical: bool = True) -> str:
 
 def governance_record(document: Mapping[str, Any]) -> dict[str, Any]:
     """The governance projection, in the order that is hashed."""
+    if isinstance(document, Document):
+        document = document.whole()
     summary = str(document.get("semanticSummary") or "")
     return {
         "id": document["id"],
