@@ -85,7 +85,8 @@ class Directory:
         self.trace_file: Callable[[str, str], None] | None = None
 
     def ensure(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        if not os.access(self._root, os.F_OK):  # before every write: asking is cheaper than failing to make it
+            self.path.mkdir(parents=True, exist_ok=True)
 
     def file_of(self, id_: str) -> Path:
         if not is_valid_id(id_):  # the only way from an id to a path
