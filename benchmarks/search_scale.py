@@ -124,7 +124,7 @@ def grow(size: int, embedder: LocalEmbedder) -> None:
 
 async def freshness(folder: Path, seconds: float, rate: float) -> list[float]:
     """Seconds from a write of 2 kB to the search that finds it, at a steady rate of writes."""
-    meaning = open_meaning(folder, environ={"COMMONPLACE_MODELS": str(ROOT / ".tools" / "models")})
+    meaning = open_meaning(folder, models=ROOT / ".tools" / "models")
     database = Database(folder / "files.db")
     postings = SqlitePostings(database)
     files = build_files(database, folder, postings=postings, retriever=hybrid(postings, meaning), listener=meaning.listener)

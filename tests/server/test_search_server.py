@@ -13,7 +13,6 @@ from piped_program import Piped, running
 
 from commonplace.kernel.config import load
 from commonplace.search import embed_models
-from commonplace.search.assembly import MODELS_VARIABLE, models_folder
 
 WAIT_SECONDS = 60
 NOTES = {
@@ -26,7 +25,7 @@ NOTES = {
 @pytest.fixture(scope="module")
 def models() -> Path:
     own = Path(__file__).resolve().parents[2] / ".tools" / "models"
-    for folder in (models_folder(load().settings.data), own):
+    for folder in (load().settings.models_directory, own):
         if any(model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)):
             return folder
     embed_models.install_default(own)
@@ -66,7 +65,7 @@ def until(server: Piped, mode: str, query: str) -> Mapping[str, Any]:
 
 
 def test_with_the_model_a_paraphrase_without_a_common_word_is_found_first(tmp_path: Path, models: Path) -> None:
-    with running(tmp_path, {MODELS_VARIABLE: str(models)}) as server:
+    with running(tmp_path, {"COMMONPLACE_MODELS": str(models)}) as server:
         begin(server)
         found = until(server, "hybrid", "somebody consumes toast for breakfast")
         assert found["chunks"][0]["file_path"] == "/food.md"
@@ -74,7 +73,7 @@ def test_with_the_model_a_paraphrase_without_a_common_word_is_found_first(tmp_pa
 
 
 def test_without_a_model_words_answer_and_the_result_says_what_to_install(tmp_path: Path) -> None:
-    with running(tmp_path, {MODELS_VARIABLE: str(tmp_path / "no-models")}) as server:
+    with running(tmp_path, {"COMMONPLACE_MODELS": str(tmp_path / "no-models")}) as server:
         begin(server)
         found = until(server, "lexical", "certificates renewed")
         assert found["chunks"][0]["file_path"] == "/ops/tls.md"

@@ -45,11 +45,13 @@ def console(
         remote.check()
         return remote, lambda: None
 
-    def as_configured() -> Caller:
-        return Remote(server, key)
-
+    known = Remote(server, key)
     if key is not None:
-        Remote(server, key).check()
+        known.check()
+
+    def as_configured() -> Caller:
+        return known
+
     folder = str(session().config().settings.data / "console")
     board = Console(Gate(sign_in, as_configured if key is not None else None), __version__, folder)
 

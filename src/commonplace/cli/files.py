@@ -15,6 +15,7 @@ from rich.text import Text
 
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.cli.session import session
+from commonplace.files.errors import NOT_FOUND, PAYLOAD_TOO_LARGE
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
@@ -71,6 +72,34 @@ def _settle() -> bool:
     return _run(wait())
 
 
+@contextmanager
+def _disk(doing: str) -> Iterator[None]:
+    """What the disk refuses, as an error that names the place and the reason."""
+    try:
+        yield
+    except OSError as error:
+        code = NOT_FOUND if isinstance(error, FileNotFoundError) else INVALID_ARGUMENT
+        reason = error.strerror or type(error).__name__
+        raise CommonplaceError(code, f"{doing}: {reason}.", hint="Check the path and its permissions.") from error
+
+
+def _bytes_of(source: Path | None, most: int) -> bytes:
+    """A file of the disk, or standard input; never more than one stored file may hold."""
+    if source is None:
+        data = sys.stdin.buffer.read(most + 1)
+    else:
+        with _disk(f"Cannot read {source}"), source.open("rb") as file:
+            data = file.read(most + 1)
+    if len(data) > most:
+        raise CommonplaceError(
+            PAYLOAD_TOO_LARGE,
+            f"{source or 'Standard input'} has more than {most} bytes, the most one file may hold.",
+            hint="Split it into several files.",
+            details={"limit_bytes": most},
+        )
+    return data
+
+
 @app.command()
 def put(
     path: PathArgument,
@@ -87,7 +116,7 @@ def put(
     from commonplace.files.engine.content import ENCODE_ADVICE
     from commonplace.files.engine.folder import text_of
 
-    content = text_of(source.read_bytes() if source else sys.stdin.buffer.read())
+    content = text_of(_bytes_of(source, _service().settings.max_file_bytes))
     if content is None:
         raise CommonplaceError(INVALID_ARGUMENT, f"{source or 'standard input'} is binary.", hint=ENCODE_ADVICE)
     arguments = {"project": project, "path": path, "content": content, "mode": "APPEND" if append else "TRUNCATE"}
@@ -112,7 +141,8 @@ def get(
     if as_json:
         print_json(answer)
     else:
-        sys.stdout.write(answer["content"])
+        sys.stdout.buffer.write(answer["content"].encode())  # the bytes of the file, whatever the terminal's encoding
+        sys.stdout.flush()
 
 
 @app.command()
@@ -241,7 +271,8 @@ def import_folder(
     """
     from commonplace.files.engine.folder import candidates
 
-    found = list(candidates(folder, use_gitignore=not no_gitignore))
+    with _disk(f"Cannot read {folder}"):
+        found = list(candidates(folder, use_gitignore=not no_gitignore))
     summary = _run(_import(found, project, to))
     settled = _settle()
     if as_json:
@@ -259,15 +290,22 @@ async def _import(found: list[Any], project: str, to: str) -> dict[str, Any]:
     service, user = _service(), local_user()
     skipped: list[dict[str, str]] = []
     stored = unchanged = 0
+    under = "".join(f"/{segment}" for segment in to.split("/") if segment)
+    taken: dict[str, str] = {}
     with _bar("importing", len(found)) as show:
         for done, candidate in enumerate(found, 1):
             show(done)
-            path = legal_path(to + candidate.path)
-            content = text_of(candidate.source.read_bytes())
-            if path is None or content is None:
-                skipped.append({"path": candidate.path, "reason": "binary" if path else "its path is too long"})
+            path = legal_path(under + candidate.path)
+            if path is None or path in taken:
+                reason = "its path is too long" if path is None else f"it would be stored as {path}, like {taken[path]}"
+                skipped.append({"path": candidate.path, "reason": reason})
                 continue
             try:
+                content = text_of(_bytes_of(candidate.source, service.settings.max_file_bytes))
+                if content is None:
+                    skipped.append({"path": candidate.path, "reason": "binary"})
+                    continue
+                taken[path] = candidate.path
                 entry = await service.stat(user, project, path)
                 if entry is not None and entry.content_hash == _digest(content):
                     unchanged += 1
@@ -301,8 +339,9 @@ def export(
             while page := await _service().page(local_user(), project, prefix, after, PAGE_FILES, PAGE_BYTES):
                 for file in page:
                     target = folder / file.entry.path[1:]
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    target.write_bytes(file.content)
+                    with _disk(f"Cannot write {target}"):
+                        target.parent.mkdir(parents=True, exist_ok=True)
+                        target.write_bytes(file.content)
                 written += len(page)
                 show(written)
                 after = page[-1].entry.path

@@ -14,7 +14,6 @@ from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.search import embed_models
-from commonplace.search.assembly import models_folder
 from commonplace.search.embed import ModelDescription
 from commonplace.search.embed_models import DEFAULT_MODEL, ModelError, Progress
 
@@ -22,7 +21,7 @@ app = typer.Typer(help="Embedding models: install, list, check, remove.", no_arg
 
 
 def _folder() -> Path:
-    return models_folder(session().config().settings.data)
+    return session().config().settings.models_directory
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
     "io.modelcontextprotocol/clientInfo": {"name": "commonplace-console", "version": "1"},
 }
+WHO = "server_status"
 EVERYTHING = Selection(all_tiers=True)
 
 
@@ -57,7 +58,7 @@ class InProcess:
         self._renew = renew
         auth = renew()
         self.label = auth.label
-        self.scopes = frozenset(scope.value for scope in auth.scopes)
+        self.scopes = _scopes((scope.value for scope in auth.scopes), pipeline.read_only)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         try:
@@ -90,14 +91,14 @@ class Remote:
         self._client = httpx.AsyncClient(headers=headers, timeout=60)
         self._ids = itertools.count(1)
         self.label = "remote"
-        self.scopes = frozenset({"read", "write", "admin"})  # the server decides; the console only learns by being refused
+        self.scopes = frozenset({"read"})  # until `check` has asked the server
 
     def check(self) -> None:
-        """Raise UNAUTHENTICATED where the server does not take this key, NOT_AVAILABLE where it does not answer."""
+        """Learn who this key is there. UNAUTHENTICATED where the server does not take it, NOT_AVAILABLE where it does not answer."""
         import httpx
 
-        body = {"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": {"_meta": META}}
-        headers = {**self._client.headers, "Mcp-Method": "tools/list", "Content-Type": "application/json"}
+        body = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": {"name": WHO, "arguments": {}, "_meta": META}}
+        headers = {**self._client.headers, "Mcp-Method": "tools/call", "Mcp-Name": WHO, "Content-Type": "application/json"}
         try:
             answer = httpx.post(self._url, content=orjson.dumps(body), headers=headers, timeout=15)
         except httpx.HTTPError as away:
@@ -106,6 +107,10 @@ class Remote:
             raise CommonplaceError(UNAUTHENTICATED, "Too many requests without a valid key.", hint="Wait a minute.", retryable=True)
         if answer.status_code != 200:
             raise _refused()
+        told = _message(answer.headers.get("content-type", ""), answer.content).get("result", {}).get("structuredContent")
+        if told is not None:
+            self.label = told["you"]["label"]
+            self.scopes = _scopes(told["you"]["scopes"], told["read_only"])
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         try:
@@ -140,6 +145,11 @@ class Remote:
             raise CommonplaceError(NOT_AVAILABLE, str(known.get("message") or value["error"].get("message")), hint=known.get("hint"))
         result: dict[str, Any] = value["result"]
         return result
+
+
+def _scopes(granted: Iterable[str], read_only: bool) -> frozenset[str]:
+    """What the console offers: nothing that writes where the server takes no change at all."""
+    return frozenset(scope for scope in granted if not (read_only and scope == "write"))
 
 
 def _away(url: str, error: Exception) -> CommonplaceError:

@@ -73,9 +73,9 @@ class Recorder(Protocol):
 
 
 class Limiter(Protocol):
-    """Raises CALL_RATE_LIMITED when the caller is over its rate."""
+    """Raises CALL_RATE_LIMITED when the caller is over its rate; what it returns is awaited before the call runs."""
 
-    def admit(self, auth: AuthContext) -> None: ...
+    def admit(self, auth: AuthContext) -> Callable[[], Awaitable[None]] | None: ...
 
 
 class NoRecorder:
@@ -106,7 +106,7 @@ class Pipeline:
     ) -> None:
         self.registry = registry
         self._mutation_enabled = mutation_enabled
-        self._read_only = read_only
+        self.read_only = read_only
         self._recorder: Recorder = recorder or NoRecorder()
         self._limiter: Limiter = limiter or NoLimiter()
         self._default_timeout_seconds = default_timeout_seconds
@@ -126,11 +126,13 @@ class Pipeline:
             tool = self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
             if not callable(tool.scope):
                 _authorize(call.auth, tool.scope)
-            self._limiter.admit(call.auth)
+            admission = self._limiter.admit(call.auth)
             arguments = validate(tool, call.arguments)
             self._authorize_arguments(tool, call, arguments)
             self._recorder.before(tool, call)
             context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
+            if admission is not None:
+                return self._finish(call, tool, _admitted(admission, tool, context, arguments), begun)
             output = tool.handler(context, arguments)
             if type(output) is not dict and isawaitable(output):  # the common answer first: this is the hottest line
                 return self._finish(call, tool, output, begun)
@@ -159,11 +161,11 @@ class Pipeline:
     def _authorize_arguments(self, tool: Tool, call: Call, arguments: Any) -> None:
         scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
         _authorize(call.auth, scope)
-        if (self._read_only or call.read_only) and not tool.read_only and scope is not Scope.READ:
+        if (self.read_only or call.read_only) and not tool.read_only and scope is not Scope.READ:
             raise CommonplaceError(
                 READ_ONLY,
-                f"{tool.name} writes, and this {'server' if self._read_only else 'request'} is read-only.",
-                hint="Start the server without --read-only." if self._read_only else "Drop the X-MCP-Readonly header.",
+                f"{tool.name} writes, and this {'server' if self.read_only else 'request'} is read-only.",
+                hint="Start the server without --read-only." if self.read_only else "Drop the X-MCP-Readonly header.",
             )
         call.mutates = not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
         gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue
@@ -188,6 +190,13 @@ class Pipeline:
         except CommonplaceError as refused:
             outcome.output, outcome.error = None, refused
         return outcome
+
+
+async def _admitted(admission: Callable[[], Awaitable[None]], tool: Tool, context: Context, arguments: Any) -> Output:
+    """A call whose rate is counted elsewhere."""
+    await admission()
+    output = tool.handler(context, arguments)
+    return await output if isawaitable(output) else output
 
 
 def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:

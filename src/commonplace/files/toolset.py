@@ -25,6 +25,8 @@ NAMES = frozenset(
         "file_rename",
         "file_grep",
         "file_restore",
+        "file_browse",
+        "file_deleted",
         "file_projects",
         "file_usage",
         "file_index_status",
@@ -48,12 +50,19 @@ def build(parts: Parts) -> FilesService:
 
 def toolset(service: Callable[[], FilesService]) -> Toolset:
     def load() -> Sequence[Tool]:
+        from commonplace.files.tools.browsing import browsing_tools
         from commonplace.files.tools.finding import finding_tools
         from commonplace.files.tools.reading import reading_tools
         from commonplace.files.tools.status import status_tools
         from commonplace.files.tools.writing import writing_tools
 
-        return (*reading_tools(service), *writing_tools(service), *finding_tools(service), *status_tools(service))
+        return (
+            *reading_tools(service),
+            *writing_tools(service),
+            *finding_tools(service),
+            *browsing_tools(service),
+            *status_tools(service),
+        )
 
     def codes() -> Sequence[Code]:
         from commonplace.files.errors import CODES

@@ -236,7 +236,14 @@ class McpSettings(Section):
 
 class StorageSettings(Section):
     url: str = key("", "`sqlite:///PATH` or `postgresql://...`; empty: SQLite in the data folder.", secret=True)
+    pool_size: int = key(8, "PostgreSQL only: connections of one process.", minimum=1, maximum=200)
     cache_url: str = key("", "`redis://...` for credentials and shared limits; empty: in memory.", secret=True)
+    models: str | None = key(
+        None,
+        "Folder of the embedding models, to share one between data folders; unset: models/ in the data folder.",
+        env="COMMONPLACE_MODELS",
+        path=True,
+    )
 
 
 class AuthSettings(Section):
@@ -326,6 +333,10 @@ class Settings(Section):
     @property
     def trace_directory(self) -> Path:
         return Path(self.trace.directory) if self.trace.directory else self.data / "traces"
+
+    @property
+    def models_directory(self) -> Path:
+        return Path(self.storage.models) if self.storage.models else self.data / "models"
 
     @property
     def audit_directory(self) -> Path:

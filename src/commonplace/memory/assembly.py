@@ -68,7 +68,7 @@ def open_memory(
 
 def from_settings(settings: Settings) -> MemoryService:
     """Memory as the configuration says. The model is described here and loaded when first wanted."""
-    meaning = open_meaning(settings.data, settings.mcp.files.search.embedding)
+    meaning = open_meaning(settings.data, settings.mcp.files.search.embedding, models=settings.models_directory)
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
     return open_memory(settings.data, settings=settings.mcp.memory, embedder=embedder, model_missing=meaning.absent or None)
 

@@ -6,7 +6,7 @@ Whatever is missing (the model, the vectors, one of the two stores) makes the an
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -31,8 +31,16 @@ class ScoresKeys(Protocol):
     ) -> LexicalResult: ...
 
 
+class Side(Protocol):
+    """A semantic side: how a query becomes a vector, and what is nearest to it. Either says why it cannot by EmbedderUnavailableError."""
+
+    async def vector(self, query: str, model_key: str | None) -> Any: ...
+
+    async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours: ...
+
+
 class Semantics(Protocol):
-    """The semantic side: who embeds, and where the vectors are."""
+    """The local semantic side: who embeds, and where the vectors are."""
 
     @property
     def embedder(self) -> Embedder: ...
@@ -55,10 +63,16 @@ class HybridRetriever:
     """Implements `Retriever`. Without `semantics` it is lexical, and says why."""
 
     def __init__(
-        self, lexical: LexicalStore, semantics: Semantics | None = None, policy: Policy | None = None, without: str = NO_MODEL
+        self,
+        lexical: LexicalStore,
+        semantics: Semantics | None = None,
+        policy: Policy | None = None,
+        without: str = NO_MODEL,
+        external: Side | None = None,
     ) -> None:
+        """`external` is asked first; where it cannot answer, the local side does, and the answer says so."""
         self._lexical = lexical
-        self._semantics = semantics
+        self._sides: list[Side] = [side for side in (external, LocalSide(semantics) if semantics is not None else None) if side is not None]
         self._policy = policy or Policy()
         self._without = without
 
@@ -70,10 +84,12 @@ class HybridRetriever:
             notes.append(f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used")
             query = query[:MAX_QUERY_CHARACTERS]
         terms = query_terms(query)
-        words, vector = await asyncio.gather(
-            self._words(partition, terms, max(limit, self._policy.lexical_candidates), weights, prefix), self._vector(query, notes)
-        )
-        near = await self._near(partition, vector, words, limit, prefix, notes) if vector is not None else None
+        finding = asyncio.ensure_future(self._words(partition, terms, max(limit, self._policy.lexical_candidates), weights, prefix))
+        try:
+            near = await self._near(partition, query, finding, limit, prefix, notes, model_key)
+            words = await finding
+        finally:
+            finding.cancel()  # of no effect unless this call ends early
         if isinstance(words, SearchUnavailableError):
             if near is None:
                 raise words
@@ -97,39 +113,35 @@ class HybridRetriever:
         except SearchUnavailableError as error:  # the other side may still answer
             return error
 
-    async def _vector(self, query: str, notes: list[str]) -> Any | None:
-        if self._semantics is None:
-            notes.append(f"ranked by words alone: {self._without}")
-            return None
-        if not query.strip():
-            return None
-        try:
-            return await asyncio.to_thread(self._semantics.embedder.embed_query, query)
-        except EmbedderUnavailableError as error:
-            notes.append(f"ranked by words alone: {error}")
-            return None
-
     async def _near(
-        self, partition: Partition, vector: Any, words: LexicalResult | SearchUnavailableError, limit: int, prefix: str, notes: list[str]
+        self,
+        partition: Partition,
+        query: str,
+        finding: Awaitable[LexicalResult | SearchUnavailableError],
+        limit: int,
+        prefix: str,
+        notes: list[str],
+        model_key: str | None,
     ) -> Neighbours | None:
-        from commonplace.search.vector import StaleVectorsError
-        from commonplace.search.vector_file import VectorFileError
-
-        assert self._semantics is not None
-        also = [match.key for match in words.matches] if isinstance(words, LexicalResult) else []
+        """The neighbours from the first side that has any; the notes say why one was passed over."""
+        reasons: list[str] = [] if self._sides else [self._without]
         wanted = max(limit, self._policy.semantic_candidates)
-        try:
-            near = await asyncio.to_thread(self._semantics.vectors.search, partition, vector, wanted, prefix, also)
-        except StaleVectorsError:
-            notes.append("ranked by words alone: the vectors were made by another model; run: commonplace reindex")
-            return None
-        except (VectorFileError, OSError) as error:
-            notes.append(f"ranked by words alone: the vectors cannot be read ({error}); run: commonplace reindex")
-            return None
-        if near.rows == 0:
-            notes.append("ranked by words alone: nothing has been embedded here yet")
-            return None
-        return near
+        for side in self._sides if query.strip() else ():
+            try:
+                vector = await side.vector(query, model_key)
+                words = await finding
+                also = [match.key for match in words.matches] if isinstance(words, LexicalResult) else []
+                near = await side.nearest(partition, vector, wanted, prefix, also)
+            except EmbedderUnavailableError as error:
+                reasons.append(str(error))
+                continue
+            if near.rows > 0:
+                notes += [f"meaning by the local model: {reason}" for reason in reasons]
+                return near
+            reasons.append("nothing has been embedded here yet")
+        if reasons:
+            notes.append(f"ranked by words alone: {'; '.join(dict.fromkeys(reasons))}")
+        return None
 
     async def _completed(
         self, partition: Partition, terms: Sequence[str], words: LexicalResult, near: Neighbours, weights: Mapping[str, float]
@@ -149,3 +161,31 @@ class HybridRetriever:
             notes.append(f"meaning covers {near.rows} of {words.documents} passages; the others were ranked by words alone")
         if hits and self._policy.fixed is None and hits[0].score < ABSTAIN_BELOW:
             notes.append(f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this")
+
+
+class LocalSide:
+    """The model on this machine and its vectors. The caller's key for models is not its business."""
+
+    def __init__(self, semantics: Semantics) -> None:
+        self._semantics = semantics
+
+    async def vector(self, query: str, model_key: str | None) -> Any:
+        return await asyncio.to_thread(self._semantics.embedder.embed_query, query)
+
+    async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
+        return await nearest_on_disk(self._semantics.vectors, partition, vector, limit, prefix, also)
+
+
+async def nearest_on_disk(
+    vectors: VectorIndex, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+) -> Neighbours:
+    """Neighbours from vector files; what is wrong with them is said with what to do."""
+    from commonplace.search.vector import StaleVectorsError
+    from commonplace.search.vector_file import VectorFileError
+
+    try:
+        return await asyncio.to_thread(vectors.search, partition, vector, limit, prefix, also)
+    except StaleVectorsError:
+        raise EmbedderUnavailableError("the vectors were made by another model; run: commonplace reindex") from None
+    except (VectorFileError, OSError) as error:
+        raise EmbedderUnavailableError(f"the vectors cannot be read ({error}); run: commonplace reindex") from error

@@ -79,6 +79,10 @@ class PostingCache:
                 yield from _ordered(ids, scores, np.flatnonzero(scores >= edge))
         yield from _ordered(ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0))
 
+    def held(self) -> dict[str, int]:
+        with self._guard:
+            return {"entries": len(self._lists), "bytes": self._held_bytes, "most_bytes": self._budget_bytes}
+
     def forget(self, terms: Sequence[WeightedTerm]) -> None:
         """Read these lists anew next time."""
         with self._guard:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from commonplace.search.vector_file import Snapshot, VectorFile, VectorFileError
 
 _REBUILD_SHARE = 0.2  # rows outside the approximate index that call for a new one
 _WIDEN = 8
+Embed = Callable[[Sequence[str]], Vectors]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,10 @@ class VectorIndex:
     async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None:
         await asyncio.to_thread(self.synchronise_now, partition, prefix, passages)
 
-    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> int:
-        """Make the vectors below `prefix` those of `passages`; returns how many texts had to be embedded."""
+    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage], embed: Embed | None = None) -> int:
+        """Make the vectors below `prefix` those of `passages`; returns how many texts had to be embedded. `embed` takes the place
+        of the embedder's own, for models that are asked with a key of the moment."""
+        embed = embed or self._embedder.embed
         file = self._file(partition)
         wanted = {passage.key: passage for passage in passages}
         with file.writing():
@@ -73,7 +76,7 @@ class VectorIndex:
             if snapshot is None and not wanted:
                 return 0
         # Embedding takes seconds and happens without the lock; a second look below settles what changed meanwhile.
-        fresh = self._embed_new(snapshot, wanted)
+        fresh = _embed_new(embed, snapshot, wanted)
         with file.writing():
             snapshot = self._current(file)
             if snapshot is None:
@@ -83,7 +86,7 @@ class VectorIndex:
             changed = [p for p in wanted.values() if not _holds(snapshot, p)]
             gone = [key for key in snapshot.keys_with(prefix) if key not in wanted]
             late = [p for p in changed if p.digest not in fresh and p.digest not in snapshot.digests]
-            fresh |= self._embed({p.digest: p.text for p in late})
+            fresh |= _embedded(embed, {p.digest: p.text for p in late})
             rows = [fresh[p.digest] if p.digest in fresh else snapshot.vector(snapshot.digests[p.digest]) for p in changed]
             if changed or gone:
                 vectors = np.stack(rows) if rows else np.zeros((0, snapshot.dimensions), dtype=np.float32)
@@ -166,16 +169,6 @@ class VectorIndex:
             return None
         return snapshot if snapshot is not None and snapshot.identity == self._embedder.identity else None
 
-    def _embed_new(self, snapshot: Snapshot | None, wanted: dict[str, Passage]) -> dict[str, Vectors]:
-        known = snapshot.digests if snapshot is not None else {}
-        return self._embed({p.digest: p.text for p in wanted.values() if p.digest not in known})
-
-    def _embed(self, texts: dict[str, str]) -> dict[str, Vectors]:
-        if not texts:
-            return {}
-        vectors = self._embedder.embed(list(texts.values()))
-        return dict(zip(texts, vectors, strict=True))
-
     def _ann(self, file: VectorFile, generation: int) -> vector_ann.AnnIndex | None:
         path = file.ann_path(generation)
         if not vector_ann.available() or not path.is_file():
@@ -212,6 +205,15 @@ class VectorIndex:
         finally:
             with self._guard:
                 self._building.discard(path)
+
+
+def _embed_new(embed: Embed, snapshot: Snapshot | None, wanted: dict[str, Passage]) -> dict[str, Vectors]:
+    known = snapshot.digests if snapshot is not None else {}
+    return _embedded(embed, {p.digest: p.text for p in wanted.values() if p.digest not in known})
+
+
+def _embedded(embed: Embed, texts: dict[str, str]) -> dict[str, Vectors]:
+    return dict(zip(texts, embed(list(texts.values())), strict=True)) if texts else {}
 
 
 def _holds(snapshot: Snapshot, passage: Passage) -> bool:

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from commonplace.server.service import ServerService
 
 BARE = frozenset({"health/check", "metrics/snapshot"})
-NAMES = frozenset({"health_check", "metrics_snapshot", "audit_query", "audit_verify"}) | BARE
+NAMES = frozenset({"health_check", "metrics_snapshot", "server_status", "audit_query", "audit_verify"}) | BARE
 
 
 def toolset(service: Callable[[], ServerService]) -> Toolset:
     def load() -> Sequence[Tool]:
-        from commonplace.server.tools import audit, health, metrics
+        from commonplace.server.tools import audit, health, metrics, status
 
         made = service()
-        return (health.tool(made), metrics.tool(made), *audit.tools(made))
+        return (health.tool(made), metrics.tool(made), status.tool(made), *audit.tools(made))
 
     def codes() -> Sequence[Code]:
         from commonplace.storage.archive import CODES as ARCHIVE_CODES

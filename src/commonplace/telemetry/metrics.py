@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from commonplace.telemetry.timeline import Timeline
+
 BUCKETS_PER_DOUBLING = 8  # a quantile is then at most 4.5 % off
 BUCKETS = 36 * BUCKETS_PER_DOUBLING  # 1 us to 19 hours
 MAX_TENANTS = 1000
@@ -58,12 +60,14 @@ class Metrics:
         self._series: dict[tuple[str, str], Series] = {}
         self._tenants: set[str] = set()
         self.counters: dict[str, int] = {}
+        self.timeline = Timeline()
 
     def record(self, tool: str, tenant: str, seconds: float, code: str | None = None) -> None:
         series = self._series.get((tool, tenant))
         if series is None:
             series = self._open(tool, tenant)
         series.add(seconds, code)
+        self.timeline.record(tenant, seconds, code is not None)
 
     def count(self, name: str, by: int = 1) -> None:
         """A counter without a tool: malformed lines, refused logins."""

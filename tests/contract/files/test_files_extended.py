@@ -172,8 +172,8 @@ def test_index_status_counts_what_waits(box: Box) -> None:
     box.index()
     state = box.call("file_index_status")
     assert state == {
-        "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "up_to_date": True, "oldest_queued_at": None,
-        "dead_letters": [],
+        "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "embedding": 0, "waiting_credential": 0,
+        "up_to_date": True, "oldest_queued_at": None, "dead_letters": [],
     }  # fmt: skip
     assert box.call("file_index_status", project="other")["chunks"] == 0
 
@@ -201,7 +201,7 @@ def test_schemas_are_plain_and_outputs_keep_them(box: Box) -> None:
         "file_stat": {"path": "/a"}, "file_read": {"path": "/a"}, "file_list": {}, "file_search": {"query": "one", "explain": True},
         "file_grep": {"pattern": "o"}, "file_usage": {}, "file_index_status": {}, "file_write": {"path": "/b", "content": "x"},
         "file_edit": {"path": "/a", "old_text": "one", "new_text": "two"}, "file_rename": {"path": "/b", "new_path": "/c"},
-        "file_delete": {"path": "/c"}, "file_restore": {"path": "/c"}, "file_projects": {},
+        "file_delete": {"path": "/c"}, "file_restore": {"path": "/c"}, "file_projects": {}, "file_browse": {}, "file_deleted": {},
     }  # fmt: skip
     box.index()
     assert samples.keys() == {tool.name for tool in box.pipeline.registry.all()}
@@ -219,4 +219,33 @@ def test_schemas_are_plain_and_outputs_keep_them(box: Box) -> None:
 def test_six_tools_are_listed_and_all_are_callable(box: Box) -> None:
     listed = {tool.name for tool in box.pipeline.registry.listed()}
     assert listed == {"file_stat", "file_read", "file_write", "file_delete", "file_list", "file_search"}
-    assert len(box.pipeline.registry.all()) == 13
+    assert len(box.pipeline.registry.all()) == 15
+
+
+def test_a_directory_is_browsed_page_by_page_without_a_gap(box: Box) -> None:
+    paths = ["/d", "/a-b", "/a.b", "/a/x", "/a/y", "/a0", "/b/c/d", "/e"]
+    for path in paths:
+        box.write(path, "1")
+    names, after = [], ""
+    while True:
+        page = box.call("file_browse", after=after, limit=2)
+        names += [entry["path"] for entry in page["entries"]]
+        if page["next"] is None:
+            break
+        assert len(page["entries"]) == 2
+        after = page["next"]
+    assert names == [entry["path"] for entry in box.call("file_list")["entries"]] == ["/a", "/a-b", "/a.b", "/a0", "/b", "/d", "/e"]
+    assert [entry["path"] for entry in box.call("file_browse", path="/a", after="/a/x")["entries"]] == ["/a/y"]
+    assert box.code("file_browse", path="/none") == "NOT_FOUND"
+
+
+def test_what_could_be_restored_is_listed_newest_first(box: Box) -> None:
+    for path in ("/one", "/d/two", "/d/three", "/back"):
+        box.write(path, path)
+        box.call("file_delete", path=path)
+    box.write("/back", "again")
+    assert [one["path"] for one in box.call("file_deleted")["files"]] == ["/d/three", "/d/two", "/one"]
+    page = box.call("file_deleted", limit=1, offset=1)
+    assert ([one["path"] for one in page["files"]], page["has_more"]) == (["/d/two"], True)
+    box.call("file_restore", path="/d")
+    assert [one["path"] for one in box.call("file_deleted")["files"]] == ["/one"]

@@ -16,7 +16,7 @@ from commonplace.cli.doctor import examine
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.files.assembly import build_files
-from commonplace.files.sqlite_index import partition_of
+from commonplace.files.sql_index import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config import leaves
 from commonplace.kernel.settings import Embedding, Fallback, FilesIndex, FilesSearch, FilesSettings, McpSettings, Settings
@@ -71,7 +71,7 @@ LATER = frozenset(  # external models, PostgreSQL and Valkey: issue 7
 
 @contextlib.contextmanager
 def files(tmp_path: Path, settings: FilesSettings) -> Iterator[App]:
-    with build(Settings(data=tmp_path / "data", mcp=McpSettings(files=settings)), environ={}) as app:
+    with build(Settings(data=tmp_path / "data", mcp=McpSettings(files=settings))) as app:
         yield app
 
 
@@ -232,12 +232,12 @@ def test_candidates_are_asked_of_each_side() -> None:
 
 
 def test_the_embedder_is_the_one_configured(tmp_path: Path) -> None:
-    off = open_meaning(tmp_path, Embedding(provider="off"), environ={})
+    off = open_meaning(tmp_path, Embedding(provider="off"))
     assert (off.semantics, "'off'" in off.absent) == (None, True)
-    absent = open_meaning(tmp_path, Embedding(model="mine"), environ={})
+    absent = open_meaning(tmp_path, Embedding(model="mine"))
     assert absent.semantics is None
     (tmp_path / "models" / "mine").mkdir(parents=True)
-    broken = open_meaning(tmp_path, Embedding(model="mine"), environ={})
+    broken = open_meaning(tmp_path, Embedding(model="mine"))
     assert broken.semantics is None
     assert broken.absent != absent.absent
 

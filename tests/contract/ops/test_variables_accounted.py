@@ -10,7 +10,10 @@ from commonplace.cli.reference import by_variable
 from commonplace.kernel.settings import ENVIRONMENT_ALIASES, WITHOUT_EFFECT
 
 SERVER_TESTS = Path(__file__).parents[2] / "server"
-PROOFS = "".join((SERVER_TESTS / name).read_text() for name in ("test_variables_of_the_server.py", "test_variables_of_instructions.py"))
+PROOFS = "".join(
+    (SERVER_TESTS / name).read_text()
+    for name in ("test_variables_of_the_server.py", "test_variables_of_instructions.py", "test_search_server.py")
+)
 
 TABLES = """
     MCP_ENABLE_MUTATION MCP_LOG_VERBOSE MCP_LOG_MUTATION MCP_LOG_FILE GOV_HASH_TRAILING_NEWLINE
@@ -25,10 +28,11 @@ TABLES = """
     MULTICLIENT_TRACE MCP_FORCE_REBUILD GRAPH_INCLUDE_PRIMARY_EDGES GRAPH_LARGE_CATEGORY_CAP
 """
 CONTRACT_000 = frozenset(TABLES.split())
+OURS = frozenset({"COMMONPLACE_MODELS"})
 
 
-def test_the_settings_know_exactly_the_contracts_variables() -> None:
-    assert by_variable().keys() | WITHOUT_EFFECT.keys() == CONTRACT_000
+def test_the_settings_know_exactly_the_contracts_variables_and_ours() -> None:
+    assert by_variable().keys() | WITHOUT_EFFECT.keys() == CONTRACT_000 | OURS
     assert not by_variable().keys() & WITHOUT_EFFECT.keys()
     assert ENVIRONMENT_ALIASES.keys() <= CONTRACT_000
 

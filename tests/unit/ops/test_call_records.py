@@ -246,3 +246,19 @@ def test_long_arguments_are_trimmed_to_the_preview(tmp_path: Path) -> None:
 def test_extra_toolsets_are_loaded_by_name(tmp_path: Path) -> None:
     with pytest.raises(CommonplaceError, match="COMMONPLACE_EXTRA_TOOLSETS"):
         build(Settings(data=tmp_path), environ={"COMMONPLACE_EXTRA_TOOLSETS": "no.such.module:function"})
+
+
+def test_server_status_tells_a_key_what_it_may_do_and_only_an_admin_of_everybody(app: App) -> None:
+    run(app, "note_read", auth=READER)
+    run(app, "note_read")
+    mine = run(app, "server_status", auth=READER).output
+    everyone = run(app, "server_status").output
+    assert isinstance(mine, dict)
+    assert isinstance(everyone, dict)
+    assert mine["you"]["scopes"] == ["read"]
+    assert sum(point["calls"] for point in mine["timeline"]) == 1
+    assert "process" not in mine
+    assert all("memory_bytes" not in point for point in mine["timeline"])
+    assert sum(point["calls"] for point in everyone["timeline"]) == 3
+    assert everyone["process"]["memory_bytes"] > 1_000_000
+    assert everyone["timeline"][-1]["memory_bytes"] > 1_000_000

@@ -163,10 +163,10 @@ def test_weights_of_the_settings_are_fixed_and_missing_ones_complete_to_one() ->
 
 
 def test_meaning_is_absent_for_a_stated_reason(tmp_path: Path) -> None:
-    absent = open_meaning(tmp_path, environ={})
+    absent = open_meaning(tmp_path)
     assert absent.listener is None
     assert "commonplace models install" in absent.absent
-    off = open_meaning(tmp_path, Embedding(provider="off"), environ={})
+    off = open_meaning(tmp_path, Embedding(provider="off"))
     assert "provider" in off.absent
     assert [check["status"] for check in off.doctor()] == ["note"]
 

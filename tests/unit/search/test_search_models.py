@@ -16,7 +16,6 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 
 from commonplace.kernel.config import load
 from commonplace.search import embed_models
-from commonplace.search.assembly import models_folder
 from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
 from commonplace.search.embed_graph import UnsupportedModelError, build, read_safetensors, read_shape
 from commonplace.search.embed_models import DEFAULT_MODEL, PROBES, ModelError
@@ -237,7 +236,7 @@ def test_threads_and_neighbours_do_not_change_a_vector(source: Path, tmp_path: P
 def real() -> Path:
     """The default model where `make test` installed it, else installed once beside the repository's other tools."""
     own = Path(__file__).resolve().parents[3] / ".tools" / "models"
-    for folder in (models_folder(load().settings.data), own):
+    for folder in (load().settings.models_directory, own):
         if any(model.name == DEFAULT_MODEL for model in embed_models.installed(folder)):
             return folder
     embed_models.install_default(own)

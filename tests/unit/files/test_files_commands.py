@@ -1,0 +1,151 @@
+"""`commonplace files ...` as a person types it: what works, and that every mistake ends in a sentence, never in a traceback."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from commonplace.cli.commands import run
+
+Typed = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+    monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+
+    def line(*words: str) -> tuple[int, str, str]:
+        code = run(["--data", str(tmp_path / "home"), "files", *words])
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return line
+
+
+def answer(typed: Typed, *words: str) -> Any:
+    code, text, complaint = typed(*words, "--json")
+    assert code == 0, complaint
+    return orjson.loads(text)
+
+
+def test_a_file_is_stored_read_edited_found_moved_removed_and_restored(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "today.md").write_text("The vessel left Odesa.\nÀ bientôt\n")
+    assert answer(typed, "put", "/notes/today.md", "today.md")["size"] == 35
+    assert typed("get", "/notes/today.md")[1] == "The vessel left Odesa.\nÀ bientôt\n"
+    assert answer(typed, "edit", "/notes/today.md", "Odesa", "Gdansk")["replacements"] == 1
+    assert answer(typed, "search", "vessel gdansk")["chunks"][0]["file_path"] == "/notes/today.md"
+    assert answer(typed, "grep", "ves+el")["matches"][0]["line"] == 1
+    assert answer(typed, "mv", "/notes/today.md", "/old.md")["renamed"] == 1
+    assert [entry["path"] for entry in answer(typed, "ls")["entries"]] == ["/old.md"]
+    assert answer(typed, "rm", "/old.md")["deleted"] == 1
+    assert answer(typed, "restore", "/old.md")["restored"] == 1
+    assert answer(typed, "projects")["projects"][0]["project"] == "default"
+    assert answer(typed, "status")["dead"] == 0
+    assert answer(typed, "reindex", "--rebuild") == {"queued": 1, "up_to_date": True}
+
+
+MISTAKES = {
+    "put a file that is not there": (("put", "/a.md", "nowhere.md"), 3, "nowhere.md"),
+    "put a folder": (("put", "/a.md", "folder"), 2, "folder"),
+    "put a binary": (("put", "/a.md", "binary.bin"), 2, "binary"),
+    "put more than a file may hold": (("put", "/a.md", "large.txt"), 6, "large.txt"),
+    "put at a path without a slash": (("put", "a.md", "plain.md"), 2, "/a.md"),
+    "put with a NUL in the name": (("put", "/a.md", "pl\0ain.md"), 2, "null"),
+    "get what is not there": (("get", "/gone.md"), 3, "/gone.md"),
+    "get before the start": (("get", "/gone.md", "--offset", "-1"), 2, "offset"),
+    "list what is not there": (("ls", "/gone"), 3, "/gone"),
+    "list with a negative depth": (("ls", "--depth", "-1"), 2, "depth"),
+    "remove what is not there": (("rm", "/gone.md"), 3, "/gone.md"),
+    "remove the root": (("rm", "", "-r"), 4, "root"),
+    "move what is not there": (("mv", "/gone.md", "/b.md"), 3, "/gone.md"),
+    "restore what was never there": (("restore", "/gone.md"), 3, "/gone.md"),
+    "edit what is not there": (("edit", "/gone.md", "a", "b"), 3, "/gone.md"),
+    "search for nothing": (("search", " "), 2, "query"),
+    "search with a limit of none": (("search", "x", "--limit", "0"), 2, "limit"),
+    "grep with a pattern that is none": (("grep", "("), 2, "pattern"),
+    "import a folder that is not there": (("import", "nowhere"), 2, "nowhere"),
+    "import a file": (("import", "plain.md"), 2, "plain.md"),
+    "a project without a name": (("ls", "--project", ""), 2, "project"),
+    "a project that is no text": (("ls", "--project", "\udcff"), 2, "project"),
+    "a path that is no text": (("get", "/\udcff"), 2, "path"),
+    "text that is none": (("edit", "/gone.md", "\udcff", "b"), 2, "old_text"),
+    "a command that is none": (("shuffle",), 2, "shuffle"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_ends_with_its_exit_code_and_a_sentence(name: str, typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "plain.md").write_text("plain")
+    (tmp_path / "binary.bin").write_bytes(b"\0\1")
+    with (tmp_path / "large.txt").open("wb") as large:
+        large.truncate(11_000_000)
+    words, expected, named = MISTAKES[name]
+    code, _, complaint = typed(*words)
+    assert code == expected, complaint
+    assert named in complaint.replace("\n", " ")
+    assert "Traceback" not in complaint
+
+
+def test_a_query_that_is_no_text_finds_nothing_and_harms_nothing(typed: Typed) -> None:
+    assert typed("search", "\udcff\udcfe")[0] in (0, 2)
+    assert typed("grep", "--literal", "\udcff")[0] in (1, 2)
+
+
+def test_import_takes_what_it_can_and_says_why_it_left_the_rest(typed: Typed, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a b.md").write_text("first")
+    (folder / "a_b.md").write_text("second")
+    (folder / "image.png").write_bytes(b"\x89PNG\0")
+    with (folder / "huge.log").open("wb") as huge:
+        huge.truncate(11_000_000)
+    summary = answer(typed, "import", "docs", "--to", "in/")
+    assert (summary["stored"], summary["indexed"]) == (1, True)
+    reasons = {item["path"]: item["reason"] for item in summary["skipped"]}
+    assert reasons.keys() == {"/a_b.md", "/image.png", "/huge.log"}
+    assert "/a b.md" in reasons["/a_b.md"]
+    assert "PAYLOAD_TOO_LARGE" in reasons["/huge.log"]
+    assert typed("get", "/in/a_b.md")[1] == "first"
+    assert answer(typed, "import", "docs", "--to", "/in")["unchanged"] == 1
+
+
+def test_export_says_what_stands_in_its_way(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("a note")
+    typed("put", "/deep/note.md", "note.md")
+    assert answer(typed, "export", "out")["exported"] == 1
+    assert (tmp_path / "out" / "deep" / "note.md").read_text() == "a note"
+    (tmp_path / "taken").write_text("a file where a folder should be")
+    code, _, complaint = typed("export", "taken")
+    assert (code, "taken" in complaint) == (2, True)
+    (tmp_path / "other" / "deep" / "note.md").mkdir(parents=True)
+    assert typed("export", "other")[0] == 2
+
+
+def test_standard_input_is_stored(typed: Typed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"from a pipe")))
+    assert answer(typed, "put", "/piped.md")["size"] == 11
+
+
+def test_a_reader_that_goes_away_gets_no_traceback(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("line\n" * 200_000)
+    typed("put", "/long.txt", "long.txt")
+    program = [sys.executable, "-m", "commonplace", "--data", str(tmp_path / "home"), "files", "get", "/long.txt"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
+    assert process.stdout is not None
+    process.stdout.read(5)
+    process.stdout.close()
+    process.wait(30)
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
