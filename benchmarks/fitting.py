@@ -157,11 +157,14 @@ def least(cost: Callable[[np.ndarray], float], start: np.ndarray, step: float = 
     return points[int(np.argmin(costs))]
 
 
-def calibrate(sets: Sequence[Features], parameters: Parameters, half: int | None = None) -> Parameters:
-    """The intercept that makes the score the chance of being right, over the hits of a default call; every collection weighs the same."""
-    parts = [top(features, parameters, features.chosen(half)) for features in sets]
-    logs, right = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
-    weights = np.concatenate([np.full(len(part[0]), 1 / len(part[0])) for part in parts])
+def calibrate(judged: Features, lookups: Sequence[Features], parameters: Parameters, half: int | None = None) -> Parameters:
+    """The intercept that makes the score the chance of being right, over the hits of a default call, weighed as in the fit.
+
+    `judged` is a collection where one document is the answer: that is what the score is the chance of."""
+    parts = [(1.0, judged), *((LOOKUP_WEIGHT, features) for features in lookups)]
+    tops = [(weight, *top(features, parameters, features.chosen(half))) for weight, features in parts]
+    logs, right = (np.concatenate([part[at] for part in tops]) for at in (1, 2))
+    weights = np.concatenate([np.full(len(part[1]), part[0] / len(part[1])) for part in tops])
     intercept = 0.0
     for _ in range(50):
         chance = 1 / (1 + np.exp(-intercept - SLOPE * logs))

@@ -226,7 +226,7 @@ def report_quality(judged: Sequence[Features], lookups: Sequence[Features]) -> N
         print(row("fitted elsewhere", features, measure(features, parameters)), "", numbers(parameters))
 
 
-def report_scores(bench: Bench, collections: dict[str, Collection], judged: Sequence[Features], single: Sequence[Features]) -> None:
+def report_scores(bench: Bench, collections: dict[str, Collection], judged: Sequence[Features], lookups: Sequence[Features]) -> None:
     print(f"\nAbstention: best score below {ABSTAIN_BELOW}")
     refused: dict[bool, list[np.ndarray]] = {True: [], False: []}
     for name, source in collections.items():
@@ -240,8 +240,8 @@ def report_scores(bench: Bench, collections: dict[str, Collection], judged: Sequ
     foreign, own = np.concatenate(refused[False]), np.concatenate(refused[True])
     print(f"  all foreign refused {foreign.mean():.1%}; all answerable refused {own.mean():.1%}")
     print("\nCalibration error of the score (5 best hits, 10 bins)")
-    for features in (*judged, *single[1:]):
-        errors = [calibration_error(features, calibrate(single, DEFAULT, half), 1 - half) for half in (0, 1)]
+    for features in (*judged, *lookups):
+        errors = [calibration_error(features, calibrate(judged[1], lookups, DEFAULT, half), 1 - half) for half in (0, 1)]
         shipped = calibration_error(features, DEFAULT, None)
         print(f"  {features.name:<18} fitted on the other half {np.mean(errors):.3f}; shipped {shipped:.3f}")
 
@@ -263,11 +263,10 @@ def main() -> None:
     judged = [bench.features(collection) for collection in collections.values()]
     simulated = [simulate_lookups(collections["cranfield"], True), simulate_lookups(collections["cosqa"], False)]
     lookups = [bench.features(collection) for collection in simulated]
-    single = [judged[1], *lookups]  # collections where one document is the answer: that is what the score is the chance of
     print(f"model {bench.embedder.identity}; load average {os.getloadavg()[0]:.1f}; parameters {DEFAULT}")
     if options.fit:
-        print("fresh fit:", calibrate(single, fit(judged, lookups)))
-        print("calibration of the shipped parameters:", calibrate(single, DEFAULT))
+        print("fresh fit:", calibrate(judged[1], lookups, fit(judged, lookups)))
+        print("calibration of the shipped parameters:", calibrate(judged[1], lookups, DEFAULT))
     report_quality(judged, lookups)
     print("\nFrench (our own small set; the model is English)")
     french = bench.features(french_collection)
@@ -277,7 +276,7 @@ def main() -> None:
         print("\nThe same through file_search: every document written as a file, 20 chunks asked for")
         for features, collection in (*zip(judged, collections.values(), strict=True), (french, french_collection)):
             print(row("file_search", features, asyncio.run(through_file_search(bench, collection))))
-    report_scores(bench, collections, judged, single)
+    report_scores(bench, collections, judged, lookups)
     if options.plot:
         draw([*judged, *lookups, french], lambda features: measure(features, DEFAULT), options.plot)
     print(f"\n{time.perf_counter() - started:.0f} s")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from servers import FAST as FAST_POSTGRES
-from servers import drop_database, make_database, running_postgres, running_valkey
+from servers import drop_database, empty_tables, make_database, running_postgres, running_valkey
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -67,6 +67,27 @@ def empty_postgres(postgres_server: str) -> Iterator[str]:
     url = make_database(postgres_server)
     yield url
     drop_database(postgres_server, url)
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres_server: str) -> Iterator[str]:
+    """The address of one database with the whole schema, for `postgres_url`."""
+    from commonplace.bootstrap import postgres_components
+    from commonplace.storage.postgres import opened
+    from commonplace.storage.postgres_schema import migrate
+
+    url = make_database(postgres_server)
+    with opened(url, pool_size=1) as database:
+        migrate(database, postgres_components())
+    yield url
+    drop_database(postgres_server, url)
+
+
+@pytest.fixture
+def postgres_url(migrated_postgres: str) -> str:
+    """The address of a database with the whole schema and no rows."""
+    empty_tables(migrated_postgres)
+    return migrated_postgres
 
 
 @pytest.fixture(scope="session")

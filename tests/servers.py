@@ -187,6 +187,16 @@ def make_database(server: str, template: str = "template0") -> str:
     return with_database(server, name)
 
 
+def empty_tables(url: str) -> None:
+    """Every table of ours without its rows; what the schema is stays. Deleting a few rows is much faster than TRUNCATE."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute("SET LOCAL session_replication_role = replica")  # no foreign keys: any order will do
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_version'")
+        connection.execute("; ".join(f"DELETE FROM {name}" for (name,) in tables) or "SELECT 1")
+
+
 def drop_database(server: str, url: str) -> None:
     import psycopg
 

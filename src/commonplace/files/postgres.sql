@@ -325,5 +325,11 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', operation = excluded.operation, retry_count = 0, available_at = excluded.available_at,
     generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
 
+-- name: tenant_move_vector_jobs
+-- A key was sealed for the old owner only.
+UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
+WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
+                                         WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
+
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

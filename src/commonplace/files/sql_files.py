@@ -9,7 +9,7 @@ import heapq
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from commonplace.files.errors import (
     ALREADY_EXISTS,
@@ -28,6 +28,7 @@ from commonplace.storage.errors import BusyError
 from commonplace.storage.relational import Connection
 
 Result = TypeVar("Result")
+C = TypeVar("C", bound=Connection)
 WHOLE = 1 << 40  # more bytes than any file has
 
 
@@ -35,7 +36,7 @@ def microseconds() -> int:
     return time.time_ns() // 1000
 
 
-class SqlFiles(ABC):
+class SqlFiles(ABC, Generic[C]):
     """The `FileStore`, but for how its units of work run. `queued` is called after each commit that queued index work."""
 
     def __init__(self, queries: Mapping[str, str], lock_timeout_seconds: float, now: Callable[[], int], directories_at_once: int) -> None:
@@ -46,15 +47,15 @@ class SqlFiles(ABC):
         self.queued: Callable[[], None] = lambda: None  # the indexer's alarm clock, set by whoever assembles them
 
     @abstractmethod
-    async def _look(self, work: Callable[[Connection], Result]) -> Result:
+    async def _look(self, work: Callable[[C], Result]) -> Result:
         """Run a bounded read."""
 
     @abstractmethod
-    async def _scan(self, work: Callable[[Connection], Result], *, rows: int | None = None) -> Result:
+    async def _scan(self, work: Callable[[C], Result], *, rows: int | None = None) -> Result:
         """Run a read of several statements in one snapshot; `rows` says how many it returns, where that is known."""
 
     @abstractmethod
-    async def _commit(self, work: Callable[[Connection], Result], lock: str | None) -> Result:
+    async def _commit(self, work: Callable[[C], Result], lock: str | None) -> Result:
         """Run a change, under the lock of this name; `BusyError` when it is not free in time."""
 
     async def entry(self, tenant: str, project: Project, path: FilePath) -> Entry | None:
@@ -63,9 +64,7 @@ class SqlFiles(ABC):
     async def slice(self, tenant: str, project: Project, path: FilePath, offset: int, length: int | None) -> Slice | None:
         return await self._look(lambda connection: self._slice(connection, tenant, project, path, offset, length))
 
-    def _slice(
-        self, connection: Connection, tenant: str, project: Project, path: FilePath, offset: int, length: int | None
-    ) -> Slice | None:
+    def _slice(self, connection: C, tenant: str, project: Project, path: FilePath, offset: int, length: int | None) -> Slice | None:
         span = {"start": min(offset, WHOLE) + 1, "length": WHOLE if length is None else min(length, WHOLE)}
         row = self._rows(connection, tenant, project).one("file_slice", path=path, **span)
         if row is None:
@@ -75,7 +74,7 @@ class SqlFiles(ABC):
     async def children(self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = "") -> list[Entry]:
         behind = after.partition("\0")[0].encode("utf-8", "ignore").decode()
 
-        def walk(connection: Connection) -> list[Entry]:
+        def walk(connection: C) -> list[Entry]:
             rows = self._rows(connection, tenant, project)
             files = (
                 Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest)
@@ -91,7 +90,7 @@ class SqlFiles(ABC):
         return await self._scan(walk, rows=limit)
 
     async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide) -> Entry:
-        def work(connection: Connection) -> Entry:
+        def work(connection: C) -> Entry:
             rows = self._rows(connection, tenant, project)
             found, situation = rows.situation(path)
             new = decide(situation)
@@ -112,7 +111,7 @@ class SqlFiles(ABC):
         return await self._mutate(work, tenant, project)
 
     async def delete(self, tenant: str, project: Project, path: FilePath, recursive: bool) -> int:
-        def work(connection: Connection) -> int:
+        def work(connection: C) -> int:
             rows = self._rows(connection, tenant, project)
             found = rows.one("file", path=path)
             if found is None:
@@ -127,7 +126,7 @@ class SqlFiles(ABC):
         return await self._mutate(work, tenant, project)
 
     async def rename(self, tenant: str, project: Project, path: FilePath, target: FilePath) -> int:
-        def work(connection: Connection) -> int:
+        def work(connection: C) -> int:
             rows = self._rows(connection, tenant, project)
             found = rows.one("file", path=path)
             moving = [(found[0], path, found[1], found[3])] if found else rows.below(path)
@@ -158,14 +157,14 @@ class SqlFiles(ABC):
         return await self._mutate(work, tenant, project)
 
     async def deleted(self, tenant: str, project: Project, deleted_after: int, limit: int, offset: int) -> list[Deleted]:
-        def look(connection: Connection) -> list[Deleted]:
+        def look(connection: C) -> list[Deleted]:
             found = self._rows(connection, tenant, project).ask("deleted_files", after=deleted_after, limit=limit, offset=offset)
             return [Deleted(FilePath(path), size, when) for path, size, when in found]
 
         return await self._scan(look)
 
     async def restore(self, tenant: str, project: Project, path: FilePath, deleted_after: int, max_project_bytes: int) -> list[FilePath]:
-        def work(connection: Connection) -> list[FilePath]:
+        def work(connection: C) -> list[FilePath]:
             rows = self._rows(connection, tenant, project)
             if rows.is_file(path):
                 raise CommonplaceError(ALREADY_EXISTS, f"{path} is live; nothing to restore.", details={"path": path})
@@ -200,7 +199,7 @@ class SqlFiles(ABC):
         return await self._mutate(work, tenant, project)
 
     async def after(self, tenant: str, project: Project, prefix: str, path: str, limit: int, max_bytes: int) -> list[Slice]:
-        def page(connection: Connection) -> list[Slice]:
+        def page(connection: C) -> list[Slice]:
             rows = self._rows(connection, tenant, project)
             files = []
             for each, size, created_at, updated_at, digest, content in rows.ask(
@@ -212,7 +211,7 @@ class SqlFiles(ABC):
         return await self._scan(page)
 
     async def projects(self, tenant: str) -> list[Usage]:
-        def look(connection: Connection) -> list[Usage]:
+        def look(connection: C) -> list[Usage]:
             names = [Project(str(row[0])) for row in connection.execute(self._queries["projects"], {"tenant": tenant})]
             return [self._rows(connection, tenant, name).usage() for name in names]
 
@@ -224,24 +223,24 @@ class SqlFiles(ABC):
     async def move_tenant(self, old: str, new: str) -> int:
         return await self._mutate(lambda connection: self._move(connection, old, new), old)
 
-    def _move(self, connection: Connection, old: str, new: str) -> int:
+    def _move(self, connection: C, old: str, new: str) -> int:
         if connection.execute(self._queries["tenant_any"], {"tenant": new}).fetchone() is not None:
             raise CommonplaceError(ALREADY_EXISTS, "The new tenant has files of its own.", hint="Move to a name without data.")
         moved = connection.execute(self._queries["tenant_files"], {"tenant": old}).fetchone()
-        for name in ("files", "ancestors", "projects", "chunks", "jobs", "partitions"):
+        for name in ("files", "ancestors", "projects", "chunks", "jobs", "vector_jobs", "partitions"):
             connection.execute(self._queries[f"tenant_move_{name}"], {"old": old, "new": new})
         return int(moved[0]) if moved else 0
 
     async def purge(self, deleted_before: int, limit: int) -> int:
-        def work(connection: Connection) -> int:
+        def work(connection: C) -> int:
             return len(connection.execute(self._queries["purge"], {"before": deleted_before, "limit": limit}).fetchall())
 
         return await self._commit(work, None)
 
-    def _rows(self, connection: Connection, tenant: str, project: Project) -> ProjectRows:
+    def _rows(self, connection: C, tenant: str, project: Project) -> ProjectRows:
         return ProjectRows(connection, self._queries, tenant, project)
 
-    async def _mutate(self, work: Callable[[Connection], Result], tenant: str, project: str = "") -> Result:
+    async def _mutate(self, work: Callable[[C], Result], tenant: str, project: str = "") -> Result:
         try:
             result = await self._commit(work, lock_of(tenant, project))
         except BusyError as busy:

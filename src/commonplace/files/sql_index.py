@@ -9,7 +9,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from commonplace.files.model import AddedChunk, FilePath, IndexChange, IndexedChunk, IndexState, Job, Project, Source, StoredChunk
+from commonplace.files.model import (
+    AddedChunk,
+    FilePath,
+    IndexChange,
+    IndexedChunk,
+    IndexState,
+    Job,
+    Project,
+    Source,
+    StoredChunk,
+    VectorJob,
+    with_vectors,
+)
+from commonplace.files.sql_vectors import SqlVectorJobs
 from commonplace.search.store import Document, Partition, Passage
 from commonplace.storage.outbox import Lease, Outbox
 from commonplace.storage.relational import Connection, Row
@@ -32,8 +45,10 @@ def key_of(path: str, chunk_id: int) -> str:
 class SqlFileIndex(ABC, Generic[C]):
     """`ChunkStore` and `JobStore`, but for how a unit of work runs."""
 
-    def __init__(self, outbox: Outbox, now: Callable[[], int]) -> None:
+    def __init__(self, outbox: Outbox, now: Callable[[], int], vectors: SqlVectorJobs[C] | None = None) -> None:
+        """`vectors`: finished files go on to that queue, for an external model."""
         self._outbox = outbox
+        self._vectors = vectors
         self._queries = outbox.queries
         self._now = now
         self._owner = ""
@@ -109,7 +124,8 @@ class SqlFileIndex(ABC, Generic[C]):
             dead = tuple((row[0], row[1]) for row in connection.execute(self._queries["dead_letters"], keys))
             return IndexState(chunks, files, counts.pending, counts.processing, counts.dead, counts.oldest_at, dead)
 
-        return await self._scan(look)
+        state = await self._scan(look)
+        return state if self._vectors is None else with_vectors(state, await self._vectors.counts(tenant, project))
 
     async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
         counts = await self._scan(lambda connection: self._outbox.counts(connection, tenant))
@@ -177,19 +193,24 @@ class SqlFileIndex(ABC, Generic[C]):
                     self._move(connection, job, change.moved)
                 self._add(connection, job, part)
                 if last and complete:
-                    self._outbox.complete(connection, _lease(job))
+                    self._done(connection, job)
                 return True
 
             if not await self._write(step):
                 return False
         return True
 
-    async def passages(self, job: Job) -> list[Passage]:
+    async def passages(self, job: Job | VectorJob) -> list[Passage]:
         rows = await self._scan(lambda connection: connection.execute(self._queries["passages_of_file"], _keys(job)).fetchall())
         return [Passage(key_of(job.path, int(identity)), str(text), str(digest)) for identity, text, digest in rows]
 
     async def complete(self, job: Job) -> None:
-        await self._write(lambda connection: self._outbox.complete(connection, _lease(job)))
+        await self._write(lambda connection: self._done(connection, job))
+
+    def _done(self, connection: C, job: Job) -> None:
+        self._outbox.complete(connection, _lease(job))
+        if self._vectors is not None:
+            self._vectors.enqueue(connection, job)
 
     async def fail(self, job: Job, error: str) -> bool:
         text = self._stored(error)
@@ -245,7 +266,7 @@ class SqlFileIndex(ABC, Generic[C]):
             self._put(connection, partition_of(job.tenant, job.project), documents)
 
 
-def _keys(job: Job) -> dict[str, Any]:
+def _keys(job: Job | VectorJob) -> dict[str, Any]:
     return {"tenant": job.tenant, "project": job.project, "path": job.path}
 
 

@@ -21,7 +21,7 @@ def open_schema(database: Database) -> None:
     migrate(database, "files", load_migrations("commonplace.files", "migrations/sqlite"))
 
 
-class SqliteFiles(SqlFiles):
+class SqliteFiles(SqlFiles[Connection]):
     """The `FileStore` on one machine."""
 
     def __init__(self, database: Database, *, lock_timeout_seconds: float = 3.0, now: Callable[[], int] = microseconds) -> None:

@@ -274,5 +274,11 @@ UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
 -- name: tenant_move_jobs
 UPDATE OR REPLACE mcp_file_index_jobs SET apikey_hash = :new WHERE apikey_hash = :old;
 
+-- name: tenant_move_vector_jobs
+-- A key was sealed for the old owner only.
+UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
+WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
+                                         WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
+
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from commonplace.files.sql_files import microseconds
 from commonplace.files.sql_index import SqlFileIndex, key_of
+from commonplace.files.sql_vectors import SqlVectorJobs
 from commonplace.files.sqlite import QUERIES, open_schema
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.search.store import Document, Partition
@@ -21,9 +22,15 @@ class SqliteFileIndex(SqlFileIndex[Connection]):
     """`ChunkStore` and `JobStore` on one machine."""
 
     def __init__(
-        self, database: Database, postings: SqlitePostings, outbox: Outbox | None = None, *, now: Callable[[], int] = microseconds
+        self,
+        database: Database,
+        postings: SqlitePostings,
+        outbox: Outbox | None = None,
+        *,
+        now: Callable[[], int] = microseconds,
+        vectors: SqlVectorJobs[Connection] | None = None,
     ) -> None:
-        super().__init__(outbox or Outbox(QUERIES), now)
+        super().__init__(outbox or Outbox(QUERIES), now, vectors)
         open_schema(database)
         self._database = database
         self._postings = postings

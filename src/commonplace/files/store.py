@@ -18,11 +18,16 @@ from commonplace.files.model import (
     Source,
     StoredChunk,
     Usage,
+    VectorCounts,
+    VectorJob,
 )
 from commonplace.search.store import Passage
 
 Decide = Callable[[Situation], bytes]
 """The rules of a mutation: the new content, or an exception that leaves everything as it was. Pure; may run in any thread."""
+
+
+VECTOR_LEASE_SECONDS = 30.0  # renewed while a model works
 
 
 class FileStore(Protocol):
@@ -126,7 +131,7 @@ class JobStore(Protocol):
         the job is no longer this worker's."""
         ...
 
-    async def passages(self, job: Job) -> list[Passage]: ...
+    async def passages(self, job: Job | VectorJob) -> list[Passage]: ...
 
     async def complete(self, job: Job) -> None: ...
 
@@ -137,3 +142,47 @@ class JobStore(Protocol):
     async def flush_served(self) -> None:
         """Write the last_served_at times noted so far."""
         ...
+
+
+class PassageSource(Protocol):
+    async def passages(self, job: VectorJob) -> list[Passage]:
+        """The indexed chunks of a file; none where it is gone."""
+        ...
+
+
+class VectorJobStore(Protocol):
+    """The queue of vectors for an external model. Filled by the index store in the transaction that finishes a file's words."""
+
+    async def wanting(self, tenant: str, at: tuple[Project, FilePath] | None, limit: int) -> list[tuple[Project, FilePath]]:
+        """Files of a tenant whose vectors lack a key; with `at`, also files at or below it whose words are still queued."""
+        ...
+
+    async def attach(self, tenant: str, references: Sequence[tuple[Project, FilePath, str]]) -> None:
+        """Give jobs the reference of their sealed key; those that waited for one are due."""
+        ...
+
+    async def due(self) -> bool: ...
+
+    async def claim(self, owner: str, limit: int) -> list[VectorJob]: ...
+
+    async def renew(self, owner: str) -> None:
+        """Keep what this owner has claimed."""
+        ...
+
+    async def reclaim(self, owner: str) -> None:
+        """Free what others had claimed, where being the leader means that nobody else works."""
+        ...
+
+    async def complete(self, job: VectorJob) -> bool:
+        """Done; False where the file changed meanwhile and stays queued. The same for `wait` and `bury`."""
+        ...
+
+    async def wait(self, job: VectorJob, error: str, delay_seconds: float) -> bool:
+        """Until the tenant brings a key (not before the delay). Due again at once where one came meanwhile."""
+        ...
+
+    async def retry(self, job: VectorJob, error: str, delay_seconds: float, retry_count: int) -> None: ...
+
+    async def bury(self, job: VectorJob, error: str) -> bool: ...
+
+    async def counts(self, tenant: str | None = None, project: Project | None = None) -> VectorCounts: ...

@@ -54,6 +54,10 @@ class Connection:
     def execute(self, statement: str, parameters: Parameters = None) -> psycopg.Cursor[Row]:
         return self.raw.execute(statement, parameters)
 
+    def lock(self, key: str) -> None:
+        """Hold another advisory lock until the transaction ends; wait for it as long as the transaction may."""
+        self.execute("SELECT pg_advisory_xact_lock(hashtextextended(%(key)s, 0))", {"key": key})
+
     def executemany(self, statement: str, rows: Iterable[Mapping[str, Any] | Sequence[Any]]) -> None:
         with self.raw.cursor() as cursor:
             cursor.executemany(statement, rows)
