@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from commonplace.console.caller import Answer, Caller
 from commonplace.console.session import COOKIE, Session, Sessions
 
 WATCH_SECONDS = 5.0
+QUICK_SECONDS = 0.7
+CONNECT_SECONDS = 30.0
 NAVIGATION = (
     ("Overview", "/", "insights"),
     ("Instructions", "/instructions", "gavel"),
@@ -35,6 +38,7 @@ body { font-feature-settings: "tnum"; }
 .body--light .nicegui-link { color: #0a5f5a; }
 .body--dark .nicegui-link, .body--dark .q-field--focused .q-field__label { color: #7fd6cf; }
 .cp-bad { color: #a3241f; } .body--dark .cp-bad { color: #ff8a84; }
+.cp-warn { color: #7a4f00; } .body--dark .cp-warn { color: #e0b15c; }
 .cp-good { color: #2e7d32; } .body--dark .cp-good { color: #81c784; }
 .cp-tag { font-size: .72rem; line-height: 1.2; border: 1px solid currentColor; border-radius: 4px; padding: 1px 5px; }
 .nicegui-link { overflow-wrap: anywhere; }
@@ -206,6 +210,31 @@ class Shell:
                 view.dark.value = view.session.dark
 
             ui.timer(0.1, ask, once=True)
+
+
+async def patiently(work: Awaitable[None]) -> None:
+    """Build the content of a page: within the first answer where that is quick, else into the open page, behind a spinner.
+    NiceGUI gives up on a page that has not answered in three seconds."""
+    client = ui.context.client
+    with ui.column().classes("w-full gap-4") as place:
+        spinner = ui.spinner(size="lg").classes("self-center m-8")
+        spinner.set_visibility(False)
+
+    async def build() -> None:
+        with place:
+            await work
+
+    task = asyncio.create_task(build())
+    try:
+        done, _ = await asyncio.wait({task}, timeout=QUICK_SECONDS)
+        if not done:
+            spinner.set_visibility(True)
+            await client.connected(timeout=CONNECT_SECONDS)
+        await task
+    finally:
+        task.cancel()
+    if not client.is_deleted:
+        spinner.delete()
 
 
 def failure(error: Mapping[str, Any]) -> None:

@@ -10,7 +10,8 @@ import orjson
 from nicegui import ui
 
 from commonplace.console.pages.overview import audit_table
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.parts import remember
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 LIMIT = 200
 OUTCOMES = ["any", "ok", "refused", "rejected", "failed"]
@@ -20,7 +21,7 @@ def register(shell: Shell) -> None:
     @ui.page("/audit")
     async def audit(tool: str = "", outcome: str = "any", code: str = "", reads: str = "") -> None:
         with shell.page("Audit") as view:
-            await _AuditPage(view, tool, outcome, code, reads == "1").show()
+            await patiently(_AuditPage(view, tool, outcome, code, reads == "1").show())
 
 
 class _AuditPage:
@@ -55,7 +56,7 @@ class _AuditPage:
         if self._reads.value:
             wanted["reads"] = True
             shared["reads"] = "1"
-        ui.navigate.history.replace("/audit" + (f"?{urlencode(shared)}" if shared else ""))
+        remember("/audit" + (f"?{urlencode(shared)}" if shared else ""))
         answer = await self._view.call("audit_query", wanted)
         self._rows.clear()
         with self._rows:

@@ -7,8 +7,8 @@ from typing import Any
 from nicegui import events, ui
 
 from commonplace.console.file_view import FileView
-from commonplace.console.parts import QUIET, address, asked, confirmed, marked, size
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.parts import QUIET, address, asked, confirmed, marked, remember, size
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.search.text import query_terms
 
 LEVEL = 1000
@@ -21,7 +21,7 @@ def register(shell: Shell) -> None:
     @ui.page("/files")
     async def files(project: str = "", path: str = "", start: int | None = None, end: int | None = None, q: str = "") -> None:
         with shell.page("Files") as view:
-            await _Files(view).show(project, path, (start, end) if start is not None and end is not None else None, q)
+            await patiently(_Files(view).show(project, path, (start, end) if start is not None and end is not None else None, q))
 
 
 class _Files:
@@ -142,7 +142,7 @@ class _Files:
         self._hello.set_visibility(False)
         where = {"start": str(span[0]), "end": span[1]} if span else {}
         query = self._query.value if span else ""
-        ui.navigate.history.replace(address("/files", project=self._project, path=path, q=query, **where))
+        remember(address("/files", project=self._project, path=path, q=query, **where))
         await self._file.open(self._project, path, span)
 
     async def _after_change(self, path: str) -> None:
@@ -153,7 +153,7 @@ class _Files:
         else:
             self._file.close()
             self._greet()
-            ui.navigate.history.replace(address("/files", project=self._project))
+            remember(address("/files", project=self._project))
 
     async def _new(self) -> None:
         project = self._project or await asked("Which project?", "Project name", "notes", "Next")
@@ -216,9 +216,9 @@ class _Files:
         query = (self._query.value or "").strip()
         self._found.clear()
         if not query or not self._project:
-            ui.navigate.history.replace(address("/files", project=self._project))
+            remember(address("/files", project=self._project))
             return
-        ui.navigate.history.replace(address("/files", project=self._project, q=query))
+        remember(address("/files", project=self._project, q=query))
         answer = await self._view.call("file_search", {"project": self._project, "query": query, "limit": FOUND, "explain": True})
         self._found.clear()
         with self._found:

@@ -7,8 +7,8 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.memory_entry import KINDS, EntryPage, entry_form
-from commonplace.console.parts import QUIET, address, linked, marked
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.parts import QUIET, address, linked, marked, remember
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.search.text import query_terms
 
 PAGE = 20
@@ -20,12 +20,12 @@ def register(shell: Shell) -> None:
     @ui.page("/memory")
     async def memory(q: str = "", kind: str = "", tab: str = "", page: int = 1) -> None:
         with shell.page("Memory") as view:
-            await _Memory(view).show(q, kind, tab, page)
+            await patiently(_Memory(view).show(q, kind, tab, page))
 
     @ui.page("/memory/{entry_id}")
     async def entry(entry_id: str) -> None:
         with shell.page("Memory") as view:
-            await EntryPage(view, entry_id).show()
+            await patiently(EntryPage(view, entry_id).show())
 
 
 class _Memory:
@@ -63,7 +63,7 @@ class _Memory:
         query, tab = (self._query.value or "").strip(), str(self._tabs.value)
         kind = None if self._kind.value == ANY else self._kind.value
         page = self._page if self._page > 1 else None
-        ui.navigate.history.replace(address("/memory", q=query, kind=kind, tab=tab if tab != "entries" else None, page=page))
+        remember(address("/memory", q=query, kind=kind, tab=tab if tab != "entries" else None, page=page))
         if tab == "suggestions":
             await self._suggestions()
         elif tab == "stale":

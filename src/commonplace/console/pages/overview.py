@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui import ui
 
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 REFRESH_SECONDS = 2.0
 POINTS = 90
@@ -18,7 +18,7 @@ def register(shell: Shell) -> None:
     @ui.page("/")
     async def overview() -> None:
         with shell.page("Overview") as view:
-            await _Overview(view).show()
+            await patiently(_Overview(view).show())
 
 
 class _Overview:
