@@ -73,7 +73,7 @@ class DocumentPane:
             self._note = ui.label("Paste a document here, or drop a file below.").classes("text-sm cp-muted cp-text")
             self._source = editor(self._view, "", "YAML", editable=True, label="OpenAPI document")
             drop = ui.upload(auto_upload=True, max_file_size=MAX_UPLOAD, on_upload=self._take, label="Drop a document here")
-            drop.classes("w-full").props("flat bordered")
+            drop.classes("w-full cp-drop").props("flat bordered")
 
     async def load(self) -> None:
         """The text of a stored document beside its findings, where it is small enough."""

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from nicegui import ui
 
-from commonplace.console.parts import QUIET, columns_of, pager, whole
+from commonplace.console.parts import QUIET, columns_of, opening, pager, whole
 from commonplace.console.shell import View, empty, failure
 
 PAGE = 50
@@ -218,16 +218,8 @@ class SchemasPanel(Panel):
 def table_of(names: Iterable[tuple[str, str]], found: list[dict[str, Any]], page: int | None = None) -> ui.table:
     names = list(names)
     rows = [{"row": number, **{name: one.get(name) for name, _ in names}} for number, one in enumerate(found)]
-    table = ui.table(columns=columns_of(names), rows=rows, row_key="row", pagination=page)
+    table = ui.table(columns=columns_of(names), rows=rows, row_key="row", pagination=page if page and len(rows) > page else None)
     return table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
-
-
-def opening(table: ui.table, column: str, act: Callable[[dict[str, Any]], Awaitable[None]]) -> ui.table:
-    """One column as a button, for the keyboard. The slot shows the value as text."""
-    button = '<q-btn flat dense no-caps align="left" class="cp-quiet cp-text" :label="String(props.value ?? \'\')"'
-    table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{button} @click.stop="$parent.$emit(\'opened\', props.row)" /></q-td>')
-    table.on("opened", lambda event: act(event.args))
-    return table
 
 
 class sheet:  # noqa: N801 - reads as a word: with sheet(title)

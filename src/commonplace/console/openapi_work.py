@@ -41,7 +41,7 @@ class Other:
         )
         self._text = ui.textarea(f"{label}: or paste it here", value=value).props('outlined input-style="max-height: 16rem"')
         self._text.classes("w-full cp-mono")
-        ui.upload(auto_upload=True, max_file_size=MAX_UPLOAD, on_upload=self._take, label="Or drop a file").classes("w-full").props(
+        ui.upload(auto_upload=True, max_file_size=MAX_UPLOAD, on_upload=self._take, label="Or drop a file").classes("w-full cp-drop").props(
             "flat bordered"
         )
         self._note = ui.label("").classes("text-sm cp-muted cp-text")

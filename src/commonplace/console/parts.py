@@ -101,6 +101,14 @@ def linked(table: ui.table, column: str, page: str) -> ui.table:
     return table
 
 
+def opening(table: ui.table, column: str, act: Callable[[dict[str, Any]], Awaitable[None]]) -> ui.table:
+    """One column as a button, for the keyboard. The slot shows the value as text."""
+    button = '<q-btn flat dense no-caps align="left" class="cp-quiet cp-text" :label="String(props.value ?? \'\')"'
+    table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{button} @click.stop="$parent.$emit(\'opened\', props.row)" /></q-td>')
+    table.on("opened", lambda event: act(event.args))
+    return table
+
+
 def columns_of(names: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Columns of a table from (field, title) pairs."""
     return [{"name": name, "label": title, "field": name, "align": "left"} for name, title in names]

@@ -49,7 +49,11 @@ a.cp-link { color: inherit; text-decoration: none; }
 .cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
 .cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
 .cp-quiet { color: #0a5f5a; } .body--dark .cp-quiet { color: #7fd6cf; }
+.cp-drop .q-uploader__header { background: transparent; color: inherit; }
+.cp-drop .q-uploader__list { min-height: 0; padding: 0; } .cp-drop .q-uploader__list:not(:empty) { max-height: 8rem; padding: 4px; }
+.cp-drop .q-uploader__subtitle:first-of-type { font-size: .72rem; }
 .cp-nav[aria-current] { box-shadow: inset 0 -2px #ffffff; }
+.body--light .cp-code .nt { color: #00600f; } .body--light .cp-code .mi { color: #4d4d4d; }
 .body--light .cp-code .gi { color: #1b6320; } .body--light .cp-code .gd { color: #a3241f; }
 .body--dark .cp-editor .cm-gutters { color: #a6b0ba !important; }
 .cp-editor { height: 60vh; }
@@ -71,6 +75,7 @@ NAMES = """
     document.querySelectorAll(".cm-content:not([aria-label])").forEach((box) => {
       box.setAttribute("aria-label", box.closest(".cp-editor")?.getAttribute("aria-label") || "Text");
     });
+    document.querySelectorAll(".nicegui-code pre:not([tabindex])").forEach((pre) => pre.setAttribute("tabindex", "0"));
     document.querySelectorAll(".nicegui-code button:not([aria-label])").forEach((copy) => copy.setAttribute("aria-label", "Copy"));
     document.querySelectorAll(".q-uploader__input:not([aria-label])").forEach((input) => {
       const frame = input.closest("a");
@@ -217,7 +222,7 @@ async def patiently(work: Awaitable[None]) -> None:
     NiceGUI gives up on a page that has not answered in three seconds."""
     client = ui.context.client
     with ui.column().classes("w-full gap-4") as place:
-        spinner = ui.spinner(size="lg").classes("self-center m-8")
+        spinner = ui.spinner(size="lg").style("position: fixed; left: calc(50% - 1.5rem); top: 5rem; z-index: 10")
         spinner.set_visibility(False)
 
     async def build() -> None:

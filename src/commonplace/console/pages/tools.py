@@ -12,7 +12,7 @@ from nicegui import ui
 
 from commonplace.console.caller import Answer
 from commonplace.console.forms import Form
-from commonplace.console.parts import remember
+from commonplace.console.parts import QUIET, remember
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 MAX_HISTORY = 50
@@ -131,10 +131,11 @@ class _ToolPage:
             ui.label(FILE_ENTRY).classes("font-semibold")
             for tool in listed:
                 if entry_of(tool["name"]) == FILE_ENTRY:
-                    look = "dense no-caps " + ("unelevated" if tool["name"] == self._name else "flat")
-                    ui.button(
+                    here = tool["name"] == self._name
+                    button = ui.button(
                         tool["name"].removeprefix("file_"), on_click=lambda name=tool["name"]: ui.navigate.to(f"/tools/{name}")
-                    ).props(look)
+                    )
+                    button.props("dense no-caps unelevated" if here else QUIET).classes("" if here else "cp-quiet")
 
     def _fill(self, initial: Mapping[str, Any] | None) -> None:
         self._fields.clear()
