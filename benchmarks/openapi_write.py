@@ -30,10 +30,11 @@ REFERENCE = {
 
 def run(case: str) -> None:
     """One case in this process: prints seconds and peak megabytes."""
+    from commonplace.openapi.engine.collector import collector_off
     from commonplace.openapi.engine.convert.chain import convert
     from commonplace.openapi.engine.fix import FixOptions, fix
     from commonplace.openapi.engine.generate.run import generate
-    from commonplace.openapi.engine.load import collector_off, load
+    from commonplace.openapi.engine.load import load
     from commonplace.openapi.model import Family
 
     source = DOCUMENT.read_bytes()

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from commonplace.search.embed import Embedder
-from commonplace.search.sqlite import K1, B, idf
+from commonplace.search.sql_postings import K1, B, idf
 from commonplace.search.store import LexicalMatch, LexicalResult, QueryTerm
 from commonplace.search.text import analyze, query_terms
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from servers import FAST as FAST_POSTGRES
+from servers import drop_database, empty_tables, make_database, running_postgres, running_valkey
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -48,3 +52,56 @@ def data() -> Path:
 def soak() -> bool:
     """Whether the long campaigns run whole."""
     return os.environ.get("COMMONPLACE_SOAK") == "1"
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The address of a real PostgreSQL with pgvector, started when first wanted and stopped at the end."""
+    with running_postgres(**FAST_POSTGRES) as url:
+        yield url
+
+
+@pytest.fixture
+def empty_postgres(postgres_server: str) -> Iterator[str]:
+    """The address of a fresh database without any table."""
+    url = make_database(postgres_server)
+    yield url
+    drop_database(postgres_server, url)
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(postgres_server: str) -> Iterator[str]:
+    """The address of one database with the whole schema, for `postgres_url`."""
+    from commonplace.bootstrap import postgres_components
+    from commonplace.storage.postgres import opened
+    from commonplace.storage.postgres_schema import migrate
+
+    url = make_database(postgres_server)
+    with opened(url, pool_size=1) as database:
+        migrate(database, postgres_components())
+    yield url
+    drop_database(postgres_server, url)
+
+
+@pytest.fixture
+def postgres_url(migrated_postgres: str) -> str:
+    """The address of a database with the whole schema and no rows."""
+    empty_tables(migrated_postgres)
+    return migrated_postgres
+
+
+@pytest.fixture(scope="session")
+def valkey_server() -> Iterator[str]:
+    """The address of a real Valkey, started when first wanted and stopped at the end."""
+    with running_valkey() as url:
+        yield url
+
+
+@pytest.fixture
+def valkey_url(valkey_server: str) -> str:
+    """The same server, emptied."""
+    import redis
+
+    with redis.Redis.from_url(valkey_server) as client:
+        client.flushall()
+    return valkey_server

@@ -35,8 +35,13 @@ from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
     from commonplace.edge.http import HttpOptions
+    from commonplace.files.assembly import External
     from commonplace.kernel.auth import AuthContext
+    from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
+    from commonplace.storage.outbound import Outbound
+    from commonplace.storage.postgres_schema import Component
+    from commonplace.storage.valkey import Valkey, ValkeyRates
 
 T = TypeVar("T")
 log = logging.getLogger("commonplace.bootstrap")
@@ -185,6 +190,10 @@ def build(
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
     services["meaning"] = once(_builder(_meaning, parts))
+    services["outbound"] = once(_builder(_outbound, parts))
+    services["cache"] = once(lambda: _cache(parts))
+    services["shared rates"] = once(lambda: _shared_rates(parts))
+    services["external models"] = once(lambda: _external_models(parts, metrics))
     services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started, gauges))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     registry = Registry(toolsets)
@@ -193,14 +202,15 @@ def build(
         mutation_enabled=mutation,
         read_only=settings.server.read_only,
         recorder=CallRecorder(metrics, audit, tracer, settings.log),
-        limiter=RateLimiter(settings.limits),
+        limiter=RateLimiter(settings.limits, shared=services["shared rates"]),
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
     )
+    chosen = selection or selection_of(settings)
     product = Product(
         pipeline,
         __version__,
-        INSTRUCTIONS,
-        selection=selection or selection_of(settings),
+        _instructions(chosen, settings),
+        selection=chosen,
         authenticate=authenticator.authenticate,
         stdio_auth=lambda: authenticator.stdio(environ),
         max_message_bytes=settings.limits.request_bytes,
@@ -212,6 +222,25 @@ def build(
     app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services)
     app._closing = closing
     return app
+
+
+def _instructions(selection: Selection, settings: Settings) -> str:
+    """What a client reads at `initialize`: where memory is all that is listed, contract 004's constitution and nothing else."""
+    if selection.toolsets != frozenset({"memory"}) or selection.tools:
+        return INSTRUCTIONS
+    from commonplace.memory.engine.guide import INSTRUCTIONS as CONSTITUTION
+    from commonplace.memory.engine.guide import language_of
+
+    return CONSTITUTION[language_of(settings.mcp.memory.language)]
+
+
+def postgres_components() -> list[Component]:
+    """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
+    from commonplace.files.postgres import SCHEMA as FILES
+    from commonplace.search.postgres import SCHEMA as SEARCH
+    from commonplace.storage.postgres_schema import STORAGE
+
+    return [STORAGE, SEARCH, FILES]
 
 
 def selection_of(settings: Settings) -> Selection:
@@ -262,8 +291,31 @@ def _files(parts: Parts) -> Any:
     database = Database(database_path(settings))
     postings = SqlitePostings(database)
     parts.gauges["posting lists"] = postings.held
-    retriever = hybrid(postings, meaning, settings.mcp.files.search)
-    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener)
+    models = parts.service("external models")
+    side = models.on_disk(settings.data) if models is not None else None
+    retriever = hybrid(postings, meaning, settings.mcp.files.search, side)
+    external = _external(parts, models, side) if models is not None else None
+    rates = parts.service("shared rates")
+    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener, external=external, rates=rates)
+
+
+def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
+    """External models for files. Keys of callers are handed to the worker sealed: through the cache, or in memory."""
+    from commonplace.files.assembly import External
+    from commonplace.storage.credentials import EnvelopeStore, Handover, MemoryEnvelopes
+    from commonplace.storage.envelope import Keyring
+
+    security, cache = parts.settings.mcp.files.security, parts.service("cache")
+    handover = None
+    if side is not None:
+        keyring = Keyring({int(kek_id): secret for kek_id, secret in security.encryption_keks.items()})
+        store: EnvelopeStore = MemoryEnvelopes()
+        if cache is not None:
+            from commonplace.storage.valkey import ValkeyEnvelopes
+
+            store = ValkeyEnvelopes(cache)
+        handover = Handover(keyring, store, security.credential_cache_prefix, security.credential_cache_ttl_seconds)
+    return External(side, handover, models.reranker, parts.service("outbound").close)
 
 
 def _memory(parts: Parts) -> Any:
@@ -308,6 +360,37 @@ def _meaning(parts: Parts) -> Any:
     from commonplace.search.assembly import open_meaning
 
     return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding, models=parts.settings.models_directory)
+
+
+def _external_models(parts: Parts, metrics: Metrics) -> ExternalModels | None:
+    from commonplace.search.assembly import open_external
+
+    return open_external(parts.settings.mcp.files.search, parts.service("outbound"), metrics.count)
+
+
+def _outbound(parts: Parts) -> Outbound:
+    """The loop on which connections to models and to the cache live."""
+    from commonplace.storage.outbound import Outbound
+
+    return Outbound()
+
+
+def _cache(parts: Parts) -> Valkey | None:
+    """What processes share beside the database; None where nothing is configured."""
+    if not parts.settings.storage.cache_url:
+        return None
+    from commonplace.storage.valkey import Valkey
+
+    return Valkey(parts.settings.storage.cache_url, parts.service("outbound"))
+
+
+def _shared_rates(parts: Parts) -> ValkeyRates | None:
+    cache = parts.service("cache")
+    if cache is None:
+        return None
+    from commonplace.storage.valkey import ValkeyRates
+
+    return ValkeyRates(cache)
 
 
 WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memory, "openapi": _openapi}

@@ -25,6 +25,9 @@ from conformance.corpus import (
     routing,
 )
 from conformance.peers import Answers, HttpPeer, over_our_connection, over_the_sdk, product, with_our_http, with_sdk_http
+from mcp_types.methods import SPEC_CLIENT_METHODS
+
+from commonplace.edge.connection import SDK_METHODS
 
 HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 EXPLAINED = {-32602, -32601, -32600}  # data of these only explains; other codes' data is contract
@@ -155,3 +158,7 @@ def test_a_request_the_sdk_refuses_without_need_is_answered(name: str) -> None:
     assert ours[0] == 200
     assert "result" in ours[1][0]
     assert theirs[0] != 200
+
+
+def test_we_hand_the_sdk_exactly_the_methods_that_are_not_our_own() -> None:
+    assert SPEC_CLIENT_METHODS - {"initialize", "ping", "tools/list", "tools/call"} == SDK_METHODS

@@ -140,6 +140,19 @@ def test_passthrough_takes_any_bearer_and_needs_one(tmp_path: Path) -> None:
         assert wrote == []
 
 
+def test_a_session_exists_only_for_the_tenant_that_opened_it(tmp_path: Path) -> None:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    with serve_http(tmp_path, None, "--auth", "passthrough") as server:
+        opened = server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}, bearer("sk-first"))
+        session = {"Mcp-Session-Id": opened[1]["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
+
+        def status(method: str, token: str) -> int:
+            return server.post("/mcp", {"jsonrpc": "2.0", "id": 2, "method": method}, {**session, **bearer(token)})[0]
+
+        for method in ("tools/list", "ping", "resources/list"):  # the last one is answered by the SDK
+            assert (status(method, "sk-second"), status(method, "sk-first")) == (404, 200)
+
+
 def test_without_auth_everyone_on_loopback_is_the_local_user(tmp_path: Path) -> None:
     with serve_http(tmp_path) as server:
         for ask in (over_mcp, over_rpc):

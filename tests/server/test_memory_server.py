@@ -9,9 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from files_client import Server
 
+from commonplace.kernel.config import load
 from commonplace.memory.toolset import CONTRACT_NAMES
+from commonplace.search import embed_models
+from commonplace.search.assembly import MODELS_VARIABLE, models_folder
 
 
 def call(server: Server, tool: str, **arguments: Any) -> Any:
@@ -83,3 +87,31 @@ def test_the_rekall_command_starts_the_server_and_generalises(tmp_path: Path) ->
         ids.append(json.loads(subprocess.run(words, capture_output=True, text=True, timeout=120, check=True, env=environment).stdout)["id"])
     drawn = subprocess.run([rekall, "generalize", *ids, "--json"], capture_output=True, text=True, timeout=120, check=True, env=environment)
     assert json.loads(drawn.stdout)["sources"] == ids
+
+
+@pytest.fixture(scope="module")
+def models() -> Path:
+    own = Path(__file__).resolve().parents[2] / ".tools" / "models"
+    for folder in (models_folder(load().settings.data), own):
+        if any(model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)):
+            return folder
+    embed_models.install_default(own)
+    return own
+
+
+def typed(data: Path, models: Path, *words: str) -> tuple[Any, str]:
+    """A command's JSON and what it said beside it."""
+    environment = {**os.environ, "COMMONPLACE_HOME": str(data), MODELS_VARIABLE: str(models)}
+    command = [sys.executable, "-m", "commonplace", "memory", *words, "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env=environment, cwd=data)
+    return json.loads(ran.stdout), ran.stderr
+
+
+def test_one_command_searches_by_meaning_where_the_model_is_installed_and_says_so_where_not(tmp_path: Path, models: Path) -> None:
+    added, _ = typed(tmp_path, models, "add", "bug", "Lunch", "-c", "A man is eating a piece of bread in the kitchen.")
+    assert added["embeddings_calculated"] is True
+    found, said = typed(tmp_path, models, "search", "somebody consumes toast for breakfast")
+    assert (found["mode"], [result["id"] for result in found["results"]], said) == ("hybrid", [added["id"]], "")
+    found, said = typed(tmp_path, tmp_path / "none", "search", "eating bread")
+    assert (found["mode"], len(found["results"])) == ("lexical", 1)
+    assert " ".join(said.split()) == "answered by words only: no embedding model is installed; run: commonplace models install"

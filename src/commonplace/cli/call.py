@@ -19,7 +19,8 @@ BYTES_PER_TOKEN = 4  # a common rule of thumb; JSON schemas come out close to it
 def call(
     tool: Annotated[str, typer.Argument(help="Name of the tool, or a bare method such as health/check.")],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments as name=value; values are read as JSON where possible, @FILE reads a file.")
+        list[str] | None,
+        typer.Argument(help="Arguments as name=value (values are read as JSON where possible, @FILE reads a file), or one JSON object."),
     ] = None,
     args: Annotated[str | None, typer.Option("--args", help="All arguments as one JSON object; - reads it from stdin.")] = None,
     as_json: JsonFlag = False,
@@ -29,7 +30,7 @@ def call(
     Examples:
       commonplace call health_check
       commonplace call file_write project=demo path=/notes.md content=@notes.md
-      commonplace call rekall_search --args '{"query": "flaky test"}' --json
+      commonplace call rekall_search '{"query": "flaky test"}' --json
     """
     outcome = session().outcome(tool, {**_object(args), **_pairs(arguments or [])})
     if outcome.error is not None:
@@ -98,9 +99,9 @@ def _object(text: str | None) -> dict[str, Any]:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError as broken:
-        raise CommonplaceError(INVALID_ARGUMENT, f"--args is not JSON: {broken}.") from None
+        raise CommonplaceError(INVALID_ARGUMENT, f"The arguments are not JSON: {broken}.") from None
     if not isinstance(value, dict):
-        raise CommonplaceError(INVALID_ARGUMENT, "--args must be a JSON object.")
+        raise CommonplaceError(INVALID_ARGUMENT, "The arguments must be one JSON object.")
     return value
 
 
@@ -108,9 +109,12 @@ def _pairs(pairs: list[str]) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for pair in pairs:
         name, found, value = pair.partition("=")
-        if not found:
-            raise CommonplaceError(INVALID_ARGUMENT, f"{pair!r} is not name=value.", hint="Or give all arguments with --args JSON.")
-        made[name] = _value(value)
+        if pair.startswith("{"):
+            made |= _object(pair)
+        elif found:
+            made[name] = _value(value)
+        else:
+            raise CommonplaceError(INVALID_ARGUMENT, f"{pair!r} is not name=value.", hint="Or give all arguments as one JSON object.")
     return made
 
 

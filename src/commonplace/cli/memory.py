@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Coroutine
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import click
 import typer
 from rich.text import Text
 from rich.tree import Tree
 
-from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli import memory_store
+from commonplace.cli.memory_store import MODEL_SECONDS, run, service
+from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
 
-if TYPE_CHECKING:
-    from commonplace.memory.service import MemoryService
-
 app = typer.Typer(help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.", no_args_is_help=True)
-T = TypeVar("T")
 
 Id = Annotated[str, typer.Argument(help="Id of the entry, or its first 5 characters or more.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Most results.")]
@@ -42,21 +38,6 @@ class Relation(StrEnum):
     SUPERSEDES = "supersedes"
     DERIVED_FROM = "derived_from"
     CONTRADICTS = "contradicts"
-
-
-class ImportFrom(StrEnum):
-    REKALL_ARCHIVE = "rekall-archive"
-    REKALL_DATABASE = "rekall-database"
-    SERVER_MEMORY = "server-memory"
-    BASIC_MEMORY = "basic-memory"
-    MEM0 = "mem0"
-    JSONL = "jsonl"
-
-
-class ExportTo(StrEnum):
-    ARCHIVE = "archive"
-    OBSIDIAN = "obsidian"
-    JSONL = "jsonl"
 
 
 def current_project(start: Path | None = None) -> str:
@@ -93,6 +74,7 @@ def add(
         "confidence": confidence,
         "memory_type": "semantic" if semantic else "episodic",
     }
+    run(service().prepare(MODEL_SECONDS))
     added = session().call("rekall_add", arguments)
     if as_json:
         print_json(added)
@@ -123,7 +105,10 @@ def search(
     arguments |= {"type": type_.value} if type_ else {}
     arguments |= {"project": _project(project)} if project else {}
     arguments |= {"context": context} if context else {}
+    absent = run(service().prepare(MODEL_SECONDS))
     found = session().call("rekall_search", arguments)
+    if found["mode"] == "lexical" and found["results"]:
+        say(f"answered by words only: {absent or 'nothing is embedded yet; run: commonplace memory embed'}")
     if as_json:
         print_json(found)
         return
@@ -332,8 +317,7 @@ def generalize(
     as_json: JsonFlag = False,
 ) -> None:
     """Draft one pattern from several entries: what they share, the errors they repeat, where it comes from."""
-    service = _service()
-    made = _run(service.generalize(LOCAL_TENANT, ids, title, dry_run=dry_run))
+    made = run(service().generalize(LOCAL_TENANT, ids, title, dry_run=dry_run))
     kept = made.added.entry.id if made.added else None
     if as_json:
         print_json(
@@ -370,106 +354,11 @@ def stale(
     say(f"{len(rows)} of {found['total']} not read or changed for {found['days']} days")
 
 
-@app.command("export")
-def export_entries(
-    path: Annotated[Path, typer.Argument(help="File, or folder for obsidian.")],
-    format_: Annotated[ExportTo | None, typer.Option("--format", "-f", help="Default: by the name.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Write everything to an archive with checksums, an Obsidian vault, or JSON lines."""
-    from commonplace.memory.moves import ExportFormat, export_from
-
-    by_name = "jsonl" if path.suffix == ".jsonl" else "archive" if path.suffix == ".zip" else "obsidian"
-    done = _run(export_from(_service(), LOCAL_TENANT, path, ExportFormat(format_.value if format_ else by_name), force=force))
-    if as_json:
-        print_json({"path": str(done.path), "format": done.format.value, "entries": done.entries, "links": done.links})
-    else:
-        out.print(f"wrote {done.entries} entries and {done.links} links to {done.path} ({done.format})", markup=False)
-
-
-@app.command("import")
-def import_entries(
-    path: Annotated[Path, typer.Argument(help="File or folder.")],
-    format_: Annotated[ImportFrom | None, typer.Option("--format", "-f", help="Default: seen in the file.")] = None,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="For records that name no project.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen.")] = False,
-    suggest_too: Annotated[bool, typer.Option("--suggest", help="Also look for links among what comes in.")] = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our own export. All of it or nothing."""
-    from rich.progress import Progress
-
-    from commonplace.memory.moves import ImportFormat, import_into
-
-    chosen = ImportFormat(format_.value) if format_ else None
-    with Progress(transient=True, console=err, disable=as_json or not sys.stderr.isatty()) as bar:
-        tasks: dict[str, Any] = {}
-
-        def progress(stage: str, done: int, total: int) -> None:
-            task = tasks.get(stage)
-            if task is None:
-                task = tasks[stage] = bar.add_task(stage, total=total)
-            bar.update(task, completed=done, total=total)
-
-        work = import_into(
-            _service(), LOCAL_TENANT, path, format_=chosen, project=project, dry_run=dry_run, suggest=suggest_too, progress=progress
-        )
-        done = _run(work)
-    if as_json:
-        names = ("read", "entries", "links", "known", "suggestions", "dry_run")
-        print_json({"format": done.format.value, **{name: getattr(done, name) for name in names}, "problems": list(done.problems)})
-        return
-    verb = "would add" if dry_run else "added"
-    out.print(
-        f"{done.format}: read {done.read}, {verb} {done.entries} entries and {done.links} links, {done.known} known already", markup=False
-    )
-    for problem in done.problems[:20]:
-        say(f"left out: {problem}")
-    if len(done.problems) > 20:
-        say(f"and {len(done.problems) - 20} more problems")
-
-
-@app.command()
-def stats(as_json: JsonFlag = False) -> None:
-    """Count what there is."""
-    counts = _run(_service().store.counts(LOCAL_TENANT))
-    if as_json:
-        print_json({name: getattr(counts, name) for name in counts.__slots__})
-        return
-    rows: list[tuple[str, object]] = [
-        ("entries", counts.entries),
-        ("deleted", counts.deleted),
-        ("links", counts.links),
-        ("reads", counts.accesses),
-    ]
-    for title, group in (
-        ("type", counts.by_type),
-        ("project", counts.by_project),
-        ("status", counts.by_status),
-        ("suggestions", counts.suggestions),
-    ):
-        rows += [(f"{title} {name or '(none)'}", count) for name, count in sorted(group.items())]
-    out.print(table(("what", "count"), rows))
-
-
-@app.command()
-def reindex(as_json: JsonFlag = False) -> None:
-    """Make the search index anew from the entries, with vectors where the model is ready."""
-    entries, vectors = _run(_service().reindex(LOCAL_TENANT))
-    if as_json:
-        print_json({"entries": entries, "vectors": vectors})
-    else:
-        out.print(f"indexed {entries} entries, {vectors} with vectors")
-
-
-def _service() -> MemoryService:
-    service: MemoryService = session().app().services["memory"]()
-    return service
-
-
-def _run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
+app.command("export")(memory_store.export_entries)
+app.command("import")(memory_store.import_entries)
+app.command()(memory_store.stats)
+app.command()(memory_store.reindex)
+app.command()(memory_store.embed)
 
 
 def _split(tags: list[str] | None) -> list[str]:

@@ -72,9 +72,9 @@ class Recorder(Protocol):
 
 
 class Limiter(Protocol):
-    """Raises CALL_RATE_LIMITED when the caller is over its rate."""
+    """Raises CALL_RATE_LIMITED when the caller is over its rate; what it returns is awaited before the call runs."""
 
-    def admit(self, auth: AuthContext) -> None: ...
+    def admit(self, auth: AuthContext) -> Callable[[], Awaitable[None]] | None: ...
 
 
 class NoRecorder:
@@ -125,11 +125,13 @@ class Pipeline:
             tool = self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
             if not callable(tool.scope):
                 _authorize(call.auth, tool.scope)
-            self._limiter.admit(call.auth)
+            admission = self._limiter.admit(call.auth)
             arguments = validate(tool, call.arguments)
             self._authorize_arguments(tool, call, arguments)
             self._recorder.before(tool, call)
             context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
+            if admission is not None:
+                return self._finish(call, tool, _admitted(admission, tool, context, arguments), begun)
             output = tool.handler(context, arguments)
             if type(output) is not dict and isawaitable(output):  # the common answer first: this is the hottest line
                 return self._finish(call, tool, output, begun)
@@ -187,6 +189,13 @@ class Pipeline:
         except CommonplaceError as refused:
             outcome.output, outcome.error = None, refused
         return outcome
+
+
+async def _admitted(admission: Callable[[], Awaitable[None]], tool: Tool, context: Context, arguments: Any) -> Output:
+    """A call whose rate is counted elsewhere."""
+    await admission()
+    output = tool.handler(context, arguments)
+    return await output if isawaitable(output) else output
 
 
 def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:

@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("commonplace.edge")
 
-SDK_METHODS = (
-    "completion/",
-    "elicitation/",
-    "logging/",
-    "prompts/",
-    "resources/",
-    "roots/",
-    "sampling/",
-    "server/",
-    "subscriptions/",
-    "tasks/",
-)
-STATELESS_METHODS = ("elicitation/", "roots/", "sampling/", "server/", "subscriptions/", "tasks/")  # no method of a handshake's client
+STATELESS_METHODS = frozenset({"server/discover", "subscriptions/listen"})  # no method of a handshake's client
+SDK_METHODS = STATELESS_METHODS | {
+    "completion/complete",
+    "logging/setLevel",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+}
+"""What the SDK's server answers besides our own methods; a test holds this against the SDK itself."""
 MAX_BATCH = 1000
 WATCHED_FRAMES = 8
 SHUTDOWN_SECONDS = 60.0
@@ -219,7 +219,7 @@ class Connection:
         elif method == "exit":
             send(encode_result(request_id, b"null"))
             self._on_exit()
-        elif method.startswith(SDK_METHODS):
+        elif method in SDK_METHODS:
             self._feature(one, request_id, send)
         else:
             self._core.registry.bare(method)  # raises, and names the nearest method
@@ -244,7 +244,7 @@ class Connection:
         early = self._version is None and _envelope(one.params) is None and not self._stateless
         plain = self._core.product.features is None
         discovery = one.method == "server/discover"
-        if early and (plain or one.method.startswith(STATELESS_METHODS)):  # type: ignore[union-attr]
+        if early and (plain or one.method in STATELESS_METHODS):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", one.method)
         self._enter_era(one.params)
         if not plain:

@@ -126,7 +126,7 @@ class Core:
     def start_bare(self, method: str, params: Any, auth: AuthContext, *, read_only: bool = False) -> Outcome | Coroutine[Any, Any, Outcome]:
         if params is None:
             params = {}
-        elif not isinstance(params, dict):
+        elif not isinstance(params, dict) and self.registry.is_bare(method):  # an unknown method is unknown whatever it brings
             raise RpcError(INVALID_PARAMS, "Invalid params: params must be an object")
         return self.pipeline.start(Call(method, params, auth, bare=True, read_only=read_only))
 

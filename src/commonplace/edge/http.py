@@ -37,9 +37,10 @@ from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError, Kind
 
 if TYPE_CHECKING:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from starlette.types import Message as AsgiMessage
     from starlette.types import Receive, Scope, Send
+
+    from commonplace.edge.sdk import SdkSessions
 
 log = logging.getLogger("commonplace.edge.http")
 
@@ -106,7 +107,7 @@ class McpEndpoint:
     def __init__(self, core: Core, options: HttpOptions) -> None:
         self._core = core
         self._options = options
-        self._manager: StreamableHTTPSessionManager | None = None
+        self._manager: SdkSessions | None = None
         self._manager_lock = asyncio.Lock()
         self._stop = asyncio.Event()
         self._host: asyncio.Task[None] | None = None
@@ -153,7 +154,7 @@ class McpEndpoint:
             return None
         stateless = self._stateless(headers, one)
         session = headers.get("mcp-session-id")
-        if not stateless and not self._alive(headers, session):
+        if not stateless and not self._alive(headers, session, auth):
             return None
         try:
             if one.method == "ping":
@@ -207,24 +208,24 @@ class McpEndpoint:
             return False
         return one.method != "tools/call" or headers.get("mcp-name") == params.get("name")
 
-    def _alive(self, headers: Mapping[str, str], session: str | None) -> bool:
-        """Whether the SDK holds this session; using it keeps it from going idle."""
+    def _alive(self, headers: Mapping[str, str], session: str | None, auth: AuthContext) -> bool:
+        """Whether the SDK holds this session for this caller; using it keeps it from going idle."""
         if session is None or self._manager is None or headers.get("mcp-protocol-version", LATEST_HANDSHAKE) not in HANDSHAKE_VERSIONS:
             return False
-        return touch_session(self._manager, session)
+        return self._manager.holds(session, auth)
 
     async def _sdk(self, scope: Scope, receive: Receive, send: Send) -> None:
         manager = self._manager or await self._start_manager()
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        await manager.handle_request(scope, receive, send)
+        await manager.serve(scope, receive, send)
 
-    async def _start_manager(self) -> StreamableHTTPSessionManager:
+    async def _start_manager(self) -> SdkSessions:
         """Import the SDK off the event loop, and keep its task group in a task of its own."""
         async with self._manager_lock:
             if self._manager is None:
-                from commonplace.edge.sdk import build_session_manager
+                from commonplace.edge.sdk import SdkSessions
 
-                manager = await asyncio.to_thread(build_session_manager, self._core, self._core.product.max_message_bytes)
+                manager = await asyncio.to_thread(SdkSessions, self._core)
                 started = asyncio.Event()
 
                 async def host() -> None:
@@ -292,16 +293,6 @@ class RpcEndpoint:
             return 200, encode_result(one.id, self._core.encode_bare(outcome))
         except RpcError as error:
             return STATUS_OF_RPC.get(error.code, 400), encode_error(one.id, error)
-
-
-def touch_session(manager: StreamableHTTPSessionManager, session: str) -> bool:
-    transport = manager._server_instances.get(session)
-    if transport is None or transport.is_terminated:
-        return False
-    idle = transport.idle_scope
-    if idle is not None and manager.session_idle_timeout is not None and not idle.cancel_called:
-        idle.deadline = max(idle.deadline, asyncio.get_running_loop().time() + manager.session_idle_timeout)
-    return True
 
 
 def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[Selection, bool]:

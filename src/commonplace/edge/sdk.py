@@ -7,7 +7,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -23,7 +24,6 @@ from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.lowlevel import Server
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 log = logging.getLogger("commonplace.edge.sdk")
 
@@ -239,19 +239,45 @@ class SdkPeer:
             self._quiet.set()
 
 
-def build_session_manager(core: Core, max_body_bytes: int) -> StreamableHTTPSessionManager:
-    """The SDK's Streamable HTTP: sessions, event streams, resumption. Host and Origin are checked before it."""
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp.server.transport_security import TransportSecuritySettings
+class SdkSessions:
+    """The SDK's Streamable HTTP: sessions, event streams, resumption. Host and Origin are checked before it.
 
-    from commonplace.edge.events import RecentEvents
+    A session belongs to the tenant that opened it; to any other it does not exist."""
 
-    return StreamableHTTPSessionManager(
-        build_server(core, None),
-        event_store=RecentEvents(),  # type: ignore[arg-type]  # the SDK's interface, without importing it there
-        retry_interval=500,
-        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        max_request_body_size=max_body_bytes,
-        session_idle_timeout=SESSION_IDLE_SECONDS,
-        max_sessions=MAX_SESSIONS,
-    )
+    def __init__(self, core: Core) -> None:
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        from commonplace.edge.events import RecentEvents
+
+        self._manager = StreamableHTTPSessionManager(
+            build_server(core, None),
+            event_store=RecentEvents(),  # type: ignore[arg-type]  # the SDK's interface, without importing it there
+            retry_interval=500,
+            security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            max_request_body_size=core.product.max_message_bytes,
+            session_idle_timeout=SESSION_IDLE_SECONDS,
+            max_sessions=MAX_SESSIONS,
+        )
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        return self._manager.run()
+
+    async def serve(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+        from mcp.server.auth.provider import AccessToken
+
+        auth: AuthContext = scope[SCOPE_KEY][0]
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=auth.apikey_hash, scopes=[]))
+        await self._manager.handle_request(scope, receive, send)
+
+    def holds(self, session: str, auth: AuthContext) -> bool:
+        """Whether this caller's session is open; asking keeps it from going idle."""
+        transport = self._manager._server_instances.get(session)
+        owner = self._manager._session_owners.get(session)
+        if transport is None or transport.is_terminated or owner is None or owner["client_id"] != auth.apikey_hash:
+            return False
+        idle, timeout = transport.idle_scope, self._manager.session_idle_timeout
+        if idle is not None and timeout is not None and not idle.cancel_called:
+            idle.deadline = max(idle.deadline, asyncio.get_running_loop().time() + timeout)
+        return True

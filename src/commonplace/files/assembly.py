@@ -10,23 +10,42 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace.files.deposit import KeyDeposit
+from commonplace.files.embedding import EmbeddingWorker
 from commonplace.files.indexer import Indexer, IndexerSettings
-from commonplace.files.service import FilesService, RateLimit
+from commonplace.files.rate import RateLimit
+from commonplace.files.service import FilesService
+from commonplace.files.sql_index import partition_of
 from commonplace.files.sqlite import QUERIES, SqliteFiles
-from commonplace.files.sqlite_index import SqliteFileIndex, partition_of
+from commonplace.files.sqlite_index import SqliteFileIndex
+from commonplace.files.sqlite_vectors import SqliteVectorJobs
+from commonplace.files.store import PassageSource, VectorJobStore
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
 from commonplace.search.lexical import LexicalRetriever
+from commonplace.search.rerank import Reranker
 from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import PassageListener, Retriever
+from commonplace.search.store import KeyedListener, PassageListener, Retriever
+from commonplace.storage.credentials import Handover
 from commonplace.storage.leadership import Leadership
 from commonplace.storage.outbox import Outbox
+from commonplace.storage.rates import SharedRates
 from commonplace.storage.sqlite import Database
 
 SQLITE_SCHEME = "sqlite:///"
 LOCK_FILE = "index.lock"
 SWITCH_SECONDS = 0.0005
 STOP_SECONDS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """External models as files use them: who embeds with a caller's key, how the key reaches the worker, who ranks the answers."""
+
+    listener: KeyedListener | None
+    handover: Handover | None
+    reranker: Reranker | None
+    close: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +64,58 @@ def build_files(
     postings: SqlitePostings | None = None,
     retriever: Retriever | None = None,
     listener: PassageListener | None = None,
+    external: External | None = None,
+    rates: SharedRates | None = None,
 ) -> Files:
     """Files in an open database. `postings` may be shared with other domains of that database; `retriever` and `listener` put a
-    fused engine in the place of lexical search. One process per data folder indexes: the one that holds `index.lock`."""
+    fused engine in the place of lexical search, `external` adds models elsewhere. One process per data folder indexes: the one
+    that holds `index.lock`."""
     settings = settings or FilesSettings()
     postings = postings or SqlitePostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
-    index = SqliteFileIndex(database, postings, outbox)
+    vectors = SqliteVectorJobs(database) if external is not None and external.listener is not None else None
+    index = SqliteFileIndex(database, postings, outbox, vectors=vectors)
     files = SqliteFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
     work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days)
-    indexer = Indexer(index, files, Leadership(data / LOCK_FILE), partition_of, work, listener)
+    embedding = embedding_worker(vectors, index, external, settings)
+    indexer = Indexer(index, files, Leadership(data / LOCK_FILE), partition_of, work, listener, embedding)
     files.queued = indexer.wake
 
     def close() -> None:
         indexer.stop()
         database.close()
 
-    rate = RateLimit(settings.rate_per_second, settings.rate_burst)
-    service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close)
+    rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
+    deposit = key_deposit(vectors, external, embedding)
+    reranker = external.reranker if external is not None else None
+    service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close, deposit, reranker)
     return Files(service, indexer)
+
+
+def embedding_worker(
+    jobs: VectorJobStore | None, passages: PassageSource, external: External | None, settings: FilesSettings
+) -> EmbeddingWorker | None:
+    """What makes vectors with an external model; None where there is none."""
+    if jobs is None or external is None or external.listener is None or external.handover is None:
+        return None
+    index = settings.index
+    return EmbeddingWorker(
+        jobs,
+        passages,
+        external.listener,
+        external.handover,
+        partition_of,
+        workers=index.workers,
+        retry_max=index.retry_max,
+        backoff_seconds=index.retry_backoff_ms / 1000,
+    )
+
+
+def key_deposit(jobs: VectorJobStore | None, external: External | None, embedding: EmbeddingWorker | None) -> KeyDeposit | None:
+    """What callers leave their keys with, sealed; None where nobody needs them. Without a worker here, others find the work."""
+    if jobs is None or external is None or external.handover is None:
+        return None
+    return KeyDeposit(jobs, external.handover, embedding.wake if embedding is not None else lambda: None)
 
 
 def database_path(settings: Settings) -> Path:
@@ -75,15 +127,23 @@ def database_path(settings: Settings) -> Path:
 
 
 def from_settings(
-    settings: Settings, *, database: Database | None = None, retriever: Retriever | None = None, listener: PassageListener | None = None
+    settings: Settings,
+    *,
+    database: Database | None = None,
+    retriever: Retriever | None = None,
+    listener: PassageListener | None = None,
+    external: External | None = None,
+    rates: SharedRates | None = None,
 ) -> FilesService:
     """Files as the configuration says, the index worker running; `close` ends both."""
     database = database or Database(database_path(settings))
-    files = build_files(database, settings.data, settings.mcp.files, retriever=retriever, listener=listener)
+    files = build_files(database, settings.data, settings.mcp.files, retriever=retriever, listener=listener, external=external, rates=rates)
     thread = IndexerThread(files.indexer)
     thread.start()
 
     def close() -> None:
+        if external is not None:
+            external.close()  # first: a worker may be waiting for a model
         thread.stop()
         database.close()
 

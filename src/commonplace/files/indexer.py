@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from commonplace.files.embedding import EmbeddingWorker
 from commonplace.files.engine.reindex import difference
 from commonplace.files.model import IndexChange, Job, Source
 from commonplace.files.store import FileStore, JobStore
@@ -53,13 +54,16 @@ class Indexer:
         partition_of: Callable[[str, str], Partition],
         settings: IndexerSettings | None = None,
         listener: PassageListener | None = None,
+        embedding: EmbeddingWorker | None = None,
     ) -> None:
+        """`embedding` makes the vectors of an external model: a second step, run beside this one."""
         self._jobs = jobs
         self._files = files
         self._leader = leader
         self._partition_of = partition_of
         self._settings = settings or IndexerSettings()
         self._listener = listener
+        self._embedding = embedding
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._wake: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -81,6 +85,7 @@ class Indexer:
     async def run(self) -> None:
         """Work until stopped. A failure of the loop itself is logged and the loop goes on."""
         self._loop, self._wake = asyncio.get_running_loop(), asyncio.Event()
+        beside = asyncio.create_task(self._embedding.run(lambda: self.leads)) if self._embedding is not None else None
         try:
             while not self._stopping:
                 try:
@@ -93,6 +98,9 @@ class Indexer:
                     await asyncio.sleep(POLL_SECONDS)
                 await self._pause(self._wake)
         finally:
+            if self._embedding is not None and beside is not None:
+                self._embedding.stop()
+                await beside
             await self._jobs.flush_served()
             self._leader.release()
             self.leads = False
@@ -117,6 +125,8 @@ class Indexer:
             while batch := await self._drain_once(rounds=1):
                 done += batch
                 progress(done)
+            if self._embedding is not None:
+                await self._embedding.drain()
             return True
         finally:
             self._leader.release()
@@ -153,12 +163,16 @@ class Indexer:
         changes = await asyncio.to_thread(_differences, jobs, sources)
         finished = await asyncio.gather(*(self._finish(*work, room) for work in zip(jobs, sources, changes, strict=True)))
         self.completed += sum(finished)
+        if self._embedding is not None:
+            self._embedding.wake()
 
     async def _finish(self, job: Job, source: Source | None, change: IndexChange | Exception, room: asyncio.Semaphore) -> bool:
         try:
             if isinstance(change, Exception):
                 raise change
-            await self._jobs.apply(job, source, change, complete=self._listener is None)
+            applied = await self._jobs.apply(job, source, change, complete=self._listener is None)
+            if not applied:
+                return False  # somebody else has it, or a newer state of the file waits
             if self._listener is not None:
                 async with room:
                     passages = await self._jobs.passages(job)

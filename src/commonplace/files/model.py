@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NewType
 
@@ -178,6 +178,8 @@ class IndexState:
     dead: int
     oldest_at: int | None
     dead_paths: tuple[tuple[str, str], ...] = ()  # path and last error of the newest dead letters
+    embedding: int = 0  # files whose vectors an external model is still to make
+    waiting_credential: int = 0  # of them, those that wait for a caller's key
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,29 @@ class Job:
     path: FilePath
     retry_count: int
     queued_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorJob:
+    """A file whose vectors an external model must make; this process holds a lease on it."""
+
+    id: int
+    generation: int
+    tenant: str
+    project: Project
+    path: FilePath
+    credential_ref: str | None  # names the sealed key of the caller; None: nobody brought one
+    retry_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCounts:
+    """Vectors of an external model: being made, waiting for a key, given up."""
+
+    embedding: int = 0
+    waiting_credential: int = 0
+    dead: int = 0
+    dead_paths: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +257,14 @@ class IndexChange:
     removed: tuple[int, ...]
     moved: tuple[IndexedChunk, ...]
     added: tuple[AddedChunk, ...]
+
+
+def with_vectors(state: IndexState, counts: VectorCounts) -> IndexState:
+    """The state of words and of the external model's vectors together."""
+    return replace(
+        state,
+        dead=state.dead + counts.dead,
+        dead_paths=(*state.dead_paths, *counts.dead_paths),
+        embedding=counts.embedding,
+        waiting_credential=counts.waiting_credential,
+    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from commonplace.files.deposit import KeyDeposit
 from commonplace.files.engine import content as text
 from commonplace.files.engine.grep import LineMatch, compile_pattern, matching_lines
 from commonplace.files.engine.reindex import WEIGHTS
@@ -21,7 +22,6 @@ from commonplace.files.errors import (
     PAYLOAD_TOO_LARGE,
     PERMISSION_DENIED,
     QUOTA_EXCEEDED,
-    RATE_LIMITED,
     SEARCH_BACKEND_ERROR,
     nothing_at,
     under_a_file,
@@ -36,17 +36,21 @@ from commonplace.files.model import (
     Project,
     Situation,
     Slice,
+    StoredChunk,
     Usage,
     WriteMode,
     file_path,
     is_prefix_of_paths,
     project_name,
 )
+from commonplace.files.ranking import FoundChunk, ranked
+from commonplace.files.rate import RateLimit
 from commonplace.files.store import ChunkStore, FileStore
 from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.settings import FilesSettings
-from commonplace.search.store import Partition, Retriever, SearchUnavailableError
+from commonplace.search.rerank import Reranker
+from commonplace.search.store import Hit, Partition, Retriever, SearchUnavailableError
 from commonplace.search.text import query_terms, snippet
 
 MAX_PREFIX_CHARACTERS = 512
@@ -75,16 +79,6 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundChunk:
-    path: FilePath
-    start: int
-    end: int
-    content: str
-    score: float
-    explain: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     chunks: list[FoundChunk]
     mode: str
@@ -99,35 +93,6 @@ class GrepResult:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class RateLimit:
-    """A bucket of calls per tenant, refilled steadily. `per_second` 0 = no limit."""
-
-    per_second: float = 0.0
-    burst: int = 400
-    clock: Callable[[], float] = time.monotonic
-    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def admit(self, tenant: str) -> None:
-        if self.per_second <= 0:
-            return
-        now = self.clock()
-        level, seen = self._buckets.get(tenant, (float(self.burst), now))
-        level = min(float(self.burst), level + (now - seen) * self.per_second)
-        if level < 1:
-            wait = (1 - level) / self.per_second
-            raise CommonplaceError(
-                RATE_LIMITED,
-                f"More than {self.per_second:g} file operations per second.",
-                hint=f"Wait {wait:.2f} s and retry.",
-                details={"retry_after_seconds": round(wait, 3)},
-                retryable=True,
-            )
-        if len(self._buckets) > 10_000:  # tenants that came once do not stay for ever
-            self._buckets = {name: bucket for name, bucket in self._buckets.items() if now - bucket[1] < 60}
-        self._buckets[tenant] = (level - 1, now)
-
-
 class FilesService:
     """Every method takes the caller first and works in its tenant only."""
 
@@ -139,13 +104,18 @@ class FilesService:
         settings: FilesSettings | None = None,
         rate: RateLimit | None = None,
         on_close: Callable[[], None] = lambda: None,
+        deposit: KeyDeposit | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
+        """`deposit` and `reranker` belong to external models; both work with the caller's own key only."""
         self._files = files
         self._chunks = chunks
         self._retriever = retriever
         self.settings = settings or FilesSettings()
         self._rate = rate or RateLimit()
         self.on_close = on_close
+        self._deposit = deposit
+        self._reranker = reranker
 
     def close(self) -> None:
         """Stop what works behind this service and close what it opened."""
@@ -153,14 +123,16 @@ class FilesService:
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """Give a tenant's files another owner; how many. Refused where the new one has files."""
-        return await self._files.move_tenant(tenant_hash(old), tenant_hash(new))
+        moved = await self._files.move_tenant(tenant_hash(old), tenant_hash(new))
+        await self._chunks.enqueue_all(tenant_hash(new), None, rebuild=False)  # vectors belong to a tenant: they are made anew
+        return moved
 
     async def stat(self, auth: AuthContext, project: str, path: str) -> Entry | None:
-        tenant, name, place = self._admit(auth, project, path)
+        tenant, name, place = await self._admit(auth, project, path)
         return await self._files.entry(tenant, name, place)
 
     async def read(self, auth: AuthContext, project: str, path: str, offset: int = 0, length: int = -1) -> ReadText:
-        tenant, name, place = self._admit(auth, project, path)
+        tenant, name, place = await self._admit(auth, project, path)
         if offset < 0:
             raise CommonplaceError(INVALID_OFFSET, "offset must not be negative.", details={"field": "offset", "offset": offset})
         if length < -1:
@@ -182,10 +154,11 @@ class FilesService:
         mode: WriteMode = WriteMode.APPEND,
         if_match: str | None = None,
     ) -> tuple[int, Entry]:
-        tenant, name, place = self._admit(auth, project, path)
+        tenant, name, place = await self._admit(auth, project, path)
         new = text.encode(content)
         self._check_payload(len(new))
         entry = await self._change(tenant, name, place, if_match, lambda old: text.written(old, new, offset, mode))
+        await self._offer(auth, (name, place))
         return len(new), entry
 
     async def edit(
@@ -199,7 +172,7 @@ class FilesService:
         if_match: str | None = None,
     ) -> tuple[int, Entry]:
         """Replace an exact piece of text; how many were replaced."""
-        tenant, name, place = self._admit(auth, project, path)
+        tenant, name, place = await self._admit(auth, project, path)
         if not old_text:
             raise _invalid("old_text", "old_text must not be empty")
         old, new = text.encode(old_text, "old_text"), text.encode(new_text, "new_text")
@@ -212,10 +185,11 @@ class FilesService:
             return changed
 
         entry = await self._change(tenant, name, place, if_match, replace, must_exist=True)
+        await self._offer(auth, (name, place))
         return count, entry
 
     async def delete(self, auth: AuthContext, project: str, path: str, recursive: bool = False) -> int:
-        tenant, name, place = self._admit(auth, project, path)
+        tenant, name, place = await self._admit(auth, project, path)
         if place == ROOT:
             raise CommonplaceError(
                 PERMISSION_DENIED, "The project root cannot be deleted.", hint="Delete its children one by one.", details={"path": ""}
@@ -223,18 +197,22 @@ class FilesService:
         return await self._files.delete(tenant, name, place, recursive)
 
     async def rename(self, auth: AuthContext, project: str, path: str, new_path: str) -> int:
-        tenant, name, place = self._admit(auth, project, path)
+        tenant, name, place = await self._admit(auth, project, path)
         target = file_path(new_path, field="new_path")
         if ROOT in (place, target):
             raise CommonplaceError(PERMISSION_DENIED, "The project root cannot be moved or replaced.", details={"path": ""})
-        return await self._files.rename(tenant, name, place, target)
+        moved = await self._files.rename(tenant, name, place, target)
+        await self._offer(auth, (name, target))
+        return moved
 
     async def restore(self, auth: AuthContext, project: str, path: str) -> list[FilePath]:
-        tenant, name, place = self._admit(auth, project, path)
-        return await self._files.restore(tenant, name, place, self._retained_since(), self.settings.max_project_bytes)
+        tenant, name, place = await self._admit(auth, project, path)
+        restored = await self._files.restore(tenant, name, place, self._retained_since(), self.settings.max_project_bytes)
+        await self._offer(auth, (name, place))
+        return restored
 
     async def listing(self, auth: AuthContext, project: str, path: str = "", depth: int = 1, limit: int | None = None) -> Listing:
-        tenant, name, place = self._admit(auth, project, "" if path == "/" else path)
+        tenant, name, place = await self._admit(auth, project, "" if path == "/" else path)
         if depth < 0:
             raise _invalid("depth", "depth is 0 (the path itself), 1 (its children) or more")
         most, notes = _clamped("limit", limit, self.settings.list_limit_default, self.settings.list_limit_max)
@@ -248,7 +226,7 @@ class FilesService:
 
     async def browse(self, auth: AuthContext, project: str, path: str, after: str, limit: int) -> Listing:
         """One page of what stands directly in a directory."""
-        tenant, name, place = self._admit(auth, project, "" if path == "/" else path)
+        tenant, name, place = await self._admit(auth, project, "" if path == "/" else path)
         if place != ROOT and await self._files.entry(tenant, name, place) is None:
             raise nothing_at(place)
         entries = await self._files.children(tenant, name, place, 1, limit + 1, after)
@@ -256,14 +234,14 @@ class FilesService:
 
     async def deleted(self, auth: AuthContext, project: str, limit: int, offset: int) -> list[Deleted]:
         """What restore could bring back, newest first, and one more than asked for where there is more."""
-        tenant, name, _ = self._admit(auth, project, "")
+        tenant, name, _ = await self._admit(auth, project, "")
         return await self._files.deleted(tenant, name, self._retained_since(), limit + 1, offset)
 
     def _retained_since(self) -> int:
         return int((time.time() - self.settings.delete_retention_days * 86_400) * 1e6)
 
     async def search(self, auth: AuthContext, project: str, query: str, path_prefix: str = "", limit: int | None = None) -> Found:
-        tenant, name, _ = self._admit(auth, project, "")
+        tenant, name, _ = await self._admit(auth, project, "")
         options = self.settings.search
         if not options.enabled:
             raise CommonplaceError(SEARCH_BACKEND_ERROR, "Search is switched off.", hint="Set settings.mcp.files.search.enabled to true.")
@@ -274,6 +252,8 @@ class FilesService:
         if not is_prefix_of_paths(path_prefix):
             return Found([], "lexical", notes)  # no path can start with it
         wanted = max(most, options.bm25_candidates)
+        if self._reranker is not None:
+            wanted = max(wanted, options.bm25_candidates + options.vector_candidates)
         try:
             retrieval = await self._retriever.retrieve(
                 Partition(tenant, "files", name), query, limit=wanted, weights=WEIGHTS, prefix=path_prefix, model_key=auth.model_key
@@ -285,20 +265,20 @@ class FilesService:
                 hint="Retry; then run commonplace doctor.",
                 retryable=True,
             ) from unavailable
-        chunks: list[FoundChunk] = []
-        served: list[int] = []
-        hits = iter(retrieval.hits)
-        while len(chunks) < most and (part := list(islice(hits, most))):
-            live = {chunk.key: chunk for chunk in await self._chunks.chunks(tenant, name, [hit.key for hit in part])}
-            for hit in part:
-                chunk = live.get(hit.key)
-                if chunk is None or chunk.live != chunk.text.encode() or len(chunks) == most:
-                    continue  # deleted, or changed since it was indexed: its successor is on its way
-                explain = {"semantic": hit.semantic, "lexical": hit.lexical, "terms": list(hit.terms), **hit.explain}
-                chunks.append(FoundChunk(chunk.path, chunk.start, chunk.end, chunk.text, hit.score, explain))
-                served.append(chunk.id)
-        self._chunks.served(tenant, served)
-        return Found(chunks, retrieval.mode, notes + retrieval.notes)
+        live = await self._live(tenant, name, retrieval.hits, most if self._reranker is None else wanted)
+        ranking = await ranked(self._reranker, auth.model_key, query, live, most)
+        self._chunks.served(tenant, [one.chunk.id for one in ranking.chosen])
+        return Found(ranking.chosen, retrieval.mode + ranking.mode, notes + retrieval.notes + ranking.notes)
+
+    async def _live(self, tenant: str, project: Project, hits: Sequence[Hit], most: int) -> list[tuple[StoredChunk, Hit]]:
+        """The first hits whose chunk is still what its file holds; the others are deleted, or their successor is on its way."""
+        found: list[tuple[StoredChunk, Hit]] = []
+        left = iter(hits)
+        while len(found) < most and (part := list(islice(left, most))):
+            stored = {chunk.key: chunk for chunk in await self._chunks.chunks(tenant, project, [hit.key for hit in part])}
+            pairs = ((stored[hit.key], hit) for hit in part if hit.key in stored)
+            found += [(chunk, hit) for chunk, hit in pairs if chunk.live == chunk.text.encode()]
+        return found[:most]
 
     def snippet(self, query: str, content: str) -> str:
         """The part of a chunk where most of the query's words stand."""
@@ -316,7 +296,7 @@ class FilesService:
         check: Callable[[], None] = lambda: None,
     ) -> GrepResult:
         """Lines that match, file by file in path order. `check` may raise between pages (deadline)."""
-        tenant, name, _ = self._admit(auth, project, "")
+        tenant, name, _ = await self._admit(auth, project, "")
         _check_prefix(path_prefix)
         most, notes = _clamped("limit", limit, limit, GREP_LIMIT_MAX)
         compiled = compile_pattern(pattern, literal=literal, ignore_case=ignore_case)
@@ -348,19 +328,19 @@ class FilesService:
 
     async def page(self, auth: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int) -> list[Slice]:
         """Whole files in path order, a page at a time: for export."""
-        tenant, name, _ = self._admit(auth, project, "")
+        tenant, name, _ = await self._admit(auth, project, "")
         return await self._files.after(tenant, name, prefix, after, limit, max_bytes) if is_prefix_of_paths(prefix) else []
 
     async def projects(self, auth: AuthContext) -> list[Usage]:
-        self._rate.admit(auth.tenant)
+        await self._greet(auth)
         return await self._files.projects(auth.apikey_hash)
 
     async def usage(self, auth: AuthContext, project: str) -> Usage:
-        tenant, name, _ = self._admit(auth, project, "")
+        tenant, name, _ = await self._admit(auth, project, "")
         return await self._files.usage(tenant, name)
 
     async def index_state(self, auth: AuthContext, project: str | None) -> IndexState:
-        self._rate.admit(auth.tenant)
+        await self._greet(auth)
         return await self._chunks.state(auth.apikey_hash, project_name(project) if project is not None else None)
 
     async def reindex(self, auth: AuthContext, project: str | None, *, rebuild: bool = False) -> int:
@@ -389,9 +369,18 @@ class FilesService:
             checks.append({"name": "files index", "status": "warn", "finding": f"{dead} index jobs were given up", "fix": hint})
         return checks
 
-    def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
-        self._rate.admit(auth.tenant)
+    async def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
+        await self._greet(auth)
         return auth.apikey_hash, project_name(project), file_path(path)
+
+    async def _greet(self, auth: AuthContext) -> None:
+        """Within its rate, a caller is let in, and its key reaches the files of its tenant that wait for one."""
+        await self._rate.admit(auth.tenant)
+        await self._offer(auth)
+
+    async def _offer(self, auth: AuthContext, *at: tuple[Project, FilePath]) -> None:
+        if self._deposit is not None:
+            await self._deposit.offer(auth, *at)
 
     def _check_payload(self, size: int) -> None:
         most = self.settings.max_payload_bytes

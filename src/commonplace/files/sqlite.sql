@@ -1,4 +1,5 @@
--- Named queries of files/sqlite.py and files/sqlite_index.py. Every one is bound to a tenant, except the operator's (purge, outbox).
+-- Named queries of files/sql_files.py and files/sql_index.py; postgres.sql has the same names and parameters.
+-- Every one is bound to a tenant, except the operator's (purge, outbox).
 
 -- name: file
 SELECT id, size, created_at, updated_at, content_hash FROM mcp_files
@@ -8,8 +9,9 @@ WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted 
 SELECT size, created_at, updated_at, content_hash, coalesce(substr(content, :start, :length), x'') FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
 
--- name: file_content
-SELECT content FROM mcp_files WHERE id = :id AND apikey_hash = :tenant;
+-- name: file_current
+SELECT id, size, created_at, updated_at, content_hash, content FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
 
 -- name: file_whole
 SELECT content_hash, content FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
@@ -20,17 +22,18 @@ SELECT updated_at FROM mcp_file_ancestors
 WHERE apikey_hash = :tenant AND project = :project AND directory = :path ORDER BY updated_at DESC LIMIT 1;
 
 -- name: files_from
--- A walk over live files in path order; the caller stops or jumps.
-SELECT path, size, created_at, updated_at, content_hash FROM mcp_files
-WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = 0 ORDER BY path;
+-- Live files in path order; the last column says that one lies deeper than wanted, so that the caller can jump.
+SELECT path, size, created_at, updated_at, content_hash, length(path) - length(replace(path, '/', '')) > :levels FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = 0 ORDER BY path LIMIT :limit;
 
--- name: directory_from
--- The next directory at or after a name, with its newest update.
+-- name: directories_from
+-- The next directories at or after a name, with their newest update.
 SELECT d.directory, (SELECT max(a.updated_at) FROM mcp_file_ancestors a
-                     WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = d.directory)
+                     WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = d.directory),
+       length(d.directory) - length(replace(d.directory, '/', '')) > :levels
 FROM (SELECT directory FROM mcp_file_ancestors
       WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper
-      ORDER BY directory LIMIT 1) AS d;
+      ORDER BY directory LIMIT :limit) AS d;
 
 -- name: file_insert
 INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
@@ -93,9 +96,11 @@ UPDATE mcp_files SET path = :path WHERE id = :id AND apikey_hash = :tenant;
 
 -- name: restorable
 -- The newest deleted row of each path that is the given one or below it.
-SELECT id, path, size, updated_at, max(deleted_at) FROM mcp_files
-WHERE apikey_hash = :tenant AND project = :project AND deleted = 1 AND deleted_at > :after
-  AND (path = :path OR (path > :start AND path < :upper)) GROUP BY path ORDER BY path;
+SELECT id, path, size, updated_at FROM (
+    SELECT id, path, size, updated_at, max(deleted_at) FROM mcp_files
+    WHERE apikey_hash = :tenant AND project = :project AND deleted = 1 AND deleted_at > :after
+      AND (path = :path OR (path > :start AND path < :upper)) GROUP BY path
+) ORDER BY path;
 
 -- name: deleted_files
 -- What could be restored, newest first: the newest deleted row of each path where no live file is.
@@ -108,9 +113,14 @@ GROUP BY path ORDER BY gone DESC, path LIMIT :limit OFFSET :offset;
 UPDATE mcp_files SET deleted = 0, deleted_at = NULL WHERE id = :id AND apikey_hash = :tenant;
 
 -- name: page
-SELECT path, size, created_at, updated_at, content_hash, content FROM mcp_files
-WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = 0
-ORDER BY path LIMIT :limit;
+-- As many files as fit into :room bytes, the first always.
+SELECT path, size, created_at, updated_at, content_hash, (SELECT content FROM mcp_files WHERE mcp_files.id = summed.id) FROM (
+    SELECT *, sum(size) OVER (ORDER BY path) - size AS before FROM (
+        SELECT id, path, size, created_at, updated_at, content_hash FROM mcp_files
+        WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = 0
+        ORDER BY path LIMIT :limit
+    )
+) AS summed WHERE before < :room ORDER BY path;
 
 -- name: projects
 SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
@@ -123,7 +133,7 @@ SELECT count(*), coalesce(sum(size), 0) FROM mcp_files WHERE apikey_hash = :tena
 
 -- name: purge
 DELETE FROM mcp_files WHERE id IN
-    (SELECT id FROM mcp_files WHERE deleted = 1 AND deleted_at < :before ORDER BY deleted_at LIMIT :limit);
+    (SELECT id FROM mcp_files WHERE deleted = 1 AND deleted_at < :before ORDER BY deleted_at LIMIT :limit) RETURNING id;
 
 -- name: job_enqueue
 -- One job per file: queueing again makes it due now, resets its retries and raises its generation.
@@ -138,6 +148,13 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
 -- name: job_due
 SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= :now)
             OR EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= :now);
+
+-- name: job_held
+-- Whether a worker still has its job: not queued anew, not taken over after its lease.
+SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AND lease_owner = :owner;
+
+-- name: outbox_renew
+UPDATE mcp_file_index_jobs SET lease_until = :lease_until WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: outbox_claim
 UPDATE mcp_file_index_jobs SET status = 'processing', lease_owner = :owner, lease_until = :lease_until, updated_at = :now
@@ -192,7 +209,7 @@ WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER B
 
 -- name: chunk_live
 -- A chunk with what the live file now holds at its place.
-SELECT c.id, c.start_byte, c.end_byte, c.chunk_content, substr(f.content, c.start_byte + 1, c.end_byte - c.start_byte)
+SELECT c.id, c.start_byte, c.end_byte, c.chunk_content, substr(f.content, c.start_byte + 1, c.end_byte - c.start_byte), c.content_hash
 FROM mcp_file_chunks c
 JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = 0
 WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
@@ -218,7 +235,8 @@ SELECT apikey_hash, project, path, 'UPSERT', updated_at, :now, :now, :now FROM m
 WHERE apikey_hash = :tenant AND (:scope IS NULL OR project = :scope) AND deleted = 0
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', operation = 'UPSERT', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
-    generation = generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+    generation = generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL
+RETURNING 1;
 
 -- name: enqueue_stale
 -- Chunks whose file is gone, as when a job was lost by hand.
@@ -255,6 +273,12 @@ UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
 
 -- name: tenant_move_jobs
 UPDATE OR REPLACE mcp_file_index_jobs SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_vector_jobs
+-- A key was sealed for the old owner only.
+UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
+WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
+                                         WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
 
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

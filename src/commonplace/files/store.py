@@ -18,11 +18,16 @@ from commonplace.files.model import (
     Source,
     StoredChunk,
     Usage,
+    VectorCounts,
+    VectorJob,
 )
 from commonplace.search.store import Passage
 
 Decide = Callable[[Situation], bytes]
 """The rules of a mutation: the new content, or an exception that leaves everything as it was. Pure; may run in any thread."""
+
+
+VECTOR_LEASE_SECONDS = 30.0  # renewed while a model works
 
 
 class FileStore(Protocol):
@@ -112,16 +117,21 @@ class JobStore(Protocol):
 
     async def claim(self, owner: str, limit: int) -> list[Job]: ...
 
+    async def renew(self, owner: str) -> None:
+        """Keep what this owner claimed for another lease. Said again and again by a worker that is still at it."""
+        ...
+
     async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source | None]:
         """The live files of the first few jobs (at least one, and not many more than `max_bytes`), each with what is indexed of it;
         None where there is no such file (any more)."""
         ...
 
-    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> None:
-        """Bring chunks and postings up to date in short transactions; does nothing if the file has changed since."""
+    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> bool:
+        """Bring chunks and postings up to date in short transactions. False, and nothing more done, if the file has changed since or
+        the job is no longer this worker's."""
         ...
 
-    async def passages(self, job: Job) -> list[Passage]: ...
+    async def passages(self, job: Job | VectorJob) -> list[Passage]: ...
 
     async def complete(self, job: Job) -> None: ...
 
@@ -132,3 +142,47 @@ class JobStore(Protocol):
     async def flush_served(self) -> None:
         """Write the last_served_at times noted so far."""
         ...
+
+
+class PassageSource(Protocol):
+    async def passages(self, job: VectorJob) -> list[Passage]:
+        """The indexed chunks of a file; none where it is gone."""
+        ...
+
+
+class VectorJobStore(Protocol):
+    """The queue of vectors for an external model. Filled by the index store in the transaction that finishes a file's words."""
+
+    async def wanting(self, tenant: str, at: tuple[Project, FilePath] | None, limit: int) -> list[tuple[Project, FilePath]]:
+        """Files of a tenant whose vectors lack a key; with `at`, also files at or below it whose words are still queued."""
+        ...
+
+    async def attach(self, tenant: str, references: Sequence[tuple[Project, FilePath, str]]) -> None:
+        """Give jobs the reference of their sealed key; those that waited for one are due."""
+        ...
+
+    async def due(self) -> bool: ...
+
+    async def claim(self, owner: str, limit: int) -> list[VectorJob]: ...
+
+    async def renew(self, owner: str) -> None:
+        """Keep what this owner has claimed."""
+        ...
+
+    async def reclaim(self, owner: str) -> None:
+        """Free what others had claimed, where being the leader means that nobody else works."""
+        ...
+
+    async def complete(self, job: VectorJob) -> bool:
+        """Done; False where the file changed meanwhile and stays queued. The same for `wait` and `bury`."""
+        ...
+
+    async def wait(self, job: VectorJob, error: str, delay_seconds: float) -> bool:
+        """Until the tenant brings a key (not before the delay). Due again at once where one came meanwhile."""
+        ...
+
+    async def retry(self, job: VectorJob, error: str, delay_seconds: float, retry_count: int) -> None: ...
+
+    async def bury(self, job: VectorJob, error: str) -> bool: ...
+
+    async def counts(self, tenant: str | None = None, project: Project | None = None) -> VectorCounts: ...

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
-from commonplace.kernel.settings import ENVIRONMENT_ALIASES, FilesSettings, Key, Section, Settings
+from commonplace.kernel.settings import ENVIRONMENT_ALIASES, FilesSettings, Key, Section, Settings, StorageSettings
 
 FILE_NAME = "commonplace.yaml"
 HOME_VARIABLE = "COMMONPLACE_HOME"
 TRUE = frozenset({"1", "true", "yes", "on", "enabled"})
 FALSE = frozenset({"", "0", "false", "no", "off", "disabled"})
 MIN_KEK_CHARACTERS = 16
+DATABASE_SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
+CACHE_SCHEMES = ("redis://", "rediss://", "unix://")
 
 _SECTIONS: dict[str, type[Section]] = {}  # dotted place -> section, filled by `sections`
 
@@ -57,6 +59,7 @@ def load(
         values["mcp.instructions.directory"], sources["mcp.instructions.directory"] = str(cwd / "instructions"), "the working directory"
     settings: Settings = _build(Settings, values, "", {"data": folder})
     _cross_check(settings.mcp.files)
+    _check_addresses(settings.storage)
     return Config(settings, sources, chosen)
 
 
@@ -289,6 +292,13 @@ def _cross_check(files: FilesSettings) -> None:
             raise _wrong("An id in settings.mcp.files.security.encryption_keks is not a number from 0 to 65535.")
         if len(secret) < MIN_KEK_CHARACTERS:
             raise _wrong(f"Secret {kek_id} of settings.mcp.files.security.encryption_keks has fewer than {MIN_KEK_CHARACTERS} characters.")
+
+
+def _check_addresses(storage: StorageSettings) -> None:
+    """The message never holds the address: it may carry a password."""
+    for name, address, schemes in (("url", storage.url, DATABASE_SCHEMES), ("cache_url", storage.cache_url, CACHE_SCHEMES)):
+        if address and not address.startswith(schemes):
+            raise _wrong(f"settings.storage.{name} must begin with {' or '.join(schemes)}.", name=f"settings.storage.{name}")
 
 
 def parse_yaml(path: Path) -> Any:

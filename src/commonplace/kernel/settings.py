@@ -236,6 +236,7 @@ class McpSettings(Section):
 
 class StorageSettings(Section):
     url: str = key("", "`sqlite:///PATH` or `postgresql://...`; empty: SQLite in the data folder.", secret=True)
+    pool_size: int = key(8, "PostgreSQL only: connections of one process.", minimum=1, maximum=200)
     cache_url: str = key("", "`redis://...` for credentials and shared limits; empty: in memory.", secret=True)
     models: str | None = key(
         None,

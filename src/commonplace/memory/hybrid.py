@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from commonplace.search.vector_file import VectorFileError
 # of a question says less than it does for passages.
 # The intercept makes 0.1 the line between devbench's answerable questions and its five without an answer; it moves no order.
 JUDGEMENT = replace(DEFAULT, lexical_weight=0.3, coverage_gain=0.5, intercept=DEFAULT.intercept + 2.0)
+POLL_SECONDS = 0.02
 SIFTED = 8  # times the pool that vectors give, when a filter must be applied after them
 _UNREADABLE = (StaleVectorsError, VectorFileError, OSError)  # derived data: searched without, and made anew as entries are embedded
 
@@ -53,6 +55,16 @@ class HybridIndex(LexicalIndex):
             )
         if not self.ready():
             raise failure(MODEL_NOT_AVAILABLE, "The embedding model is loading.", hint="Retry in a few seconds.", retryable=True)
+
+    async def prepare(self, seconds: float) -> str:
+        until = time.monotonic() + seconds
+        while not self.ready():
+            await asyncio.sleep(POLL_SECONDS)
+            if self._meaning.state.startswith("failed"):
+                return f"the embedding model cannot be used ({self._meaning.state})"
+            if time.monotonic() > until:
+                return "the embedding model is still loading"
+        return ""
 
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         if not self.ready():

@@ -46,6 +46,9 @@ class LexicalIndex:
             raise failure(MODEL_NOT_AVAILABLE, f"There is no embedding model: {self._missing}", hint="commonplace models install")
         raise failure(EMBEDDINGS_DISABLED, "Embeddings are switched off.", hint="Set the embedding provider to local, then retry.")
 
+    async def prepare(self, seconds: float) -> str:
+        return self._missing or "embeddings are switched off"
+
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         size = max(limit, POOL)
         words = await self.by_words(tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size)

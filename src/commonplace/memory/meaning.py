@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 CONTEXT_SHARE = 0.25  # of the query's vector, when the caller tells what the conversation is about
 REMEMBERED = 256
+RETRY_SECONDS = 30.0  # between two tries to load a model that failed
 
 
 class BackgroundEmbedder(Embedder, Protocol):
@@ -32,6 +34,7 @@ class Meaning:
         self._embedder = embedder
         self._recent: OrderedDict[str, Vector] = OrderedDict()
         self._guard = threading.Lock()
+        self._retry_at = 0.0
 
     @property
     def identity(self) -> str:
@@ -47,9 +50,14 @@ class Meaning:
 
     def ready(self) -> bool:
         """Whether it answers now; if not, it begins to load."""
-        if self._embedder.state == "ready":
+        state = self._embedder.state
+        if state == "ready":
             return True
-        self._embedder.warm()
+        if not state.startswith("failed"):
+            self._embedder.warm()
+        elif time.monotonic() >= self._retry_at:  # a broken model is not read again at every question
+            self._retry_at = time.monotonic() + RETRY_SECONDS
+            self._embedder.warm()
         return False
 
     def embed(self, texts: Sequence[str]) -> Any:

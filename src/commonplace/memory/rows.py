@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -106,5 +106,6 @@ def as_json(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def read_moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+def read_moment(value: str | datetime) -> datetime:
+    """SQLite keeps ISO text, PostgreSQL moments in whatever zone the session has."""
+    return datetime.fromisoformat(value) if isinstance(value, str) else value.astimezone(UTC)

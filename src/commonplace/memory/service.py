@@ -14,6 +14,7 @@ from commonplace.memory.engine.generalize import draft_pattern
 from commonplace.memory.engine.secrets import find_secrets, mask_secrets
 from commonplace.memory.engine.suggest import Neighbour, Thresholds, nearest
 from commonplace.memory.errors import ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_GENERALIZATION, SECRET_REFUSED, SELF_LINK_ERROR, failure
+from commonplace.memory.examination import examine
 from commonplace.memory.model import (
     CONTENT_CHARACTERS,
     PROJECT_CHARACTERS,
@@ -39,6 +40,7 @@ from commonplace.memory.ulid import LENGTH, MINIMUM_PREFIX, Ulids, read_prefix
 from commonplace.memory.uses import Uses
 
 SIMILAR_SHOWN = 5
+SIMILAR_SHARE = 2 / 3  # of what makes a link: nearer than this is worth telling whoever adds an entry
 SIMILAR_READ = 10
 SUNK = 0.5  # what is left of the score of an entry that is superseded or obsolete
 CANDIDATES = 5  # as many times the limit are read, so that what sinks leaves room for what stays
@@ -194,7 +196,8 @@ class MemoryService:
         near = await self._near(tenant, entry)
         created = await self.suggestions.propose(tenant, entry, near)
         self._fill_later(tenant)
-        return Added(entry, True, embedded, tuple(near[:SIMILAR_SHOWN]), created, draft.context_truncated, draft.masked)
+        similar = tuple(n for n in near[:SIMILAR_SHOWN] if n.score >= SIMILAR_SHARE * self.policy.thresholds.link_at(n.semantic))
+        return Added(entry, True, embedded, similar, created, draft.context_truncated, draft.masked)
 
     async def search(self, tenant: Tenant, query: str, context: str, wanted: Filter, limit: int) -> Answer:
         """Any text is a valid question. Reads only: accesses are counted when an entry is shown."""
@@ -364,13 +367,28 @@ class MemoryService:
         self._filled.add(tenant)
         return done
 
-    async def reindex(self, tenant: Tenant) -> tuple[int, int]:
-        """Make everything derived anew: the words of all entries, and their vectors where there is a model."""
-        entries = await self.store.reindex(tenant)
-        if not self._index.ready():
-            return entries, 0
-        await self._index.forget_all(tenant)
-        return entries, await self.fill_vectors(tenant)
+    async def prepare(self, seconds: float) -> str:
+        """Wait for the model as long as allowed; returns why there is none, or nothing when vectors take part from now on."""
+        return await self._index.prepare(seconds)
+
+    async def embed_missing(self) -> int:
+        """Every tenant's missing vectors, now. Only a model can do it: EMBEDDINGS_DISABLED or MODEL_NOT_AVAILABLE without one."""
+        self._index.require()
+        return sum([await self.fill_vectors(tenant) for tenant in await self.store.tenants()])
+
+    async def reindex(self) -> tuple[int, int]:
+        """Make everything derived anew, for every tenant: the words of all entries, and their vectors where there is a model."""
+        entries = vectors = 0
+        for tenant in await self.store.tenants():
+            entries += await self.store.reindex(tenant)
+            if self._index.ready():
+                await self._index.forget_all(tenant)
+                vectors += await self.fill_vectors(tenant)
+        return entries, vectors
+
+    def doctor(self) -> list[dict[str, str]]:
+        """What an operator should know. For the command line: it runs an event loop of its own."""
+        return asyncio.run(examine(self.store, self._index))
 
     def without_secrets(self, entry: Entry) -> Entry:
         """An entry from elsewhere as the setting wants it: masked, or refused."""
@@ -393,9 +411,6 @@ class MemoryService:
         await self._index.forget_all(old)
         self._filled.discard(new)
         return moved
-
-    def require_vectors(self) -> None:
-        self._index.require()
 
     def now(self) -> datetime:
         return self._clock()

@@ -1,4 +1,4 @@
--- Named queries of memory. Every one begins with the tenant. `:x` parameters; lists travel as JSON arrays.
+-- Named queries of memory. Every one but `tenants` begins with the tenant. `:x` parameters; lists travel as JSON arrays.
 
 -- name: insert_entry
 INSERT INTO memory_entries (tenant, id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by,
@@ -186,6 +186,10 @@ SELECT decision, count(*) FROM memory_suggestions WHERE tenant = :tenant GROUP B
 
 -- name: count_accesses
 SELECT coalesce(sum(access_count), 0) FROM memory_usage WHERE tenant = :tenant;
+
+-- name: tenants
+-- For operators: the one query that begins with no tenant.
+SELECT DISTINCT tenant FROM memory_entries ORDER BY tenant;
 
 -- name: entry_of_any
 SELECT id FROM memory_entries WHERE tenant = :tenant LIMIT 1;

@@ -100,6 +100,7 @@ class Counts:
     links: int
     suggestions: Mapping[str, int]
     accesses: int
+    indexed: int  # entries in the index of words: all of them, or it must be made anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,10 @@ class Store(Protocol):
 
     async def counts(self, tenant: Tenant) -> Counts: ...
 
+    async def tenants(self) -> tuple[Tenant, ...]:
+        """Whoever has entries, deleted ones included. For operators only."""
+        ...
+
 
 class Index(Protocol):
     """Finds entries again. The words are indexed by the store, in the entry's own transaction; vectors follow when there is a model."""
@@ -213,6 +218,10 @@ class Index(Protocol):
 
     def require(self) -> None:
         """Raises EMBEDDINGS_DISABLED or MODEL_NOT_AVAILABLE: for what only vectors can do."""
+        ...
+
+    async def prepare(self, seconds: float) -> str:
+        """Wait for vectors as long as allowed; returns why there are none, or nothing when there are."""
         ...
 
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:

@@ -88,6 +88,7 @@ class Document:
     base: str | None = None  # absolute path or address that relative references start from
     duplicates: tuple[Duplicate, ...] = ()
     derived: dict[str, Any] = field(default_factory=dict)
+    kept: bool = False  # it is large and cached: the garbage collector does not look at it
 
     @property
     def text(self) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.openapi.engine.collector import forget_kept
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.load import load, parse_text
 from commonplace.openapi.engine.refs import Inliner, Resolver
@@ -125,11 +126,20 @@ class _Cache:
             return entry
 
     def put(self, key: str, entry: _Entry) -> None:
+        gone = []
         with self.lock:
+            before = self.entries.get(key)
+            if before is not None and before.document is not entry.document:
+                gone.append(before.document)
             self.entries[key] = entry
             self.entries.move_to_end(key)
             while len(self.entries) > self.size:
-                self.entries.popitem(last=False)
+                gone.append(self.entries.popitem(last=False)[1].document)
+        if any(document.kept for document in gone):
+            for document in gone:
+                document.derived.clear()  # its resolver refers back to it
+            gone.clear()
+            forget_kept()
 
 
 class OpenApiService:
@@ -213,7 +223,7 @@ class OpenApiService:
         with self._one_at_a_time(key):
             entry = self._cache.get(key)
             if entry is None:
-                entry = _Entry(load(content, name=name, limits=self.limits))
+                entry = _Entry(load(content, name=name, limits=self.limits, keep=True))
                 self._cache.put(key, entry)
             return entry.document
 
@@ -227,10 +237,10 @@ class OpenApiService:
                 return entry.document
             begun = time.time()
             content, stamp, modified = self._read(real, path)
-            digest = hashlib.sha256(content).digest()
             racy = begun - modified < RACY_SECONDS
-            if entry is None or entry.digest != digest:
-                entry = _Entry(load(content, name=path, base=str(real), limits=self.limits))
+            digest = hashlib.sha256(content).digest() if racy or entry is not None else b""
+            if entry is None or not digest or entry.digest != digest:
+                entry = _Entry(load(content, name=path, base=str(real), limits=self.limits, keep=True))
             entry.stamp, entry.digest, entry.racy = stamp, digest, racy
             self._cache.put(key, entry)
             return entry.document

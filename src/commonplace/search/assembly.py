@@ -8,7 +8,7 @@ meaning.close()
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.kernel.settings import Embedding, FilesSearch
 from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
-from commonplace.search.engine import NO_MODEL, HybridRetriever, Policy
+from commonplace.search.embed_external import ExternalModel, ExternalSide
+from commonplace.search.engine import NO_MODEL, HybridRetriever, Policy, Side
 from commonplace.search.fusion import Weights
+from commonplace.search.model_http import ModelEndpoint
+from commonplace.search.rerank import ExternalReranker
 from commonplace.search.store import LexicalStore, Partition, Passage, PassageListener
+from commonplace.storage.outbound import Outbound
 
 if TYPE_CHECKING:
     from commonplace.search.vector import VectorIndex
@@ -79,12 +83,13 @@ class Meaning:
 def open_meaning(data: Path, settings: Embedding | None = None, threads: int = 0, models: Path | None = None) -> Meaning:
     """The local model of the settings, if it is installed. `threads` 0: half of the processors; `models`: where models are."""
     settings = settings or Embedding()
-    if settings.provider != "local":
-        return Meaning(None, f"settings.mcp.files.search.embedding.provider is {settings.provider!r}")
+    if settings.provider == "off":
+        return Meaning(None, "settings.mcp.files.search.embedding.provider is 'off'")
+    name = settings.model if settings.provider == "local" else Embedding().model  # beside an external model: for callers without a key
     missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
         return Meaning(None, f"{', '.join(missing)} not installed; install commonplace[embeddings]")
-    folder = (models or data / "models") / settings.model
+    folder = (models or data / "models") / name
     try:
         embedder = LocalEmbedder(folder, threads or max(1, (os.cpu_count() or 1) // 2))
     except EmbedderUnavailableError as error:
@@ -105,5 +110,46 @@ def policy(settings: FilesSearch) -> Policy:
     return Policy(settings.bm25_candidates, settings.vector_candidates, fixed)
 
 
-def hybrid(postings: LexicalStore, meaning: Meaning, settings: FilesSearch | None = None) -> HybridRetriever:
-    return HybridRetriever(postings, meaning.semantics, policy(settings or FilesSearch()), meaning.absent or NO_MODEL)
+def hybrid(postings: LexicalStore, meaning: Meaning, settings: FilesSearch | None = None, external: Side | None = None) -> HybridRetriever:
+    return HybridRetriever(postings, meaning.semantics, policy(settings or FilesSearch()), meaning.absent or NO_MODEL, external)
+
+
+@dataclass(slots=True)
+class ExternalModels:
+    """The external models of the settings."""
+
+    embedding: ExternalModel | None
+    reranker: ExternalReranker | None
+    endpoints: tuple[ModelEndpoint, ...]
+
+    def doctor(self) -> Iterator[dict[str, str]]:
+        for endpoint in self.endpoints:
+            finding = f"{endpoint.name} model at {endpoint.place}, asked with the caller's key only"
+            plain = endpoint.in_the_clear
+            fix = "Use https: the callers' keys cross the network in the clear." if plain else ""
+            yield {"name": "external models", "status": "warn" if plain else "ok", "finding": finding, "fix": fix}
+
+    def on_disk(self, data: Path) -> ExternalSide | None:
+        """The semantic side of the embedding model with its vectors below the data folder."""
+        if self.embedding is None:
+            return None
+        from commonplace.search.vector import VectorIndex
+
+        return ExternalSide(self.embedding, VectorIndex(data / "vectors-external", self.embedding))
+
+
+def open_external(settings: FilesSearch, outbound: Outbound, count: Callable[[str], None] = lambda event: None) -> ExternalModels | None:
+    """None while every external model is off. Their connections live on `outbound`."""
+    embedding, rerank = settings.embedding, settings.rerank
+    endpoints: list[ModelEndpoint] = []
+
+    def endpoint(name: str, url: str, timeout_ms: int) -> ModelEndpoint:
+        endpoints.append(ModelEndpoint(name, url, timeout_ms / 1000, outbound, count))
+        return endpoints[-1]
+
+    model = reranker = None
+    if embedding.provider == "openai":
+        model = ExternalModel(endpoint("embedding", embedding.endpoint, embedding.timeout_ms), embedding.model, embedding.dimensions)
+    if rerank.enabled:
+        reranker = ExternalReranker(endpoint("rerank", rerank.endpoint, rerank.timeout_ms), rerank.model)
+    return ExternalModels(model, reranker, tuple(endpoints)) if endpoints else None

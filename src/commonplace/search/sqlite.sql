@@ -1,6 +1,11 @@
--- Named queries of search/sqlite.py. Every one starts from a partition, which names tenant, collection and scope.
+-- Named queries of search/sql_postings.py; postgres.sql has the same names and parameters.
+-- Every one starts from a partition, which names tenant, collection and scope.
 
 -- name: partition_id
+SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope;
+
+-- name: partition_lock
+-- The same before a change; here the writer has the whole database.
 SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope;
 
 -- name: partition_add
@@ -68,12 +73,6 @@ SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base +
 FROM json_each(:documents) AS wanted CROSS JOIN query
 JOIN search_posting p ON p.term_id = query.term_id AND p.document_id = wanted.value
 GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
-
--- name: postings_after
--- Postings of a term behind a document id, in one value: id * :shift + frequency << 16 + length, both capped to their bits.
-SELECT json_group_array(document_id * :shift + min(frequency, 32767) * 65536 + min(length, 65535)) FROM (
-    SELECT document_id, frequency, length FROM search_posting WHERE term_id = :term AND document_id > :after ORDER BY document_id
-);
 
 -- name: posting_terms
 -- Which of the terms each of the documents holds.

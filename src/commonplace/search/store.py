@@ -117,3 +117,13 @@ class PassageListener(Protocol):
     exactly those of `passages`, embedding only digests that are new. An empty list removes them."""
 
     async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None: ...
+
+
+class KeyNeededError(Exception):
+    """There is new text, and the model that embeds it wants its caller's key."""
+
+
+class KeyedListener(Protocol):
+    """A `PassageListener` whose model is asked with the caller's key. Needs none where no text is new; else KeyNeededError."""
+
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None) -> None: ...

@@ -7,9 +7,14 @@ from commonplace.kernel.errors import Code, CommonplaceError, Kind
 STORAGE_BUSY = Code("STORAGE_BUSY", Kind.UNAVAILABLE, "Another writer holds the database for longer than the lock timeout; retry.")
 STORAGE_FULL = Code("STORAGE_FULL", Kind.UNAVAILABLE, "The disk or the database is full; nothing was written.")
 STORAGE_DAMAGED = Code("STORAGE_DAMAGED", Kind.INTERNAL, "The database file is damaged or is not a database; restore it from a backup.")
+STORAGE_UNAVAILABLE = Code(
+    "STORAGE_UNAVAILABLE",
+    Kind.UNAVAILABLE,
+    "The database cannot be reached, or gave a transaction up; what was asked may not be done.",
+)
 SCHEMA_MISMATCH = Code("SCHEMA_MISMATCH", Kind.INVALID_DATA, "The database has another schema version than this program needs.")
 
-CODES: tuple[Code, ...] = (STORAGE_BUSY, STORAGE_FULL, STORAGE_DAMAGED, SCHEMA_MISMATCH)
+CODES: tuple[Code, ...] = (STORAGE_BUSY, STORAGE_FULL, STORAGE_DAMAGED, STORAGE_UNAVAILABLE, SCHEMA_MISMATCH)
 
 
 class BusyError(CommonplaceError):

@@ -1,7 +1,7 @@
 """Work that must follow a committed change: claimed under a lease, retried with backoff, dead-lettered where people can see it.
 
-The job table belongs to the domain (contracts fix its name and columns), so the domain's `.sql` file defines the statements
-`outbox_claim`, `outbox_reclaim`, `outbox_complete`, `outbox_retry`, `outbox_bury` and `outbox_counts`; this module owns what they mean.
+The job table belongs to the domain (contracts fix its name and columns), so the domain's `.sql` file defines the statements `outbox_claim`,
+`outbox_renew`, `outbox_reclaim`, `outbox_complete`, `outbox_retry`, `outbox_bury` and `outbox_counts`; this module owns what they mean.
 One row per key: enqueueing again raises `generation`, and completing an older generation leaves the row for another round, so the
 latest state always gets worked on and a key never has two jobs. Times are microseconds since the epoch."""
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from commonplace.storage.sqlite import Connection
+from commonplace.storage.relational import Connection
 
 MAX_ERROR_CHARACTERS = 500
 MAX_BACKOFF_SECONDS = 300.0
@@ -58,6 +58,10 @@ class Outbox:
     def reclaim(self, connection: Connection, *, owner: str, now: int) -> None:
         """Make what others had claimed due again, without waiting for their leases: for whoever knows that they are gone."""
         connection.execute(self.queries["outbox_reclaim"], {"owner": owner, "now": now})
+
+    def renew(self, connection: Connection, *, owner: str, now: int) -> None:
+        """Keep what this owner is working on for another lease: whoever works for long says so in time."""
+        connection.execute(self.queries["outbox_renew"], {"owner": owner, "lease_until": now + int(self.lease_seconds * 1e6)})
 
     def complete(self, connection: Connection, lease: Lease) -> None:
         """Done, unless the key was queued again meanwhile: then it stays pending."""

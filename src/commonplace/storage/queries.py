@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib import resources
 
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _NAME = re.compile(r"^-- name: *([a-z0-9_]+) *$", re.MULTILINE)
 
 
@@ -37,3 +38,13 @@ class Queries(Mapping[str, str]):
 def load_queries(package: str, file_name: str) -> Queries:
     """`load_queries("commonplace.files", "sqlite.sql")`"""
     return Queries(resources.files(package).joinpath(file_name).read_text("utf-8"), f"{package}/{file_name}")
+
+
+def load_postgres_queries(package: str, file_name: str = "postgres.sql") -> Queries:
+    """The same for PostgreSQL: parameters are written `:name` as in SQLite's files and reach psycopg as `%(name)s`."""
+    text = resources.files(package).joinpath(file_name).read_text("utf-8")
+    return Queries(postgres_text(text), f"{package}/{file_name}")
+
+
+def postgres_text(text: str) -> str:
+    return _PARAMETER.sub(r"%(\1)s", re.sub(r"--(?! name:).*", "", text).replace("%", "%%"))

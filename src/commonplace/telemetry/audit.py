@@ -23,7 +23,7 @@ from commonplace.telemetry.recent import RecentReads
 
 log = logging.getLogger("commonplace.audit")
 
-SYNC_SECONDS = 0.05
+SYNC_SECONDS = 0.08  # the disk adds a few milliseconds: together within 100
 RESERVE_BYTES = 64 * 1024
 WITNESS_SLACK_NS = 5_000_000_000
 

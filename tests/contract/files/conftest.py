@@ -1,4 +1,4 @@
-"""Boxes for the contract tests of files: one data folder each, closed afterwards."""
+"""Boxes for the contract tests of files: every test runs on SQLite and on PostgreSQL, each time on a database without rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from files_box import Box, MakeBox
 from commonplace.kernel.settings import FilesSettings
 
 
-@pytest.fixture
-def make_box(tmp_path: Path) -> Iterator[MakeBox]:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def make_box(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeBox]:
     boxes: list[Box] = []
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else ""
 
     def make(settings: FilesSettings | None = None, **options: Any) -> Box:
-        boxes.append(Box(tmp_path, settings, **options))
+        boxes.append(Box(tmp_path, settings, url=url, **options))
         return boxes[-1]
 
     yield make

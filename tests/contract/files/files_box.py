@@ -1,37 +1,75 @@
-"""A files toolset on a fresh database, called through the pipeline as every edge calls it."""
+"""A files toolset on a fresh database, SQLite's or PostgreSQL's, called through the pipeline as every edge calls it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
+import psycopg
 import pytest
 
 from commonplace.dispatch.pipeline import Call, Pipeline, plain
 from commonplace.dispatch.registry import Registry
 from commonplace.files.assembly import Files, build_files
+from commonplace.files.postgres_assembly import build_postgres_files
 from commonplace.files.toolset import toolset
-from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
+from commonplace.storage.postgres import PostgresDatabase
 from commonplace.storage.sqlite import Database
 
 
 class Box:
-    """One data folder with its files, and a short way to call a tool: the answer, or the code of its error."""
+    """One tenant's world with its files, and a short way to call a tool: the answer, or the code of its error."""
 
-    def __init__(self, data: Path, settings: FilesSettings | None = None, **options: Any) -> None:
+    database: Database | PostgresDatabase
+    model_key: str | None = None  # what the caller brings for external models
+
+    def __init__(self, data: Path, settings: FilesSettings | None = None, *, url: str = "", **options: Any) -> None:
         self.data = data
-        self.database = Database(data / "files.db", durable=False)
-        self.files: Files = build_files(self.database, data, settings, **options)
+        self.files: Files
+        self.url = url
+        if url:
+            self.database = PostgresDatabase(url, pool_size=4)
+            self.files = build_postgres_files(self.database, settings, **options)
+        else:
+            self.database = Database(data / "files.db", durable=False)
+            self.files = build_files(self.database, data, settings, **options)
         self.pipeline = Pipeline(Registry([toolset(lambda: self.files.service)]))
         self._loop = asyncio.new_event_loop()
 
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        if isinstance(self.database, Database):
+            return self.database.reader().execute(sql).fetchall()
+        return self.database.read_now(lambda connection: connection.execute(sql).fetchall())
+
+    def change(self, sql: str) -> None:
+        """`@1@` is the moment one microsecond after the epoch, in either dialect."""
+        text = sql.replace("@1@", "moment_of(1)" if self.url else "1")
+        self.database.write_now(lambda connection: connection.execute(text) and None)
+
+    @contextlib.contextmanager
+    def locked(self, tenant: str = "t1", project: str = "p") -> Iterator[None]:
+        """Another process is in the middle of a change of this project."""
+        if self.url:
+            with psycopg.connect(self.url) as other:
+                key = f"{tenant_hash(Tenant(tenant))}:{project}"
+                other.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (key,))
+                yield
+            return
+        other = apsw.Connection(str(self.data / "files.db"))
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
+
     def call(self, tool: str, tenant: str = "t1", **arguments: Any) -> Any:
         """The tool's answer as JSON would hold it."""
-        auth = AuthContext(Tenant(tenant), ALL_SCOPES, tenant)
+        auth = AuthContext(Tenant(tenant), ALL_SCOPES, tenant, model_key=self.model_key)
         arguments.setdefault("project", "p") if tool != "file_projects" else None
         outcome = self._loop.run_until_complete(self.pipeline.run(Call(tool, arguments, auth)))
         if outcome.error is not None:

@@ -172,8 +172,8 @@ def test_index_status_counts_what_waits(box: Box) -> None:
     box.index()
     state = box.call("file_index_status")
     assert state == {
-        "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "up_to_date": True, "oldest_queued_at": None,
-        "dead_letters": [],
+        "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "embedding": 0, "waiting_credential": 0,
+        "up_to_date": True, "oldest_queued_at": None, "dead_letters": [],
     }  # fmt: skip
     assert box.call("file_index_status", project="other")["chunks"] == 0
 

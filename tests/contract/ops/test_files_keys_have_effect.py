@@ -16,7 +16,7 @@ from commonplace.cli.doctor import examine
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.files.assembly import build_files
-from commonplace.files.sqlite_index import partition_of
+from commonplace.files.sql_index import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config import leaves
 from commonplace.kernel.settings import Embedding, Fallback, FilesIndex, FilesSearch, FilesSettings, McpSettings, Settings

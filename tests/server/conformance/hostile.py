@@ -5,17 +5,38 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
 
-PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
+VERSION = "io.modelcontextprotocol/protocolVersion"
 RESULT = "result"
-ENVELOPE = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+ENVELOPE = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 BATCH_ERA = "2025-03-26"
 STATELESS_ERA = "2026-07-28"
 BARE = "bare"  # POST /rpc, where no protocol version exists
+TOKENS = (
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b'"',
+    b":",
+    b",",
+    b"null",
+    b"true",
+    b"-1",
+    b"0",
+    b'"id"',
+    b'"method"',
+    b'"ping"',
+    b'"2.0"',
+    b"\\u0000",
+    b"\xff",
+)
 BARE_METHODS = ("health/check", "metrics/snapshot")
 UNKNOWN_METHODS = ("no/such/method", "tools", "", "ping ", "PING", "rpc.discover", "initialise", "tools/call/", "\u0000", "тест")
 FEATURES = ("resources/list", "prompts/list", "prompts/get", "resources/read", "completion/complete", "logging/setLevel")
@@ -86,19 +107,20 @@ def _outcomes(method: str, params: Any, era: str | None, request_id: Any) -> fro
     if method not in (BARE_METHODS if era == BARE else SERVED):
         return frozenset({NOT_FOUND})
     meta = params.get("_meta") if isinstance(params, dict) else None
-    enveloped = isinstance(meta, dict) and "io.modelcontextprotocol/protocolVersion" in meta
+    enveloped = isinstance(meta, dict) and VERSION in meta
+    unsupported = {UNSUPPORTED} if isinstance(meta, dict) and meta.get(VERSION) not in (None, STATELESS_ERA) else set()
     if method in BARE_METHODS:
         return frozenset({RESULT, INVALID_PARAMS})
     if method == "ping":
         if era == STATELESS_ERA or enveloped:
-            return frozenset({NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST})
+            return frozenset({NOT_FOUND, INVALID_PARAMS, INVALID_REQUEST} | unsupported)
         # where nothing was settled, an earlier line may have brought an envelope
         return frozenset({RESULT, NOT_FOUND, INVALID_PARAMS} if era is None else {RESULT})
     wrong_era = {INVALID_REQUEST} if enveloped and era not in (None, STATELESS_ERA) else set()
     odd_id = {INVALID_REQUEST} if isinstance(request_id, float) or isinstance(params, list) else set()
     not_found = {NOT_FOUND, -32002} if method in FEATURES else set()
     too_early = {INVALID_PARAMS}
-    return frozenset({RESULT} | wrong_era | odd_id | not_found | too_early)
+    return frozenset({RESULT} | wrong_era | odd_id | not_found | too_early | unsupported)
 
 
 def matches(answer: Any, debt: Owed) -> bool:
@@ -144,11 +166,6 @@ def _single(line: bytes) -> bytes:
     return line.replace(b"\n", b" ")
 
 
-lines = (
-    st.one_of(_json, _json, _json, _unescaped, _cut, _spliced, _nested, _blank, _raw).map(_single).filter(lambda line: not ambiguous(line))
-)
-
-
 def ambiguous(line: bytes) -> bool:
     """Lines on which JSON readers may differ, or that would end or reopen the connection."""
     lowered = line.lower()
@@ -159,3 +176,18 @@ def ambiguous(line: bytes) -> bool:
 
 _kinds = (_json, _json, _json, _unescaped, _cut, _spliced, _nested, _blank, _raw)
 lines = st.one_of(*_kinds).map(_single).filter(lambda line: not ambiguous(line))
+
+
+def mutant(line: bytes, others: list[bytes], chance: random.Random) -> bytes:
+    """A line with a few bytes changed, dropped, doubled or taken from another; the line itself where that would be ambiguous."""
+    changed = bytearray(line)
+    for _ in range(chance.randint(1, 3)):
+        at = chance.randint(0, len(changed))
+        end = min(len(changed), at + chance.choice((1, 1, 2, 5, 30)))
+        other = chance.choice(others)
+        begin = chance.randint(0, len(other))
+        changed[at:end] = chance.choice(
+            (b"", bytes([chance.randint(0, 255)]), chance.choice(TOKENS), changed[at:end] * 2, other[begin : begin + chance.randint(1, 40)])
+        )
+    made = _single(bytes(changed))
+    return line if ambiguous(made) else made

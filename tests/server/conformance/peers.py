@@ -17,7 +17,7 @@ from commonplace.edge.connection import Connection
 from commonplace.edge.core import Core
 from commonplace.edge.http import HttpOptions, build_app
 from commonplace.edge.product import Product
-from commonplace.edge.sdk import SCOPE_KEY, build_server, build_session_manager
+from commonplace.edge.sdk import SCOPE_KEY, SdkSessions, build_server
 from commonplace.kernel.auth import local_user
 from conformance.corpus import corpus_toolset
 from conformance.features import ConformanceFeatures
@@ -156,11 +156,11 @@ async def with_our_http(use: Callable[[HttpPeer], Awaitable[Any]]) -> Any:
 
 async def with_sdk_http(use: Callable[[HttpPeer], Awaitable[Any]]) -> Any:
     served = product()
-    manager = build_session_manager(Core(served), served.max_message_bytes)
+    manager = SdkSessions(Core(served))
 
     async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
         scope[SCOPE_KEY] = (local_user(), served.selection, False)
-        await manager.handle_request(scope, receive, send)
+        await manager.serve(scope, receive, send)
 
     async with manager.run():
         return await use(HttpPeer(app))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ SAMPLES = {
     VALUES (:tenant, 'p', '/old.md', 'UPSERT', 0, 0, 0);
     """,
 }
+SAMPLES[2] = (
+    SAMPLES[1]
+    + """
+    INSERT INTO mcp_file_vector_jobs (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
+    VALUES (:tenant, 'p', '/old.md', 'waiting_credential', 0, 0, 0);
+    """
+)
 """What a database of each released version of the files schema could hold."""
 
 
@@ -55,12 +63,17 @@ def test_a_database_of_every_released_version_upgrades_with_its_data(tmp_path: P
     database.close()
 
 
+def every_query(component: str) -> Iterator[tuple[str, str]]:
+    for file in sorted((SOURCE / component).glob("sqlite*.sql")):
+        yield from load_queries(f"commonplace.{component}", file.name).items()
+
+
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_every_query_is_valid_and_used(tmp_path: Path, component: str) -> None:
     database = Database(tmp_path / "q.db", durable=False)
     build_files(database, tmp_path)
     code = "".join(path.read_text() for path in (SOURCE / component).glob("*.py")) + (SOURCE / "storage" / "outbox.py").read_text()
-    for name, sql in load_queries(f"commonplace.{component}", "sqlite.sql").items():
+    for name, sql in every_query(component):
         parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
         database.reader().execute(f"EXPLAIN {sql}", parameters).fetchall()
         family = re.sub(r"^tenant_move_\w+$", "tenant_move_", name)
@@ -72,8 +85,8 @@ def test_tenant_filters_and_listings_use_an_index(tmp_path: Path) -> None:
     """No statement of a call walks a table that holds other tenants' rows."""
     database = Database(tmp_path / "q.db", durable=False)
     build_files(database, tmp_path)
-    operator = {"purge", "outbox_claim", "outbox_counts", "job_due"}
-    for name, sql in load_queries("commonplace.files", "sqlite.sql").items():
+    operator = {"purge", "outbox_claim", "outbox_counts", "job_due", "vector_counts"}
+    for name, sql in every_query("files"):
         parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
         plan = [str(row[3]) for row in database.reader().execute(f"EXPLAIN QUERY PLAN {sql}", parameters)]
         scans = [step for step in plan if re.match(r"SCAN (mcp_|f\b|c\b|a\b|search_)", step)]

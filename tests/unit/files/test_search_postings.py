@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.search.lexical import LexicalRetriever
-from commonplace.search.sqlite import SqlitePostings, upper_bound
+from commonplace.search.sql_postings import upper_bound
+from commonplace.search.sqlite import SqlitePostings
 from commonplace.search.store import Document, LexicalResult, Partition
 from commonplace.storage.sqlite import Database
 

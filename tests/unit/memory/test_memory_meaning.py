@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from commonplace.kernel.auth import LOCAL_TENANT
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.memory.documents import partition
 from memory_calls import Calls, WordEmbedder
 
 TEXT = "The gateway closes idle connections after thirty seconds."
+
+
+class CountingEmbedder(WordEmbedder):
+    """Counts how often it is told to load."""
+
+    loads = 0
+
+    def warm(self) -> None:
+        self.loads += 1
 
 
 def test_both_vectors_exist_when_there_is_a_conversation(embedding_memory: Calls) -> None:
@@ -100,23 +113,80 @@ def test_a_failed_model_is_named_only_where_nothing_else_can_be_done(tmp_path: P
     memory = Calls(tmp_path, embedder=WordEmbedder(state="failed: no such file"))
     assert memory("rekall_add", type="bug", title="Idle connections", content=TEXT)["created"] is True
     assert len(memory("rekall_search", query="idle")["results"]) == 1
-    error = required(memory)
-    assert (error.code.name, error.code.http_status) == ("MODEL_NOT_AVAILABLE", 503)
+    with pytest.raises(CommonplaceError) as raised:
+        memory.run(memory.service.embed_missing())
+    assert (raised.value.code.name, raised.value.code.http_status) == ("MODEL_NOT_AVAILABLE", 503)
+    assert "no such file" in memory.run(memory.service.prepare(0))
     memory.close()
 
 
 def test_without_an_embedder_vectors_are_disabled(memory: Calls) -> None:
-    assert required(memory).code.name == "EMBEDDINGS_DISABLED"
+    with pytest.raises(CommonplaceError) as raised:
+        memory.run(memory.service.embed_missing())
+    assert (raised.value.code.name, raised.value.code.http_status) == ("EMBEDDINGS_DISABLED", 503)
+    assert memory.run(memory.service.prepare(0)) == "embeddings are switched off"
 
 
-def required(memory: Calls) -> object:
-    from commonplace.kernel.errors import CommonplaceError
+def test_a_model_that_failed_is_not_read_again_at_every_question(tmp_path: Path) -> None:
+    embedder = CountingEmbedder(state="failed: no such file")
+    memory = Calls(tmp_path, embedder=embedder)
+    for _ in range(5):
+        memory("rekall_search", query="idle")
+    assert embedder.loads == 1
+    memory.close()
 
-    try:
-        memory.service.require_vectors()
-    except CommonplaceError as error:
-        return error
-    raise AssertionError("vectors were there")
+
+def test_missing_vectors_of_every_tenant_are_made_on_demand(tmp_path: Path) -> None:
+    embedder = WordEmbedder(state="loading")
+    memory = Calls(tmp_path, embedder=embedder)
+    memory("rekall_add", tenant="a", type="bug", title="Idle connections", content=TEXT)
+    memory("rekall_add", tenant="b", type="bug", title="Lunch menu", content="soup on friday")
+    with pytest.raises(CommonplaceError) as raised:
+        memory.run(memory.service.embed_missing())
+    assert (raised.value.code.name, raised.value.retryable) == ("MODEL_NOT_AVAILABLE", True)
+    embedder.state = "ready"
+    assert memory.run(memory.service.prepare(0)) == ""
+    assert memory.run(memory.service.embed_missing()) == 2
+    assert memory.run(memory.service.embed_missing()) == 0
+    memory.close()
+
+
+def test_only_entries_that_are_near_are_called_similar(embedding_memory: Calls) -> None:
+    near = embedding_memory.add("Idle connections", TEXT)
+    embedding_memory.add("Lunch menu", "soup on friday")
+    added = embedding_memory("rekall_add", type="bug", title="Idle connections closed", content=TEXT, project="p")
+    assert [similar["id"] for similar in added["similar_entries"]] == [near]
+    assert all(0.5 <= similar["score"] <= 1 for similar in added["similar_entries"])
+    assert embedding_memory("rekall_add", type="bug", title="Something else entirely")["similar_entries"] == []
+
+
+def test_doctor_counts_what_can_be_found_by_words_and_by_meaning(tmp_path: Path) -> None:
+    memory = Calls(tmp_path)
+    memory.add("Idle connections", TEXT)
+    memory("rekall_add", tenant="b", type="bug", title="Lunch menu")
+    checks = {check["name"]: check for check in memory.service.doctor()}
+    assert checks["memory"]["finding"].startswith("2 entries of 2 tenants")
+    assert (checks["memory vectors"]["status"], "switched off" in checks["memory vectors"]["finding"]) == ("note", True)
+    assert "memory index" not in checks
+    memory.close()
+    again = Calls(tmp_path, embedder=WordEmbedder())
+    missing = {check["name"]: check for check in again.service.doctor()}["memory vectors"]
+    assert (missing["status"], missing["fix"]) == ("warn", "commonplace memory embed")
+    again.run(again.service.embed_missing())
+    assert {check["name"]: check for check in again.service.doctor()}["memory vectors"]["status"] == "ok"
+    again.close()
+
+
+def test_doctor_finds_an_index_that_lost_an_entry_and_reindex_mends_it(memory: Calls) -> None:
+    entry = memory.add("Idle connections", TEXT)
+    store = memory.service.store
+    store._database.write_now(lambda c: store._postings.clear(c, partition(LOCAL_TENANT)))
+    assert memory("rekall_search", query="idle")["results"] == []
+    broken = {check["name"]: check for check in memory.service.doctor()}["memory index"]
+    assert (broken["status"], broken["fix"]) == ("fail", "commonplace memory reindex")
+    assert memory.run(memory.service.reindex()) == (1, 0)
+    assert "memory index" not in {check["name"] for check in memory.service.doctor()}
+    assert [result["id"] for result in memory("rekall_search", query="idle")["results"]] == [entry]
 
 
 def test_changed_and_deleted_entries_change_their_vectors(embedding_memory: Calls) -> None:

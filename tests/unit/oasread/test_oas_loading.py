@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.load import load, parse_text
+from commonplace.openapi.engine.load import duplicates_of, load, parse_text
 from commonplace.openapi.model import Family, Limits
 
 
@@ -130,6 +130,12 @@ def test_lists_and_mappings_as_keys_are_refused() -> None:
     assert refused("openapi: 3.0.0\n? [a]\n: b").code.name == "SPEC_SYNTAX"
 
 
+def test_a_quoted_merge_key_is_a_key_like_any_other() -> None:
+    assert parse_text("a: {'<<': {b: 1}}\nc: {\"<<\": {d: 1}, <<: {e: 2}}\n").data == {"a": {"<<": {"b": 1}}, "c": {"<<": {"d": 1}, "e": 2}}
+    assert parse_text('text: |\n  <<: {a: 1}\nwords: "see <<: there"\n').data == {"text": "<<: {a: 1}\n", "words": "see <<: there"}
+    assert parse_text("a:\n  ? <<\n  : {b: 1}\n").data == {"a": {"b": 1}}
+
+
 def test_merge_keys_are_expanded_and_own_keys_win() -> None:
     data = load("openapi: 3.0.0\nx: &x {a: 1, b: 2}\ny: &y {b: 3, c: 4}\nz: {<<: [*x, *y], a: 0}\n").data
     assert data["z"] == {"a": 0, "b": 2, "c": 4}
@@ -153,11 +159,11 @@ def test_values_beyond_json_become_json() -> None:
 )
 def test_duplicate_keys_are_reported_and_the_last_one_wins(text: str, key: str, line: int | None) -> None:
     document = load(text)
-    assert [(duplicate.key, duplicate.line) for duplicate in document.duplicates] == [(key, line)]
+    assert [(duplicate.key, duplicate.line) for duplicate in duplicates_of(document)] == [(key, line)]
 
 
 def test_strings_that_look_like_keys_are_no_duplicates() -> None:
-    assert load('{"openapi": "3.0.0", "a": ":b", "c": "x\\": y", "d\\\\": ": 1"}').duplicates == ()
+    assert duplicates_of(load('{"openapi": "3.0.0", "a": ":b", "c": "x\\": y", "d\\\\": ": 1"}')) == ()
 
 
 class CoreLoader(yaml.CSafeLoader):

@@ -58,6 +58,33 @@ def test_examples_are_data_not_references() -> None:
     assert Inliner(Resolver(loaded)).write(value).value == value
 
 
+def test_names_that_are_also_keywords_are_resolved() -> None:
+    """`default` is a response, a property may be called `example`, `value` or `properties`; as keywords they hold data."""
+    text = {"type": "string"}
+    ref = {"$ref": "#/components/schemas/S"}
+    error = {"description": "e"}
+    loaded = document(
+        minimal(
+            paths={"/a": {"get": {"responses": {"default": {"$ref": "#/components/responses/default"}}}}},
+            components={
+                "responses": {"default": error},
+                "schemas": {
+                    "S": text,
+                    "Odd": {"properties": {"default": ref, "example": ref, "value": ref, "properties": {"properties": {"enum": ref}}}},
+                    "Data": {"default": ref, "example": ref, "enum": [ref], "examples": [ref]},
+                    "example": ref,
+                },
+            },
+        )
+    )
+    written = Inliner(Resolver(loaded)).write(loaded.data).value
+    assert written["paths"]["/a"]["get"]["responses"]["default"] == error
+    schemas = written["components"]["schemas"]
+    assert schemas["Odd"]["properties"] == {"default": text, "example": text, "value": text, "properties": {"properties": {"enum": text}}}
+    assert schemas["Data"] == {"default": ref, "example": ref, "enum": [ref], "examples": [ref]}
+    assert schemas["example"] == text
+
+
 def test_siblings_of_a_reference_count_from_3_1_on() -> None:
     reference = {"$ref": "#/components/schemas/S", "description": "here"}
     assert Inliner(Resolver(schemas(S={"type": "string"}))).write(reference).value == {"type": "string"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import os
 import threading
@@ -17,7 +18,7 @@ from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.fetch import UrlRules
-from commonplace.openapi.model import Limits
+from commonplace.openapi.model import Document, Limits
 from commonplace.openapi.service import Access, OpenApiService, Spec
 from oas_calls import Tools, minimal
 
@@ -73,6 +74,19 @@ def test_content_is_cached_by_its_hash_and_ten_entries_are_kept() -> None:
     for number in range(10):
         service.load(Spec(content=TEXT.replace("one", f"u{number}")))
     assert service.load(Spec(content=TEXT)) is not first
+
+
+def test_a_large_document_is_kept_from_the_collector_until_it_is_evicted(tmp_path: Path) -> None:
+    large = minimal(components={"schemas": {f"S{number}": {"type": "string", "description": "d" * 100} for number in range(12_000)}})
+    file = tmp_path / "large.json"
+    file.write_bytes(orjson.dumps(large))
+    service = OpenApiService(cache_entries=1)
+    before = gc.get_freeze_count()
+    service.resolver(service.load(Spec(file=str(file))))  # a document and its resolver know each other
+    assert gc.get_freeze_count() > before
+    service.load(Spec(content=TEXT))
+    assert gc.get_freeze_count() == 0
+    assert not [one for one in gc.get_objects() if isinstance(one, Document) and one.name == str(file)]
 
 
 def test_many_callers_share_one_load(tmp_path: Path) -> None:

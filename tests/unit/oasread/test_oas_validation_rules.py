@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.refs import Resolver
 from commonplace.openapi.engine.validate import Report, validate
+from commonplace.openapi.engine.validate_examples import example_findings
 from commonplace.openapi.engine.validate_rule import RULES, Severity
 from oas_calls import document, minimal, operation
 
@@ -207,7 +209,7 @@ CASES: dict[str, tuple[Any, Any]] = {
 
 
 def test_every_rule_has_a_case() -> None:
-    assert RULES.keys() - CASES.keys() == set()
+    assert RULES.keys() - CASES.keys() == {"examples-unchecked"}  # it takes a clock, not a document
 
 
 @pytest.mark.parametrize("rule", CASES)
@@ -259,3 +261,26 @@ def test_a_nullable_enum_may_hold_null_and_required_need_not_be_defined() -> Non
     """The two false errors of the reference."""
     assert report_on(schema({"type": "string", "nullable": True, "enum": ["a", None]})).errors == []
     assert report_on(schema({"type": "object", "required": ["elsewhere"]})).errors == []
+
+
+def test_examples_that_time_did_not_allow_to_check_are_said_to_be_unchecked() -> None:
+    loaded = document(schema({"type": "string", "default": 3}))
+    resolver = Resolver(loaded)
+    assert [one.rule.id for one in example_findings(loaded, index_of(loaded), resolver)] == ["default-mismatch"]
+    assert [one.rule.id for one in example_findings(loaded, index_of(loaded), resolver, seconds=-1)] == ["examples-unchecked"]
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0.3", "3.1.0", "3.2.0"])
+def test_a_path_parameter_with_another_name_is_an_error_in_a_whole_document(version: str) -> None:
+    parameter_ = {"name": "petId", "in": "path", "required": True}
+    parameter_ |= {"type": "string"} if version == "2.0" else {"schema": {"type": "string"}}
+    whole = minimal(version, paths={"/pets/{id}": {"get": operation(parameters=[parameter_])}})
+    assert [finding.rule.id for finding in report_on(whole).errors] == ["path-parameter-renamed"]
+
+
+def test_a_part_of_a_larger_description_may_lack_schemes() -> None:
+    """As the official pass document `operation-object-example` does."""
+    part = minimal("3.1.0", paths={"/pets/{id}": {"get": operation(parameters=[parameter("petId", "path")], security=[{"auth": []}])}})
+    assert {finding.rule.id for finding in report_on(part).warnings} == {"path-parameter-renamed", "security-undefined"}
+    assert report_on(part).valid
+    assert not report_on({**part, "openapi": "3.0.3"}).valid

@@ -79,6 +79,7 @@ def test_a_tool_is_called_with_pairs_with_json_and_from_a_file(capsys: pytest.Ca
     assert run_json(capsys, "call", "health/check")["status"] == "ok"
     assert run_json(capsys, "call", "audit_query", "limit=3", "outcome=refused") == {"records": [], "returned": 0, "limit": 3}
     assert run_json(capsys, "call", "audit_query", "--args", '{"limit": 4}')["limit"] == 4
+    assert run_json(capsys, "call", "audit_query", '{"limit": 4}', "outcome=refused")["limit"] == 4
     (own_world / "work" / "tool.txt").write_text("file_write")
     assert run_json(capsys, "call", "audit_query", "tool=@tool.txt")["returned"] == 0
 
@@ -88,6 +89,7 @@ def test_a_failed_call_prints_its_error_and_ends_with_its_kinds_code(capsys: pyt
     assert run_json(capsys, "call", "no_such_tool", expect=2)["error"]["code"] == "UNKNOWN_TOOL"
     run(capsys, "call", "audit_query", "limit", expect=2)
     run(capsys, "call", "audit_query", "--args", "[1]", expect=2)
+    run(capsys, "call", "audit_query", '{"limit": ', expect=2)
     run(capsys, "call", "audit_query", "tool=@absent.txt", expect=2)
 
 

@@ -27,6 +27,8 @@ def another(name: str) -> Any:
     if arm in (int, float):
         low = declared.minimum if declared.minimum is not None else 0
         return next(arm(value) for value in (low, low + 1) if value != declared.default)
+    if name.startswith("storage.") and arm is str:
+        return {"storage.url": "postgresql://elsewhere", "storage.cache_url": "redis://elsewhere"}[name]
     if arm is str:
         return "/elsewhere" if declared.path else "changed"
     if get_origin(arm) is tuple:
@@ -240,3 +242,11 @@ def test_settings_are_frozen_and_copied_by_but(tmp_path: Path) -> None:
         Settings()  # type: ignore[call-arg]
     changed = settings.but(data=Path("/x"))
     assert (changed.data, settings.data) == (Path("/x"), tmp_path)
+
+
+@pytest.mark.parametrize(("name", "address"), [("url", "mysql://user:hunter2@host"), ("cache_url", "http://:hunter2@host")])
+def test_an_address_of_an_unknown_kind_is_refused_without_being_shown(name: str, address: str, tmp_path: Path) -> None:
+    with pytest.raises(CommonplaceError) as refused:
+        load(file=write(tmp_path / "c.yaml", nested(f"storage.{name}", address)), environ={}, cwd=tmp_path)
+    assert f"settings.storage.{name}" in refused.value.message
+    assert "hunter2" not in str(refused.value.as_dict())

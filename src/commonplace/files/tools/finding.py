@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
 from commonplace.files.errors import INVALID_QUERY, SEARCH_BACKEND_ERROR
-from commonplace.files.service import FilesService, FoundChunk
+from commonplace.files.ranking import FoundChunk
+from commonplace.files.service import FilesService
 from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, PathPrefix, ProjectName
 from commonplace.kernel.errors import DEADLINE_EXCEEDED, INVALID_ARGUMENT
 
@@ -66,8 +67,8 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
     def chunk_out(chunk: FoundChunk, query: str, explain: bool) -> ChunkOut:
         answer: ChunkOut = {
             "file_path": chunk.path,
-            "file_seek_start_bytes": chunk.start,
-            "file_seek_end_bytes": chunk.end,
+            "file_seek_start_bytes": chunk.chunk.start,
+            "file_seek_end_bytes": chunk.chunk.end,
             "chunk_content": chunk.content,
             "score": round(chunk.score, 6),
         }

@@ -56,6 +56,8 @@ class IndexStatusOut(TypedDict):
     pending: int
     processing: int
     dead: int
+    embedding: int
+    waiting_credential: int
     up_to_date: bool
     oldest_queued_at: str | None
     dead_letters: list[DeadLetterOut]
@@ -91,7 +93,9 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             "pending": state.pending,
             "processing": state.processing,
             "dead": state.dead,
-            "up_to_date": not (state.pending or state.processing or state.dead),
+            "embedding": state.embedding,
+            "waiting_credential": state.waiting_credential,
+            "up_to_date": not (state.pending or state.processing or state.dead or state.embedding),
             "oldest_queued_at": None if state.oldest_at is None else moment(state.oldest_at),
             "dead_letters": [{"file_path": path, "error": error} for path, error in state.dead_paths],
         }
@@ -123,7 +127,8 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_index_status",
             toolset="files",
             title="Index status",
-            description="How far the search index is behind the files: jobs waiting, running and given up, and the newest errors.",
+            description="How far the search index is behind the files: jobs waiting, running and given up, and the newest errors. With an "
+            "external model: files whose vectors are still to be made, and those that wait for a call with a model key.",
             input=IndexStatusIn,
             output=IndexStatusOut,
             handler=index_status,

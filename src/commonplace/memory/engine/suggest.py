@@ -74,7 +74,7 @@ def nearest(entry: Entry, others: Sequence[tuple[Entry, float | None]], rarity: 
     for other, cosine in others:
         if other.id != entry.id:
             theirs = weigh(other.text)
-            score = overlap(own, theirs) if cosine is None else cosine
+            score = overlap(own, theirs) if cosine is None else min(1.0, cosine)  # stored vectors are rounded
             near.append(Neighbour(other, score, cosine is not None, shared_terms(own, theirs)))
     return sorted(near, key=lambda neighbour: (-neighbour.score, neighbour.entry.id))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from commonplace.openapi.engine.collector import collector_off
 from commonplace.openapi.engine.diff_api import Api, Content, Operation, Parameter, RawOperation, Response
 from commonplace.openapi.engine.diff_rule import Change, Direction, Level
 from commonplace.openapi.engine.diff_same import Sameness
 from commonplace.openapi.engine.diff_schema import Collector, SchemaDiff
 from commonplace.openapi.engine.diff_view import Site, canonical
-from commonplace.openapi.engine.load import collector_off, escape
+from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver
 from commonplace.openapi.model import Document, Json
 

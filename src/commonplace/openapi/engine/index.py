@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from commonplace.openapi.engine.load import collector_off, escape
+from commonplace.openapi.engine.collector import collector_off
+from commonplace.openapi.engine.load import escape
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
 
@@ -108,7 +109,7 @@ def index_of(document: Document) -> Index:
     """The document's index, built when first asked for."""
     found = document.derived.get("index")
     if found is None:
-        with collector_off():
+        with collector_off(keep=document.kept):
             found = _Builder(document).build()
         document.derived["index"] = found
     index: Index = found

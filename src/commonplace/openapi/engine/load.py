@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import chain
 
 import orjson
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.collector import LARGE_BYTES, collector_off
 from commonplace.openapi.engine.yaml import escape, levels, parse_yaml
 from commonplace.openapi.errors import NOT_A_SPEC, SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE, SPEC_UNREADABLE, UNSUPPORTED_VERSION
 from commonplace.openapi.model import SUPPORTED, Document, Duplicate, Family, Json, JsonObject, Limits, Tree
@@ -22,9 +20,16 @@ _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?")
 
 
-def load(source: bytes | str, *, name: str = "content", base: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Document:
-    """A supported OpenAPI description from its text, or a CommonplaceError that says what is wrong and where."""
-    return as_document(parse_text(source, limits=limits), name=name, base=base)
+def load(
+    source: bytes | str, *, name: str = "content", base: str | None = None, limits: Limits = DEFAULT_LIMITS, keep: bool = False
+) -> Document:
+    """A supported OpenAPI description from its text, or a CommonplaceError that says what is wrong and where.
+
+    `keep`: it will be cached, see `collector_off`."""
+    keep = keep and len(source) > LARGE_BYTES
+    document = as_document(parse_text(source, limits=limits, keep=keep), name=name, base=base)
+    document.kept = keep
+    return document
 
 
 def as_document(tree: Tree, *, name: str = "content", base: str | None = None) -> Document:
@@ -65,7 +70,7 @@ def detect_version(data: JsonObject) -> tuple[str, Family]:
     return version.strip(), Family(family)
 
 
-def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
+def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS, keep: bool = False) -> Tree:
     """Any JSON or YAML text as plain values."""
     if len(source) > limits.size_bytes:
         raise CommonplaceError(
@@ -75,7 +80,7 @@ def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
         )
     if isinstance(source, bytes) and source[:2] in _UTF16:
         source = _decode(source)
-    with collector_off():
+    with collector_off(keep=keep):
         raw = source.removeprefix("\ufeff") if isinstance(source, str) else source.removeprefix(b"\xef\xbb\xbf")
         tree = _parse_json(raw, limits) if raw[:200].lstrip()[:1] in ("{", "[", b"{", b"[") else None
         if tree is None:
@@ -102,11 +107,20 @@ def _parse_json(raw: bytes | str, limits: Limits) -> Tree | None:
             hint="Correct the text at that place and call again.",
             details={"line": error.lineno, "column": error.colno, "problem": error.msg},
         ) from None
-    return Tree(data, "json", raw, _json_duplicates(raw, check_size(data, limits)))
+    check_size(data, limits)
+    return Tree(data, "json", raw)
+
+
+def duplicates_of(document: Document) -> tuple[Duplicate, ...]:
+    """Keys that a mapping of the source repeats. The YAML parser sees them anyway; for JSON the text is counted when somebody asks."""
+    if document.format == "yaml":
+        return document.duplicates
+    keys = sum(len(node) for level in levels(document.data) for node in level if type(node) is dict)
+    return _json_duplicates(document.raw, keys)
 
 
 def _json_duplicates(raw: bytes | str, keys: int) -> tuple[Duplicate, ...]:
-    """Keys that JSON objects repeat. Counting tells in milliseconds that there are none; only then are they looked for."""
+    """Counting tells in milliseconds that there are none; only otherwise are they looked for."""
     if isinstance(raw, bytes):
         written = raw.count(b'":') + raw.count(b'" :') - raw.count(b'\\":') - raw.count(b'\\" :')
     else:
@@ -132,20 +146,24 @@ def _json_duplicates(raw: bytes | str, keys: int) -> tuple[Duplicate, ...]:
     return tuple(found)
 
 
-def check_size(data: Json, limits: Limits) -> int:
-    """Refuse trees that are deeper or larger than the limits; the number of keys of all objects."""
-    nodes, keys = 1, 0
-    for depth, level in enumerate(levels(data), 1):
-        children = sum(map(len, level))
-        nodes += children
-        keys += children - sum([len(node) for node in level if type(node) is list])
+def check_size(data: Json, limits: Limits) -> None:
+    """Refuse trees that are deeper or larger than the limits. Level by level, with the loops left to C: every load pays for this."""
+    objects: list[JsonObject] = [data] if type(data) is dict else []
+    lists: list[list[Json]] = [data] if type(data) is list else []
+    nodes, depth = 1, 0
+    while objects or lists:
+        depth += 1
+        children = list(chain.from_iterable(map(dict.values, objects)))
+        children += chain.from_iterable(lists)
+        nodes += len(children)
         if depth > limits.depth:
             raise _too_deep(limits)
         if nodes > limits.nodes:
             raise CommonplaceError(
                 SPEC_TOO_LARGE, f"The document has more than {limits.nodes} nodes.", details={"limit_nodes": limits.nodes}
             )
-    return keys
+        objects = [child for child in children if type(child) is dict]
+        lists = [child for child in children if type(child) is list]
 
 
 def _too_deep(limits: Limits) -> CommonplaceError:
@@ -165,27 +183,4 @@ def _decode(source: bytes) -> str:
         ) from None
 
 
-_pauses = 0
-_pause_lock = threading.Lock()
-_resume = False
-
-
-@contextmanager
-def collector_off() -> Iterator[None]:
-    """No garbage collection while a tree is built: it has no cycles, and collecting costs more than parsing."""
-    global _pauses, _resume
-    with _pause_lock:
-        if _pauses == 0:
-            _resume = gc.isenabled()
-            gc.disable()
-        _pauses += 1
-    try:
-        yield
-    finally:
-        with _pause_lock:
-            _pauses -= 1
-            if _pauses == 0 and _resume:
-                gc.enable()
-
-
-__all__ = ["as_document", "check_size", "collector_off", "detect_version", "escape", "levels", "load", "parse_text"]
+__all__ = ["as_document", "check_size", "detect_version", "duplicates_of", "escape", "levels", "load", "parse_text"]

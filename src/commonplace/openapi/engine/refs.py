@@ -213,30 +213,31 @@ class Inliner:
     _cycle: dict[Key, int] = field(default_factory=dict)  # strongly connected component of each reference; 0: on no cycle
     _targets: dict[Key, Target | None] = field(default_factory=dict)
 
-    def write(self, value: Json, base: str = "") -> Written:
+    def write(self, value: Json, base: str = "", *, named: bool = False) -> Written:
+        """`named`: the value is a map of names, such as the properties of a schema, so its keys are not keywords."""
         try:
-            return self._write(value, base, 0)
+            return self._write(value, base, 0, named)
         except RecursionError:
             hint = "Ask without resolve_refs, or for one component at a time."
             raise CommonplaceError(SPEC_TOO_DEEP, "The references chain too deeply to be replaced in one answer.", hint=hint) from None
 
-    def _write(self, value: Json, base: str, cycle: int) -> Written:
+    def _write(self, value: Json, base: str, cycle: int, named: bool = False) -> Written:
         if type(value) is dict:
             ref = value.get("$ref")
-            return self._reference(value, ref, base, cycle) if type(ref) is str else self._object(value, base, cycle)
+            return self._reference(value, ref, base, cycle) if type(ref) is str else self._object(value, base, cycle, named)
         if type(value) is list:
             written = [self._write(item, base, cycle) for item in value]
             depth = max((item.depth for item in written), default=0) + 1
             return Written([item.value for item in written], sum(item.nodes for item in written) + 1, depth)
         return Written(value, 1, 0)
 
-    def _object(self, value: JsonObject, base: str, cycle: int) -> Written:
+    def _object(self, value: JsonObject, base: str, cycle: int, named: bool = False) -> Written:
         result: JsonObject = {}
         nodes, depth = 1, 0
         for key, item in value.items():
             kind = type(item)
-            if (kind is dict or kind is list) and key not in _LITERAL:
-                written = self._write(item, base, cycle)
+            if (kind is dict or kind is list) and (named or not is_literal(key, item)):
+                written = self._write(item, base, cycle, not named and key in NAME_MAPS)
                 result[key] = written.value
                 nodes += written.nodes
                 if written.depth > depth:
@@ -325,18 +326,34 @@ class Inliner:
 def refs_in(value: Json) -> list[str]:
     """The references inside a value, in no particular order."""
     found: list[str] = []
-    stack = [value] if type(value) is dict or type(value) is list else []
+    stack = [(value, False)] if type(value) is dict or type(value) is list else []
     while stack:
-        node = stack.pop()
+        node, named = stack.pop()
         if type(node) is dict:
             ref = node.get("$ref")
             if type(ref) is str:
                 found.append(ref)
-            stack.extend(item for key, item in node.items() if (type(item) is dict or type(item) is list) and key not in _LITERAL)
+            for key, item in node.items():
+                if (type(item) is dict or type(item) is list) and (named or not is_literal(key, item)):
+                    stack.append((item, not named and key in NAME_MAPS))
         else:
-            stack.extend(item for item in node if type(item) is dict or type(item) is list)
+            stack.extend((item, False) for item in node if type(item) is dict or type(item) is list)
     return found
 
 
-# Values that are data, not description: a `$ref` inside them is a string like any other.
-_LITERAL = frozenset({"example", "default", "enum", "const"})
+# Values that are data, not description: a `$ref` inside them is a string like any other. Only as keywords: a property, a response
+# or a component may be called `default`.
+_LITERAL = frozenset({"example", "default", "enum", "const", "value", "dataValue"})
+NAME_MAPS = frozenset(
+    {
+        *("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"),
+        *("schemas", "responses", "parameters", "examples", "requestBodies", "headers", "securitySchemes", "links", "callbacks"),
+        *("pathItems", "mediaTypes", "paths", "webhooks", "additionalOperations", "content", "encoding", "securityDefinitions"),
+    }
+)
+"""Fields whose values are maps of names (where they are objects), not objects of keywords."""
+
+
+def is_literal(keyword: str, value: Json) -> bool:
+    """Whether the value of a keyword is data. The `examples` of a schema are a list of data, those of a media type a map of objects."""
+    return keyword in _LITERAL or (keyword == "examples" and type(value) is list)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.openapi.engine.refs import MISSING, Inliner, at_pointer
+from commonplace.openapi.engine.refs import MISSING, NAME_MAPS, Inliner, at_pointer
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
@@ -56,7 +56,7 @@ def full_document(document: Document, inliner: Inliner | None, pointer: str | No
     notes: JsonObject = {}
     value = part
     if inliner is not None:
-        value = inliner.write(part).value
+        value = inliner.write(part, named=(pointer or "").rpartition("/")[2] in NAME_MAPS).value
         for name, refs in (("circular_refs", inliner.circular), ("unresolved_refs", inliner.unresolved), ("refs_left", inliner.left)):
             if refs:
                 notes[name] = sorted(refs)[:100]

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from commonplace.openapi.engine.collector import collector_off
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.lines import lines_of
-from commonplace.openapi.engine.load import collector_off
+from commonplace.openapi.engine.load import duplicates_of
 from commonplace.openapi.engine.match import glob
 from commonplace.openapi.engine.refs import MISSING, Resolver, at_pointer
 from commonplace.openapi.engine.validate_examples import example_findings
@@ -64,7 +65,7 @@ def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Seque
     key = "strict findings" if strict else "findings"
     known: Sequence[Finding] | None = document.derived.get(key)
     if known is None:
-        with collector_off():
+        with collector_off(keep=document.kept):
             known = _deduplicated(list(islice(_compute(document, resolver, strict), MAX_FINDINGS)))
         if document.derived.get("resolver") is resolver:
             document.derived[key] = known
@@ -72,7 +73,7 @@ def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Seque
 
 
 def _compute(document: Document, resolver: Resolver, strict: bool) -> Iterator[Finding]:
-    for duplicate in document.duplicates:
+    for duplicate in duplicates_of(document):
         severity = Severity.WARNING if document.format == "json" else None
         finding = found("duplicate-key", duplicate.pointer or "", f"The key {duplicate.key!r} occurs twice in one mapping.", severity)
         yield replace(finding, line=duplicate.line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import jsonschema_rs
@@ -16,29 +17,29 @@ from commonplace.openapi.engine.validate_paths import found
 from commonplace.openapi.engine.validate_rule import Finding
 from commonplace.openapi.model import Document, Json, JsonObject
 
-TIME_LIMIT_SECONDS = 1.5
+TIME_LIMIT_SECONDS = 6.0
+_SHOWN_IN = frozenset({"default", "example", "examples"})
 _KEYWORDS = frozenset({"type", "enum", "const", "$ref", "properties", "items", "allOf", "anyOf", "oneOf", "pattern", "required"})
 
 
-def example_findings(document: Document, index: Index, resolver: Resolver) -> Iterator[Finding]:
-    """Bounded in time: on a huge document the rest of the examples goes unchecked rather than the answer late."""
+def example_findings(document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS) -> Iterator[Finding]:
+    """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is said, rather than the answer late."""
     checker = _Checker(document)
-    if not checker.usable:
-        return
-    deadline = time.monotonic() + TIME_LIMIT_SECONDS
-    for schema_node in index.schemas:
+    deadline = time.monotonic() + seconds
+    tasks: Iterator[Iterator[Finding]] = chain(
+        (_schema_values(node, checker, document) for node in index.schemas if not _SHOWN_IN.isdisjoint(node.schema)),
+        (_holder_values(node, checker, resolver) for node in (*index.parameters, *index.headers, *index.media_types)),
+    )
+    for task in tasks:
         if time.monotonic() > deadline:
+            yield found("examples-unchecked", "", f"Examples and defaults were checked for {seconds:.0f} seconds, not all of them.")
             return
-        yield from _schema_values(schema_node, checker, document)
-    for node in (*index.parameters, *index.headers, *index.media_types):
-        if time.monotonic() > deadline:
-            return
-        yield from _holder_values(node, checker, resolver)
+        yield from task
 
 
 def _schema_values(node: SchemaNode, checker: _Checker, document: Document) -> Iterator[Finding]:
     schema = node.schema
-    if "default" in schema and not checker.fits(schema, schema["default"], without=("default",)):
+    if "default" in schema and not checker.fits(schema, schema["default"]):
         yield found(
             "default-mismatch", f"{node.place.pointer}/default", f"The default {_shown(schema['default'])} does not match its schema."
         )
@@ -82,14 +83,11 @@ class _Checker:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.compiled: dict[tuple[int, tuple[str, ...]], Any] = {}
-        try:
-            self.registry = jsonschema_rs.Registry([(ROOT_URI, definitions(document))])
-            self.usable = True
-        except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
-            self.usable = False
+        self.compiled: dict[int | str, Any] = {}
+        self.registry: Any = None
+        self.usable = True
 
-    def fits(self, schema: JsonObject, value: Json, without: tuple[str, ...] = ()) -> bool:
+    def fits(self, schema: JsonObject, value: Json) -> bool:
         if not _KEYWORDS & schema.keys():
             return True
         quick = _quick(schema, value)
@@ -104,16 +102,25 @@ class _Checker:
             return True
 
     def _validator(self, schema: JsonObject) -> Any:
-        key = (id(schema), ())
+        """A validator for the schema; None where it does not compile. Schemas that only refer share one."""
+        ref = schema.get("$ref")
+        key = ref if len(schema) == 1 and isinstance(ref, str) else id(schema)
         if key not in self.compiled:
-            try:
-                converted = to_json_schema(self.document, schema)
-                self.compiled[key] = jsonschema_rs.Draft202012Validator(
-                    converted, registry=self.registry, validate_formats=False, offline=True
-                )
-            except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
-                self.compiled[key] = None
+            self.compiled[key] = self._compile(schema) if self.usable else None
         return self.compiled[key]
+
+    def _compile(self, schema: JsonObject) -> Any:
+        if self.registry is None:
+            try:
+                self.registry = jsonschema_rs.Registry([(ROOT_URI, definitions(self.document))])
+            except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
+                self.usable = False
+                return None
+        try:
+            converted = to_json_schema(self.document, schema)
+            return jsonschema_rs.Draft202012Validator(converted, registry=self.registry, validate_formats=False, offline=True)
+        except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
+            return None
 
 
 def _quick(schema: JsonObject, value: Json) -> bool | None:
@@ -123,6 +130,8 @@ def _quick(schema: JsonObject, value: Json) -> bool | None:
         return None
     if value is None:
         return None
+    if "enum" in schema:
+        return (kind == "string" and isinstance(value, str) and isinstance(schema["enum"], list) and value in schema["enum"]) or None
     if kind == "string":
         return isinstance(value, str) or None
     if kind == "boolean":
@@ -133,7 +142,7 @@ def _quick(schema: JsonObject, value: Json) -> bool | None:
 
 
 _PLAIN = frozenset(
-    {"type", "format", "description", "example", "examples", "default", "title", "nullable", "readOnly", "writeOnly", "deprecated"}
+    {"type", "enum", "format", "description", "example", "examples", "default", "title", "nullable", "readOnly", "writeOnly", "deprecated"}
 )
 _NOTHING: Any = object()
 

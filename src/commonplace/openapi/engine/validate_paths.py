@@ -31,6 +31,9 @@ class PathRules:
         self.index = index
         self.resolver = resolver
         self.used = {node.ref for node in index.refs}
+        self.items = {id(node.place): node for node in index.paths}
+        # From 3.1 on a description may be spread over documents. One that asks for security schemes and has none is such a part.
+        self.part = document.family.json_schema and not index.security_schemes and self.asks_for_security()
 
     def findings(self) -> Iterator[Finding]:
         yield from self.paths()
@@ -103,7 +106,8 @@ class PathRules:
             renamed = bool(missing) and len(missing) == len(extra_names)
             if renamed:
                 told = ", ".join(f"{{{name}}} and {other!r}" for name, other in zip(missing, extra_names, strict=True))
-                yield found("path-parameter-renamed", here, f"The path and its parameters disagree on names: {told}.")
+                severity = Severity.WARNING if self.part else None
+                yield found("path-parameter-renamed", here, f"The path and its parameters disagree on names: {told}.", severity)
                 continue
             for name in missing:
                 yield found("path-parameter-missing", here, f"{{{name}}} of {node.scope.path!r} has no path parameter here.")
@@ -181,7 +185,7 @@ class PathRules:
         """querystring of the path item beside query of the operation, or the reverse."""
         if node.place.parent is None:
             return
-        item = next((path for path in self.index.paths if path.place is node.place.parent), None)
+        item = self.items.get(id(node.place.parent))
         shared = {key[1] for key, _ in self.resolved_parameters(item.value.get("parameters"), node.place)} if item is not None else set()
         own = {key[1] for key, _ in self.resolved_parameters(node.value.get("parameters"), node.place)}
         if ("querystring" in shared and own & {"query", "querystring"}) or ("querystring" in own and "query" in shared):
@@ -253,6 +257,10 @@ class PathRules:
 
     # security, servers, tags
 
+    def asks_for_security(self) -> bool:
+        holders = [self.document.data, *(node.value for node in self.index.operations)]
+        return any(isinstance(holder.get("security"), list) and any(holder["security"]) for holder in holders)
+
     def security(self) -> Iterator[Finding]:
         schemes = {node.name: self.resolver.try_follow(node.value) for node in self.index.security_schemes}
         holders: list[tuple[Json, str]] = [(self.document.data.get("security"), "/security")]
@@ -270,8 +278,7 @@ class PathRules:
         if name not in schemes:
             if self.document.family is Family.V32 and re.search(r"[/#:.]", name):
                 return  # from 3.2 on a requirement may name a scheme by URI
-            # From 3.1 on a document without any schemes may be part of a larger description that defines them.
-            severity = Severity.WARNING if not schemes and self.document.family.json_schema else None
+            severity = Severity.WARNING if self.part else None
             yield found("security-undefined", where, f"No security scheme is called {name!r}.", severity)
             return
         scheme = schemes[name]

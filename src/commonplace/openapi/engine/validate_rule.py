@@ -72,7 +72,7 @@ RULES: dict[str, Rule] = {
             "A template expression has no path parameter.",
             "Add a parameter with in: path (oas_fix does it).",
         ),
-        Rule("path-parameter-renamed", _WARNING, "Path and parameters disagree on names only.", "Use the same name in both."),
+        Rule("path-parameter-renamed", _ERROR, "Path and parameters disagree on names only.", "Use the same name in both."),
         Rule(
             "path-parameter-unused", _ERROR, "A path parameter is not in the path template.", "Add it to the path, or remove the parameter."
         ),
@@ -138,6 +138,7 @@ RULES: dict[str, Rule] = {
         Rule("pattern", _WARNING, "A pattern is not a valid regular expression.", "Write an ECMA-262 regular expression."),
         Rule("default-mismatch", _WARNING, "A default does not match its schema.", "Correct the default, or the schema."),
         Rule("example-mismatch", _WARNING, "An example does not match its schema.", "Correct the example, or the schema."),
+        Rule("examples-unchecked", _WARNING, "So many examples and defaults that not all were checked.", "Split the document."),
         Rule("required-undefined", _WARNING, "A required property is not among the properties.", "Define it, or correct the name.", True),
         Rule("component-name", _ERROR, "A component name holds characters that are not allowed.", "Use A-Z a-z 0-9 . - _ only."),
         Rule("unused-component", _WARNING, "Nothing refers to a component.", "Remove it (oas_fix prune).", True),

@@ -57,8 +57,9 @@ class SchemaRules:
     def findings(self, strict: bool) -> Iterator[Finding]:
         yield from self.references()
         yield from self.component_names()
+        arrays = self.document.family is Family.V30
         for node in self.index.schemas:
-            if not _JUDGED.isdisjoint(node.schema):
+            if not _JUDGED.isdisjoint(node.schema) or (arrays and node.schema.get("type") == "array"):
                 yield from self.schema(node)
         if strict:
             for node in self.index.schemas:
@@ -166,14 +167,17 @@ class SchemaRules:
 
     def enum(self, node: SchemaNode, values: list[Json]) -> Iterator[Finding]:
         kinds = _types(node.schema)
+        if kinds == ["string"] and all(type(value) is str for value in values) and len(set(values)) == len(values):
+            return  # nearly all of them
         seen: set[str] = set()
         for position, value in enumerate(values):
-            where = f"{node.place.pointer}/enum/{position}"
             if kinds and not any(_is(kind, value) for kind in kinds) and not (value is None and _nullable(node.schema)):
+                where = f"{node.place.pointer}/enum/{position}"
                 yield found("enum-type", where, f"{str(value)[:60]!r} is not of type {' or '.join(kinds)}.")
             if isinstance(value, (str, int, float)):
                 key = f"{type(value).__name__}:{value}"
                 if key in seen:
+                    where = f"{node.place.pointer}/enum/{position}"
                     yield found("enum-duplicate", where, f"{str(value)[:60]!r} is listed twice.")
                 seen.add(key)
 
@@ -204,7 +208,7 @@ class SchemaRules:
 
 
 # Keywords that a rule looks at; schemas without any of them are passed over.
-_JUDGED = frozenset({"$ref", "discriminator", "xml", "enum", "pattern", "type"} | {keyword for pair in _BOUNDS for keyword in pair})
+_JUDGED = frozenset({"$ref", "discriminator", "xml", "enum", "pattern"} | {keyword for pair in _BOUNDS for keyword in pair})
 
 
 @lru_cache(maxsize=4096)

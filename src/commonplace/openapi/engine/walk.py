@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -135,12 +134,12 @@ class Walk:
 
     def _select(self, nodes: Sequence[Item], value: Callable[[Item], Json], *tests: Callable[[Item], bool] | None) -> Sequence[Item]:
         extension = extension_filter(self.query.extension)
-        active = [test for test in tests if test is not None]
+        for test in tests:
+            if test is not None:
+                nodes = list(filter(test, nodes))
         if extension is not None:
-            active.append(lambda node: extension(self._followed(value(node))))
-        if not active:
-            return nodes
-        return [node for node in nodes if all(test(node) for test in active)]
+            nodes = [node for node in nodes if extension(self._followed(value(node)))]
+        return nodes
 
     def _followed(self, value: Json) -> Json:
         """An object behind its references where that is asked for; itself where they lead to something else."""
@@ -205,7 +204,7 @@ class Walk:
     def schemas(self, *, name: str | None, type_: str | None, component: bool, inline: bool, named: bool = False) -> JsonObject:
         if component and inline:
             raise CommonplaceError(INVALID_ARGUMENT, "component and inline exclude each other.", hint="Pass one of them.")
-        by_name = name.casefold() if name and not re.search(r"[*?]", name) else None
+        names = self._names(name) if name else frozenset()
         wanted = type_.lower() if type_ else None
         matched = self._select(
             self.index.schemas,
@@ -213,8 +212,7 @@ class Walk:
             (lambda node: node.scope.component) if component else None,
             (lambda node: not node.scope.component) if inline else None,
             (lambda node: _is_named(node.place)) if named else None,
-            (lambda node: node.name.casefold() == by_name) if by_name else None,
-            (lambda node: bool(node.name) and glob(name, node.name)) if name and by_name is None else None,
+            (lambda node: node.name in names) if name else None,
             (lambda node: type_of(node.schema).lower() == wanted) if wanted else None,
         )
         keys: dict[str, Callable[[SchemaNode], Iterable[str]]] = {
@@ -239,6 +237,13 @@ class Walk:
             }
 
         return self._answer(self.index.schemas, matched, "schemas", summary, detail, keys)
+
+    def _names(self, pattern: str) -> frozenset[str]:
+        """The schema names that a pattern means. There are far fewer names than schemas."""
+        known = self.index.memo.get("schema names")
+        if known is None:
+            known = self.index.memo["schema names"] = frozenset(node.name for node in self.index.schemas if node.name)
+        return frozenset(name for name in known if glob(pattern, name))
 
     def parameters(self, *, name: str | None, location: str | None, path: str | None, method: str | None) -> JsonObject:
         resolve = self.query.resolve_refs or bool(name or location)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import yaml_rs
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.errors import SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE
-from commonplace.openapi.model import Duplicate, Json, Limits
+from commonplace.openapi.model import Duplicate, Json, JsonObject, Limits
 
 # One level of block nesting takes at least one character of indentation or a compact indicator (`- `, `? `, `: `), so a line's
 # prefix bounds how deep the parser recurses. Twice the limit: sequences may stand at the indentation of their key.
@@ -26,7 +26,8 @@ _FALSE_NUMBER = re.compile(r"[-+]?(?:[0-9_.][0-9A-Fa-f_.xo]*_|_[0-9]|0b[01])[-+0
 _RARE = (re.compile(r"_[-+0-9_.A-Fa-fxob]*[ \t]*(?:[\r\n,\]}#:]|$)"), re.compile(r"0b[01][-+0-9_.A-Fa-fxob]*[ \t]*(?:[\r\n,\]}#:]|$)"))
 _TOKEN_CHARACTERS = frozenset("-+0123456789_.ABCDEFabcdefxo")
 _ODD_KEY = re.compile(r"(?:(?<=[\s,\[{])|^)(?=(?:[-+.]?[0-9][\w.+-]*|[-+]?\.(?:inf|nan)|true|false|null|~)[ \t]*:(?:\s|$))", re.I | re.M)
-_MERGE_KEY = re.compile(r"<<[\"']?[ \t]*:")
+# A merge key is the plain scalar `<<`; written in quotes it is a key like any other, so the plain ones are marked before parsing.
+_MERGE_KEY = re.compile(r"(?:(?<=[\s,\[{])|^)(?=<<[ \t]*(?::(?:\s|$)|\r?\n[ \t]*:\s))")
 _POSITION = re.compile(r"line (\d+), column (\d+)")
 _SENTINELS = ("\ue000", "\uf8ff", "\U000f0000", "\U0010fffd")
 
@@ -36,16 +37,18 @@ def parse_yaml(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
     if any(len(line) >= PREFIX_LIMIT and _DEEP_PREFIX.match(line) for line in text.splitlines()):
         raise CommonplaceError(SPEC_TOO_DEEP, f"The document nests deeper than {limits.depth} levels.", details={"limit": limits.depth})
     sentinel = _sentinel(text)
-    marked = _insert(text, sorted(_false_numbers(text)), sentinel)
+    merges = {match.start() for match in _MERGE_KEY.finditer(text)} if "<<" in text else set()
+    marked = _insert(text, sorted(_false_numbers(text) | merges), sentinel)
     value, duplicates = _parse(marked, limits)
+    if merges:
+        value = _merge(value, sentinel + "<<", limits)
     plain = _plain(value, sentinel if marked is not text else None)
     if plain is None:  # a key lost its spelling: 1.10, true, null
         value, _ = _parse(_ODD_KEY.sub(sentinel, marked), limits)
+        if merges:
+            value = _merge(value, sentinel + "<<", limits)
         plain = _plain(value, sentinel, strict=True) or [value]
-    value = plain[0]
-    if _MERGE_KEY.search(text):
-        value = _merge(value, [0], limits)
-    return value, duplicates
+    return plain[0], duplicates
 
 
 def _parse(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
@@ -175,26 +178,32 @@ def _big(item: int) -> Json:
         return str(item)
 
 
-def _merge(value: Json, spent: list[int], limits: Limits) -> Json:
-    """Expand `<<`: keys of the mapping win, then the merged mappings in order."""
-    if isinstance(value, list):
-        return [_merge(item, spent, limits) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if "<<" not in value:
-        return {key: _merge(item, spent, limits) for key, item in value.items()}
-    own = {key: _merge(item, spent, limits) for key, item in value.items() if key != "<<"}
-    sources = value["<<"] if isinstance(value["<<"], list) else [value["<<"]]
-    if not all(isinstance(source, dict) for source in sources):
-        return {**own, "<<": value["<<"]}
-    merged: dict[str, Any] = {}
-    for source in reversed([cast("dict[str, Any]", _merge(source, spent, limits)) for source in sources]):
-        merged.update(source)
-        spent[0] += len(source)
-    if spent[0] > limits.alias_nodes:
-        raise CommonplaceError(SPEC_TOO_LARGE, f"Merge keys expand to more than {limits.alias_nodes} entries.")
-    merged.update(own)
-    return merged
+def _merge(value: Json, mark: str, limits: Limits) -> Json:
+    """Expand merge keys, innermost first: keys of the mapping win, then the merged mappings in order."""
+    holder = [value]
+    found: list[JsonObject] = []  # outer mappings before inner ones
+    stack: list[Any] = [holder]
+    while stack:
+        node = stack.pop()
+        if type(node) is dict and mark in node:
+            found.append(node)
+        stack.extend(item for item in (node.values() if type(node) is dict else node) if type(item) is dict or type(item) is list)
+    spent = 0
+    for node in reversed(found):
+        merged = node.pop(mark)
+        sources = merged if isinstance(merged, list) else [merged]
+        if not all(isinstance(source, dict) for source in sources):
+            node.setdefault("<<", merged)
+            continue
+        own = dict(node)
+        node.clear()
+        for source in reversed(sources):
+            spent += len(source)
+            node.update(source)
+        node.update(own)
+        if spent > limits.alias_nodes:
+            raise CommonplaceError(SPEC_TOO_LARGE, f"Merge keys expand to more than {limits.alias_nodes} entries.")
+    return holder[0]
 
 
 def find_duplicates(text: str, size_limit: int = 2_000_000) -> tuple[Duplicate, ...]:

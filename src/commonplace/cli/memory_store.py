@@ -1,0 +1,160 @@
+"""Commands on memory as a whole: export, import, stats, reindex, embed; and how a command reaches the service."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.session import session
+from commonplace.kernel.auth import LOCAL_TENANT
+
+if TYPE_CHECKING:
+    from commonplace.memory.service import MemoryService
+
+T = TypeVar("T")
+MODEL_SECONDS = 10.0  # a command waits so long for the model: it answers once, so there is no later
+
+
+class ImportFrom(StrEnum):
+    REKALL_ARCHIVE = "rekall-archive"
+    REKALL_DATABASE = "rekall-database"
+    SERVER_MEMORY = "server-memory"
+    BASIC_MEMORY = "basic-memory"
+    MEM0 = "mem0"
+    JSONL = "jsonl"
+
+
+class ExportTo(StrEnum):
+    ARCHIVE = "archive"
+    OBSIDIAN = "obsidian"
+    JSONL = "jsonl"
+
+
+def service() -> MemoryService:
+    made: MemoryService = session().app().services["memory"]()
+    return made
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def export_entries(
+    path: Annotated[Path, typer.Argument(help="File, or folder for obsidian.")],
+    format_: Annotated[ExportTo | None, typer.Option("--format", "-f", help="Default: by the name.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Write everything to an archive with checksums, an Obsidian vault, or JSON lines."""
+    from commonplace.memory.moves import ExportFormat, export_from
+
+    by_name = "jsonl" if path.suffix == ".jsonl" else "archive" if path.suffix == ".zip" else "obsidian"
+    done = run(export_from(service(), LOCAL_TENANT, path, ExportFormat(format_.value if format_ else by_name), force=force))
+    if as_json:
+        print_json({"path": str(done.path), "format": done.format.value, "entries": done.entries, "links": done.links})
+    else:
+        out.print(f"wrote {done.entries} entries and {done.links} links to {done.path} ({done.format})", markup=False)
+
+
+def import_entries(
+    path: Annotated[Path, typer.Argument(help="File or folder.")],
+    format_: Annotated[ImportFrom | None, typer.Option("--format", "-f", help="Default: seen in the file.")] = None,
+    project: Annotated[str | None, typer.Option("--project", "-p", help="For records that name no project.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen.")] = False,
+    suggest_too: Annotated[bool, typer.Option("--suggest", help="Also look for links among what comes in.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our own export. All of it or nothing."""
+    from rich.progress import Progress
+
+    from commonplace.memory.moves import ImportFormat, import_into
+
+    chosen = ImportFormat(format_.value) if format_ else None
+    with Progress(transient=True, console=err, disable=as_json or not sys.stderr.isatty()) as bar:
+        tasks: dict[str, Any] = {}
+
+        def progress(stage: str, done: int, total: int) -> None:
+            task = tasks.get(stage)
+            if task is None:
+                task = tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(task, completed=done, total=total)
+
+        work = import_into(
+            service(), LOCAL_TENANT, path, format_=chosen, project=project, dry_run=dry_run, suggest=suggest_too, progress=progress
+        )
+        done = run(work)
+    if as_json:
+        names = ("read", "entries", "links", "known", "suggestions", "dry_run")
+        print_json({"format": done.format.value, **{name: getattr(done, name) for name in names}, "problems": list(done.problems)})
+        return
+    verb = "would add" if dry_run else "added"
+    out.print(
+        f"{done.format}: read {done.read}, {verb} {done.entries} entries and {done.links} links, {done.known} known already", markup=False
+    )
+    for problem in done.problems[:20]:
+        say(f"left out: {problem}")
+    if len(done.problems) > 20:
+        say(f"and {len(done.problems) - 20} more problems")
+
+
+def stats(as_json: JsonFlag = False) -> None:
+    """Count what there is."""
+    counts = run(service().store.counts(LOCAL_TENANT))
+    if as_json:
+        print_json({name: getattr(counts, name) for name in counts.__slots__})
+        return
+    rows: list[tuple[str, object]] = [
+        ("entries", counts.entries),
+        ("deleted", counts.deleted),
+        ("links", counts.links),
+        ("reads", counts.accesses),
+    ]
+    for title, group in (
+        ("type", counts.by_type),
+        ("project", counts.by_project),
+        ("status", counts.by_status),
+        ("suggestions", counts.suggestions),
+    ):
+        rows += [(f"{title} {name or '(none)'}", count) for name, count in sorted(group.items())]
+    out.print(table(("what", "count"), rows))
+
+
+def reindex(as_json: JsonFlag = False) -> None:
+    """Make the search index anew from the entries of every tenant, with vectors where a model is installed."""
+    memory = service()
+
+    async def work() -> tuple[int, int]:
+        await memory.prepare(MODEL_SECONDS)
+        return await memory.reindex()
+
+    entries, vectors = run(work())
+    if as_json:
+        print_json({"entries": entries, "vectors": vectors})
+    else:
+        out.print(f"indexed {entries} entries, {vectors} with vectors")
+
+
+def embed(as_json: JsonFlag = False) -> None:
+    """Compute the vectors that are missing, of every tenant, and suggest what they show. Servers do it in the background.
+
+    Example:
+      commonplace memory import old.rekall.zip && commonplace memory embed
+    """
+    memory = service()
+
+    async def work() -> int:
+        await memory.prepare(MODEL_SECONDS)
+        return await memory.embed_missing()
+
+    embedded = run(work())
+    if as_json:
+        print_json({"embedded": embedded})
+    else:
+        out.print(f"embedded {embedded} entries")

@@ -1,0 +1,39 @@
+"""A caller's key for external models on its way to the index worker: sealed for every file of the caller that waits for one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from commonplace.files.model import FilePath, Project
+from commonplace.files.store import VectorJobStore
+from commonplace.kernel.auth import AuthContext
+from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
+
+log = logging.getLogger("commonplace.files.deposit")
+
+BATCH = 500
+
+
+class KeyDeposit:
+    """`offer` is part of every call that brings a key: what waited for it goes on."""
+
+    def __init__(self, jobs: VectorJobStore, handover: Handover, wake: Callable[[], None]) -> None:
+        self._jobs = jobs
+        self._handover = handover
+        self._wake = wake
+
+    async def offer(self, auth: AuthContext, at: tuple[Project, FilePath] | None = None) -> None:
+        """`at` is where this call changed something. A failure costs vectors for now, never the call."""
+        if auth.model_key is None:
+            return
+        tenant = auth.apikey_hash
+        try:
+            while files := await self._jobs.wanting(tenant, at, BATCH):
+                references = await self._handover.deposit([Purpose(tenant, *file) for file in files], auth.model_key)
+                await self._jobs.attach(tenant, [(*file, reference) for file, reference in zip(files, references, strict=True)])
+                self._wake()
+                if len(files) < BATCH:
+                    return
+        except CredentialsUnavailableError as unavailable:
+            log.warning("a key could not be handed over; its files wait for the caller's next call: %s", unavailable)

@@ -1,0 +1,335 @@
+-- Named queries of files/sql_files.py and files/sql_index.py in PostgreSQL's dialect: the names and parameters of sqlite.sql.
+-- Times are microseconds since the epoch on the outside. Every statement is bound to a tenant, except the operator's (purge, outbox).
+
+-- name: file
+SELECT id, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
+
+-- name: file_slice
+SELECT size, microseconds_of(created_at), microseconds_of(updated_at), content_hash,
+       substring(content FROM least(:start, 2000000000)::int FOR least(:length, 100000000)::int) FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
+
+-- name: file_current
+SELECT id, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash, content FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
+
+-- name: file_whole
+SELECT content_hash, content FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
+
+-- name: directory
+-- No row: the directory does not exist.
+SELECT microseconds_of(updated_at) FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory = :path ORDER BY updated_at DESC LIMIT 1;
+
+-- name: files_from
+-- Live files in path order, each found by one seek from the last; a deeper subtree is jumped over, so no row is ever too deep.
+WITH RECURSIVE walk AS (
+    (SELECT path FROM mcp_files
+     WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = FALSE
+     ORDER BY path LIMIT 1)
+    UNION ALL
+    SELECT (SELECT f.path FROM mcp_files f
+            WHERE f.apikey_hash = :tenant AND f.project = :project AND f.path < :upper AND f.deleted = FALSE
+              AND f.path >= CASE WHEN length(walk.path) - length(replace(walk.path, '/', '')) > :levels::int
+                                 THEN array_to_string((string_to_array(walk.path, '/'))[1 : :levels::int + 1], '/') || '0'
+                                 ELSE walk.path || chr(1) END
+            ORDER BY f.path LIMIT 1)
+    FROM walk WHERE walk.path IS NOT NULL
+)
+SELECT f.path, f.size, microseconds_of(f.created_at), microseconds_of(f.updated_at), f.content_hash, FALSE
+FROM walk JOIN mcp_files f ON f.apikey_hash = :tenant AND f.project = :project AND f.path = walk.path AND f.deleted = FALSE
+WHERE length(walk.path) - length(replace(walk.path, '/', '')) <= :levels::int LIMIT :limit;
+
+-- name: directories_from
+-- Directories in the same way, with their newest update.
+WITH RECURSIVE walk AS (
+    (SELECT directory FROM mcp_file_ancestors
+     WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper
+     ORDER BY directory LIMIT 1)
+    UNION ALL
+    SELECT (SELECT a.directory FROM mcp_file_ancestors a
+            WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory < :upper
+              AND a.directory >= CASE WHEN length(walk.directory) - length(replace(walk.directory, '/', '')) > :levels::int
+                                      THEN array_to_string((string_to_array(walk.directory, '/'))[1 : :levels::int + 1], '/') || '0'
+                                      ELSE walk.directory || chr(1) END
+            ORDER BY a.directory LIMIT 1)
+    FROM walk WHERE walk.directory IS NOT NULL
+)
+SELECT walk.directory,
+       (SELECT microseconds_of(a.updated_at) FROM mcp_file_ancestors a
+        WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = walk.directory ORDER BY a.updated_at DESC LIMIT 1),
+       FALSE
+FROM walk
+WHERE walk.directory IS NOT NULL AND length(walk.directory) - length(replace(walk.directory, '/', '')) <= :levels::int LIMIT :limit;
+
+-- name: file_insert
+INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
+VALUES (:tenant, :project, :path, :size, :hash, moment_of(:now), moment_of(:now), :content) RETURNING id;
+
+-- name: file_update
+UPDATE mcp_files SET content = :content, size = :size, content_hash = :hash, updated_at = moment_of(:now)
+WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: ancestor_add
+INSERT INTO mcp_file_ancestors (apikey_hash, project, directory, updated_at, file_id)
+VALUES (:tenant, :project, :directory, moment_of(:updated_at), :id);
+
+-- name: ancestor_remove
+DELETE FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory = :directory AND updated_at = moment_of(:updated_at) AND file_id = :id;
+
+-- name: project_change
+INSERT INTO mcp_file_projects AS p (apikey_hash, project, files, bytes) VALUES (:tenant, :project, :files, :bytes)
+ON CONFLICT (apikey_hash, project) DO UPDATE SET files = p.files + excluded.files, bytes = p.bytes + excluded.bytes;
+
+-- name: project_bytes
+SELECT bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
+
+-- name: below
+-- The live files below a directory: paths from directory || '/' up to, not including, directory || '0'.
+SELECT id, path, size, microseconds_of(updated_at) FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = FALSE ORDER BY path;
+
+-- name: below_count
+SELECT count(*), coalesce(sum(size), 0)::bigint FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = FALSE;
+
+-- name: below_unmark
+-- Takes the files below a directory out of one of the directories above them.
+DELETE FROM mcp_file_ancestors a USING mcp_files f
+WHERE f.apikey_hash = :tenant AND f.project = :project AND f.path > :start AND f.path < :upper AND f.deleted = FALSE
+  AND a.apikey_hash = :tenant AND a.project = :project AND a.directory = :directory
+  AND a.updated_at = f.updated_at AND a.file_id = f.id;
+
+-- name: below_unmark_inside
+DELETE FROM mcp_file_ancestors
+WHERE apikey_hash = :tenant AND project = :project AND directory > :start AND directory < :upper;
+
+-- name: below_enqueue
+INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT apikey_hash, project, path, 'DELETE', moment_of(:now), moment_of(:now), moment_of(:now), moment_of(:now) FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = FALSE ORDER BY path
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    status = 'pending', operation = 'DELETE', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: below_delete
+UPDATE mcp_files SET deleted = TRUE, deleted_at = moment_of(:now)
+WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = FALSE;
+
+-- name: file_delete
+UPDATE mcp_files SET deleted = TRUE, deleted_at = moment_of(:now) WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: file_move
+UPDATE mcp_files SET path = :path WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: restorable
+-- The newest deleted row of each path that is the given one or below it.
+SELECT DISTINCT ON (path) id, path, size, microseconds_of(updated_at) FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND deleted = TRUE AND deleted_at > moment_of(:after)
+  AND (path = :path OR (path > :start AND path < :upper)) ORDER BY path, deleted_at DESC, id DESC;
+
+-- name: deleted_files
+-- What could be restored, newest first: the newest deleted row of each path where no live file is.
+SELECT path, size, microseconds_of(deleted_at) FROM (
+    SELECT DISTINCT ON (path) path, size, deleted_at FROM mcp_files f
+    WHERE apikey_hash = :tenant AND project = :project AND deleted = TRUE AND deleted_at > moment_of(:after)
+      AND NOT EXISTS (SELECT 1 FROM mcp_files l
+                      WHERE l.apikey_hash = :tenant AND l.project = :project AND l.path = f.path AND l.deleted = FALSE)
+    ORDER BY path, deleted_at DESC, id DESC
+) AS newest ORDER BY deleted_at DESC, path LIMIT :limit OFFSET :offset;
+
+-- name: file_restore
+UPDATE mcp_files SET deleted = FALSE, deleted_at = NULL WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: page
+-- As many files as fit into :room bytes, the first always: rows beyond it are not sent.
+SELECT path, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash,
+       (SELECT f.content FROM mcp_files f WHERE f.id = summed.id) FROM (
+    SELECT *, sum(size) OVER (ORDER BY path) - size AS before FROM (
+        SELECT id, path, size, created_at, updated_at, content_hash FROM mcp_files
+        WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = FALSE
+        ORDER BY path LIMIT :limit
+    ) AS candidates
+) AS summed WHERE before < :room ORDER BY path;
+
+-- name: projects
+SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
+
+-- name: project_usage
+SELECT files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :project;
+
+-- name: deleted_usage
+SELECT count(*), coalesce(sum(size), 0)::bigint FROM mcp_files
+WHERE apikey_hash = :tenant AND project = :project AND deleted = TRUE;
+
+-- name: purge
+DELETE FROM mcp_files WHERE id IN
+    (SELECT id FROM mcp_files WHERE deleted = TRUE AND deleted_at < moment_of(:before)
+     ORDER BY deleted_at LIMIT :limit FOR UPDATE SKIP LOCKED) RETURNING id;
+
+-- name: job_enqueue
+-- One job per file: queueing again makes it due now, resets its retries and raises its generation.
+INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+VALUES (:tenant, :project, :path, :operation, moment_of(:file_updated_at), moment_of(:now), moment_of(:now), moment_of(:now))
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    operation = excluded.operation, file_updated_at = excluded.file_updated_at,
+    created_at = CASE WHEN j.status = 'pending' THEN j.created_at ELSE excluded.created_at END,
+    status = 'pending', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: job_due
+SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= moment_of(:now))
+            OR EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now));
+
+-- name: job_held
+-- Whether a worker still has its job: not queued anew, not taken over after its lease. Nobody changes that until this commits.
+SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AND lease_owner = :owner FOR UPDATE;
+
+-- name: outbox_renew
+UPDATE mcp_file_index_jobs SET lease_until = moment_of(:lease_until) WHERE status = 'processing' AND lease_owner = :owner;
+
+-- name: outbox_claim
+-- What others are claiming at this moment is passed over, not waited for.
+WITH due AS MATERIALIZED (
+    SELECT id FROM (SELECT id FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= moment_of(:now)
+                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS waiting
+    UNION ALL
+    SELECT id FROM (SELECT id FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now)
+                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS expired
+    LIMIT :limit
+)
+UPDATE mcp_file_index_jobs AS j
+SET status = 'processing', lease_owner = :owner, lease_until = moment_of(:lease_until), updated_at = moment_of(:now)
+FROM due WHERE j.id = due.id
+RETURNING j.id, j.generation, j.apikey_hash, j.project, j.file_path, j.operation, j.retry_count, microseconds_of(j.created_at);
+
+-- name: outbox_reclaim
+-- Several workers share this queue: only leases that ran out are anybody's.
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = moment_of(:now)
+WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= moment_of(:now);
+
+-- name: outbox_complete
+DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
+
+-- name: outbox_retry
+UPDATE mcp_file_index_jobs
+SET status = 'pending', retry_count = retry_count + 1, available_at = moment_of(:available_at), updated_at = moment_of(:now),
+    lease_owner = NULL, lease_until = NULL, last_error = :error
+WHERE id = :id AND generation = :generation;
+
+-- name: outbox_bury
+UPDATE mcp_file_index_jobs
+SET status = 'dead', updated_at = moment_of(:now), lease_owner = NULL, lease_until = NULL, last_error = :error
+WHERE id = :id AND generation = :generation;
+
+-- name: outbox_counts
+SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'processing'),
+       count(*) FILTER (WHERE status = 'dead'), microseconds_of(min(created_at) FILTER (WHERE status <> 'dead'))
+FROM mcp_file_index_jobs
+WHERE (:tenant::text IS NULL OR apikey_hash = :tenant) AND (:scope::text IS NULL OR project = :scope);
+
+-- name: dead_letters
+SELECT file_path, coalesce(last_error, '') FROM mcp_file_index_jobs
+WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
+
+-- name: chunk_counts
+-- Every indexed file that is not empty has one first chunk.
+SELECT count(*), count(*) FILTER (WHERE chunk_index = 0) FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope);
+
+-- name: chunks_of_file
+SELECT id, chunk_index, start_byte, end_byte, content_hash, context FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
+
+-- name: passages_of_file
+SELECT id, chunk_content, content_hash FROM mcp_file_chunks
+WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER BY chunk_index;
+
+-- name: chunk_live
+-- A chunk with what the live file now holds at its place.
+SELECT c.id, c.start_byte, c.end_byte, c.chunk_content,
+       substring(f.content FROM (c.start_byte + 1)::int FOR (c.end_byte - c.start_byte)::int), c.content_hash
+FROM mcp_file_chunks c
+JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = FALSE
+WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
+
+-- name: chunk_insert
+INSERT INTO mcp_file_chunks
+    (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash, context, created_at, updated_at)
+VALUES (:tenant, :project, :path, :index, :start, :end, :content, :hash, :context, moment_of(:now), moment_of(:now)) RETURNING id;
+
+-- name: chunk_move
+UPDATE mcp_file_chunks SET chunk_index = :index, start_byte = :start, end_byte = :end, updated_at = moment_of(:now)
+WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: chunk_delete
+DELETE FROM mcp_file_chunks WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: chunk_served
+UPDATE mcp_file_chunks SET last_served_at = moment_of(:now) WHERE id = :id AND apikey_hash = :tenant;
+
+-- name: enqueue_live
+INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT apikey_hash, project, path, 'UPSERT', updated_at, moment_of(:now), moment_of(:now), moment_of(:now) FROM mcp_files
+WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) AND deleted = FALSE ORDER BY project, path
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    status = 'pending', operation = 'UPSERT', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL
+RETURNING 1;
+
+-- name: enqueue_stale
+-- Chunks whose file is gone, as when a job was lost by hand.
+INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT DISTINCT c.apikey_hash, c.project, c.file_path, 'DELETE', NULL::timestamptz, moment_of(:now), moment_of(:now), moment_of(:now)
+FROM mcp_file_chunks c
+WHERE c.apikey_hash = :tenant AND (:scope::text IS NULL OR c.project = :scope)
+  AND NOT EXISTS (SELECT 1 FROM mcp_files f
+                  WHERE f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = FALSE)
+ON CONFLICT (apikey_hash, project, file_path) DO NOTHING;
+
+-- name: indexed_projects
+SELECT DISTINCT project FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope);
+
+-- name: forget_chunks
+DELETE FROM mcp_file_chunks WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope);
+
+-- name: tenant_any
+SELECT 1 FROM mcp_files WHERE apikey_hash = :tenant LIMIT 1;
+
+-- name: tenant_files
+SELECT count(*) FROM mcp_files WHERE apikey_hash = :tenant AND deleted = FALSE;
+
+-- name: tenant_move_files
+UPDATE mcp_files SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_ancestors
+UPDATE mcp_file_ancestors SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_projects
+WITH moved AS (DELETE FROM mcp_file_projects WHERE apikey_hash = :old RETURNING project, files, bytes)
+INSERT INTO mcp_file_projects (apikey_hash, project, files, bytes) SELECT :new, project, files, bytes FROM moved
+ON CONFLICT (apikey_hash, project) DO UPDATE SET files = excluded.files, bytes = excluded.bytes;
+
+-- name: tenant_move_chunks
+UPDATE mcp_file_chunks SET apikey_hash = :new WHERE apikey_hash = :old;
+
+-- name: tenant_move_jobs
+WITH moved AS (DELETE FROM mcp_file_index_jobs WHERE apikey_hash = :old
+               RETURNING project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
+SELECT :new, project, file_path, operation, file_updated_at, available_at, created_at, updated_at FROM moved
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    status = 'pending', operation = excluded.operation, retry_count = 0, available_at = excluded.available_at,
+    generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: tenant_move_vector_jobs
+-- A key was sealed for the old owner only.
+UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
+WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
+                                         WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
+
+-- name: tenant_move_partitions
+UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

@@ -1,0 +1,9 @@
+-- Named queries of files/postgres_index.py for contract 003's token table. SQLite shows the same as a view.
+
+-- name: chunk_tokens_add
+INSERT INTO mcp_file_chunk_bm25 (chunk_id, tokens, token_count, tokenizer, created_at, updated_at)
+VALUES (:id, :tokens::jsonb, :count, :tokenizer, moment_of(:now), moment_of(:now));
+
+-- name: chunk_tokens
+SELECT b.chunk_id, b.tokens FROM mcp_file_chunks c JOIN mcp_file_chunk_bm25 b ON b.chunk_id = c.id
+WHERE c.id = ANY (:ids) AND c.apikey_hash = :tenant;

@@ -1,0 +1,95 @@
+-- Named queries of files/sql_vectors.py in PostgreSQL's dialect: the queue of vectors that an external model must make.
+
+-- name: vector_enqueue
+-- In the transaction that finishes the file's words. A deposited key stays with the job.
+INSERT INTO mcp_file_vector_jobs AS v (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
+VALUES (:tenant, :project, :path, 'pending', moment_of(:now), moment_of(:now), moment_of(:now))
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    status = 'pending', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
+    generation = v.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
+
+-- name: vector_wanting
+-- Files of a tenant whose vectors lack a key.
+SELECT project, file_path FROM mcp_file_vector_jobs
+WHERE apikey_hash = :tenant AND credential_ref IS NULL
+  AND (status IN ('held', 'pending', 'processing') OR (status = 'waiting_credential' AND available_at <= moment_of(:now)))
+LIMIT :limit;
+
+-- name: vector_wanting_below
+-- Files at or below a path that were just queued: their vectors will want a key once their words are done.
+SELECT i.project, i.file_path FROM mcp_file_index_jobs i
+LEFT JOIN mcp_file_vector_jobs v ON v.apikey_hash = i.apikey_hash AND v.project = i.project AND v.file_path = i.file_path
+WHERE i.apikey_hash = :tenant AND i.project = :project AND i.operation = 'UPSERT' AND v.credential_ref IS NULL
+  AND (i.file_path = :path OR (i.file_path >= :start AND i.file_path < :upper))
+LIMIT :limit;
+
+-- name: vector_attach
+-- Give a job its key; one that waited for it is due. Nothing where the job is done meanwhile.
+INSERT INTO mcp_file_vector_jobs AS v (apikey_hash, project, file_path, status, credential_ref, available_at, created_at, updated_at)
+SELECT :tenant::text, :project::text, :path::text, 'held', :ref::text, moment_of(:now), moment_of(:now), moment_of(:now)
+WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE apikey_hash = :tenant AND project = :project AND file_path = :path)
+   OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE apikey_hash = :tenant AND project = :project AND file_path = :path)
+ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
+    credential_ref = excluded.credential_ref, updated_at = excluded.updated_at,
+    available_at = CASE WHEN v.status = 'waiting_credential' THEN excluded.available_at ELSE v.available_at END,
+    retry_count = CASE WHEN v.status = 'waiting_credential' THEN 0 ELSE v.retry_count END,
+    status = CASE WHEN v.status = 'waiting_credential' THEN 'pending' ELSE v.status END;
+
+-- name: vector_due
+SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'pending' AND available_at <= moment_of(:now))
+            OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now));
+
+-- name: vector_claim
+-- What others are claiming at this moment is passed over, not waited for.
+WITH due AS MATERIALIZED (
+    SELECT id FROM (SELECT id FROM mcp_file_vector_jobs WHERE status = 'pending' AND available_at <= moment_of(:now)
+                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS waiting
+    UNION ALL
+    SELECT id FROM (SELECT id FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now)
+                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS expired
+    LIMIT :limit
+)
+UPDATE mcp_file_vector_jobs AS j
+SET status = 'processing', lease_owner = :owner, lease_until = moment_of(:lease_until), updated_at = moment_of(:now)
+FROM due WHERE j.id = due.id
+RETURNING j.id, j.generation, j.apikey_hash, j.project, j.file_path, j.credential_ref, j.retry_count;
+
+-- name: vector_renew
+UPDATE mcp_file_vector_jobs SET lease_until = moment_of(:lease_until) WHERE status = 'processing' AND lease_owner = :owner;
+
+-- name: vector_reclaim
+-- Several workers share this queue: only leases that ran out are anybody's.
+UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = moment_of(:now)
+WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= moment_of(:now);
+
+-- name: vector_complete
+DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation RETURNING id;
+
+-- name: vector_wait
+-- Only if no other key was deposited meanwhile.
+UPDATE mcp_file_vector_jobs
+SET status = 'waiting_credential', credential_ref = NULL, retry_count = 0, available_at = moment_of(:available_at), updated_at = moment_of(:now),
+    lease_owner = NULL, lease_until = NULL, last_error = :error
+WHERE id = :id AND generation = :generation AND credential_ref IS NOT DISTINCT FROM :ref::text RETURNING id;
+
+-- name: vector_retry
+UPDATE mcp_file_vector_jobs
+SET status = 'pending', retry_count = :retry_count, available_at = moment_of(:available_at), updated_at = moment_of(:now),
+    lease_owner = NULL, lease_until = NULL, last_error = :error
+WHERE id = :id AND generation = :generation RETURNING id;
+
+-- name: vector_bury
+UPDATE mcp_file_vector_jobs
+SET status = 'dead', credential_ref = NULL, updated_at = moment_of(:now), lease_owner = NULL, lease_until = NULL, last_error = :error
+WHERE id = :id AND generation = :generation RETURNING id;
+
+-- name: vector_counts
+-- At work, waiting for a key, given up; of one tenant and project, or of all for the operator.
+SELECT count(*) FILTER (WHERE status IN ('pending', 'processing')), count(*) FILTER (WHERE status = 'waiting_credential'),
+       count(*) FILTER (WHERE status = 'dead')
+FROM mcp_file_vector_jobs
+WHERE (:tenant::text IS NULL OR apikey_hash = :tenant) AND (:scope::text IS NULL OR project = :scope);
+
+-- name: vector_dead_letters
+SELECT file_path, coalesce(last_error, '') FROM mcp_file_vector_jobs
+WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;

@@ -1,0 +1,132 @@
+"""The rows of one tenant's project inside one unit of work: what is at a path, the marks of directories, counters, queued jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.files.errors import NOT_EMPTY, nothing_at
+from commonplace.files.model import ROOT, Entry, FilePath, FileType, Project, Situation, Usage, ancestors
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.relational import Connection, Row, Rows
+
+LEAST = "\1"  # a name followed by this comes right behind it: no path holds a smaller character
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectRows:
+    """Statements that are asked before any of their answers is read travel to PostgreSQL together."""
+
+    connection: Connection
+    queries: Mapping[str, str]
+    tenant: str
+    project: Project
+
+    def ask(self, name: str, **parameters: Any) -> Rows:
+        return self.connection.execute(self.queries[name], {"tenant": self.tenant, "project": self.project, **parameters})
+
+    def one(self, name: str, **parameters: Any) -> Row | None:
+        return self.ask(name, **parameters).fetchone()
+
+    def entry(self, path: FilePath) -> Entry | None:
+        file = self.ask("file", path=path) if path else None
+        newest = self.ask("directory", path=path)
+        row = file.fetchone() if file is not None else None
+        if row is not None:
+            return Entry(path, FileType.FILE, row[1], row[2], row[3], row[4])
+        above = newest.fetchone()
+        if above is None and path != ROOT:
+            return None
+        return Entry(path, FileType.DIRECTORY, 0, None, above[0] if above else None)
+
+    def is_file(self, path: FilePath) -> bool:
+        return self.one("file", path=path) is not None
+
+    def file_above(self, path: FilePath) -> FilePath | None:
+        asked = [(directory, self.ask("file", path=directory)) for directory in ancestors(path) if directory]
+        return next((directory for directory, rows in asked if rows.fetchone() is not None), None)
+
+    def situation(self, path: FilePath) -> tuple[Row | None, Situation]:
+        """The live file's row (id, size, created, updated, hash, content), and what a mutation must know."""
+        current, used = self.ask("file_current", path=path), self.ask("project_bytes")
+        found = current.fetchone()
+        size = used.fetchone()
+        project_bytes = int(size[0]) if size else 0
+        if found is not None:  # it has no file above and no descendants: those rules were kept when it was made
+            entry = Entry(path, FileType.FILE, found[1], found[2], found[3], found[4])
+            return found, Situation(entry, found[5], None, False, project_bytes)
+        below = self.ask("directory", path=path)
+        above = self.file_above(path)
+        return None, Situation(None, b"", above, below.fetchone() is not None, project_bytes)
+
+    def below(self, path: FilePath) -> list[Row]:
+        """(id, path, size, updated) of the live files below a directory."""
+        return self.ask("below", start=path + "/", upper=path + "0").fetchall()
+
+    def delete_below(self, path: FilePath, recursive: bool, now: int) -> int:
+        """A directory in a few statements, however many files it has: nobody waits long for the lock."""
+        span = {"start": path + "/", "upper": path + "0"}
+        files, size = self.one("below_count", **span) or (0, 0)
+        if not files:
+            raise nothing_at(path)
+        if not recursive:
+            raise CommonplaceError(
+                NOT_EMPTY,
+                f"{path} is a directory with {files} files below it.",
+                hint="Pass recursive=true to delete them all.",
+                details={"path": path, "files": files},
+            )
+        for directory in (*ancestors(path), path):
+            self.ask("below_unmark", directory=directory, **span)
+        self.ask("below_unmark_inside", **span)
+        self.ask("below_enqueue", now=now, **span)
+        self.ask("below_delete", now=now, **span)
+        self.account(-files, -size)
+        return int(files)
+
+    def place(self, path: FilePath, identity: int, old: int | None, new: int | None) -> None:
+        """Move a file's marks in the directories above it from one update time to another; None = it has none."""
+        for directory in ancestors(path):
+            if old is not None:
+                self.ask("ancestor_remove", directory=directory, id=identity, updated_at=old)
+            if new is not None:
+                self.ask("ancestor_add", directory=directory, id=identity, updated_at=new)
+
+    def account(self, files: int, size: int) -> None:
+        self.ask("project_change", files=files, bytes=size)
+
+    def enqueue(self, path: FilePath, operation: str, now: int) -> None:
+        self.ask("job_enqueue", path=path, operation=operation, file_updated_at=now, now=now)
+
+    def usage(self) -> Usage:
+        live, gone = self.ask("project_usage"), self.ask("deleted_usage")
+        files, size = live.fetchone() or (0, 0)
+        deleted_files, deleted_bytes = gone.fetchone() or (0, 0)
+        return Usage(self.project, files, size, deleted_files, deleted_bytes)
+
+    def walk(self, name: str, path: FilePath, depth: int, after: str, at_once: int) -> Iterator[Row]:
+        """Rows at most `depth` levels below a directory, by path. Where a statement meets a deeper one (its last column says so), that
+        whole subtree is jumped over with one seek."""
+        start, upper = max(path + "/", after + LEAST), path + "0"
+        levels = path.count("/") + depth
+        while True:
+            count = 0
+            for row in self.ask(name, start=start, upper=upper, levels=levels, limit=at_once):
+                count += 1
+                if row[-1]:
+                    start = _above(row[0], levels) + "0"  # the first name after everything below that directory
+                    count = at_once
+                    break
+                yield row
+                start = row[0] + LEAST
+            if count < at_once:
+                return
+
+
+def _above(path: str, levels: int) -> str:
+    """The first `levels` segments of a path."""
+    at = 0
+    for _ in range(levels):
+        at = path.index("/", at + 1)
+    return path[:at]

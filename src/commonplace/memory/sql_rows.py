@@ -1,0 +1,124 @@
+"""One tenant's rows inside one unit of work: entries with their tags and history, links with what they mean, suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from commonplace.kernel.auth import Tenant
+from commonplace.kernel.clock import iso
+from commonplace.memory.model import Decision, Entry, Link, LinkedEntry, Relation, Status, Suggestion, SuggestionType
+from commonplace.memory.rows import (
+    as_json,
+    entry_row,
+    history_row,
+    link_row,
+    read_entry,
+    read_suggestion,
+    suggestion_row,
+)
+from commonplace.storage.relational import Connection, Row, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRows:
+    """Statements whose answers are not read travel to PostgreSQL together."""
+
+    connection: Connection
+    queries: Mapping[str, str]
+    tenant: Tenant
+
+    def ask(self, query: str, /, **parameters: Any) -> Rows:
+        return self.connection.execute(self.queries[query], {"tenant": self.tenant, **parameters})
+
+    def put(self, query: str, row: Mapping[str, Any]) -> Rows:
+        """A statement with a whole row of rows.py, which names the tenant already."""
+        return self.connection.execute(self.queries[query], row)
+
+    def one(self, query: str, /, **parameters: Any) -> Row | None:
+        return self.ask(query, **parameters).fetchone()
+
+    def number(self, query: str, /, **parameters: Any) -> int:
+        row = self.one(query, **parameters)
+        return int(row[0]) if row else 0
+
+    def entries(self, query: str, /, **parameters: Any) -> tuple[Entry, ...]:
+        return tuple(read_entry(row) for row in self.ask(query, **parameters))
+
+    def known(self, id_: str) -> Entry:
+        """An entry that must be there, deleted or not."""
+        row = self.one("entry", id=id_, deleted=True)
+        assert row is not None, "entries are never removed, only marked as deleted"
+        return read_entry(row)
+
+    def same_text(self, entry: Entry) -> str | None:
+        """The active entry that says what this one says."""
+        if entry.status is not Status.ACTIVE or entry.deleted_at is not None:
+            return None
+        row = self.one("same_text", digest=entry.digest, id=entry.id)
+        return str(row[0]) if row else None
+
+    def imported_before(self, entry: Entry) -> str | None:
+        """By id, deleted or not, or by its text, active or not: importing twice adds nothing."""
+        if self.one("entry", id=entry.id, deleted=True) is not None:
+            return entry.id
+        row = self.one("known_text", digest=entry.digest)
+        return str(row[0]) if row else None
+
+    def insert(self, entry: Entry) -> None:
+        self.put("insert_entry", entry_row(self.tenant, entry))
+        self._insert_tags(entry)
+
+    def change(self, before: Entry, after: Entry, action: str, moment: datetime) -> None:
+        """What it was goes to its history."""
+        self.put("insert_history", history_row(self.tenant, before, action, moment))
+        self.put("update_entry", entry_row(self.tenant, after))
+        if before.tags != after.tags:
+            self.ask("delete_tags", entry_id=after.id)
+            self._insert_tags(after)
+
+    def _insert_tags(self, entry: Entry) -> None:
+        for tag in entry.tags:
+            self.ask("insert_tag", tag=tag, entry_id=entry.id)
+
+    def link(self, link: Link) -> bool:
+        """Whether it is new. A successor makes what it supersedes obsolete."""
+        if self.put("insert_link", link_row(self.tenant, link)).fetchone() is None:
+            return False
+        if link.relation is Relation.SUPERSEDES:
+            before = self.known(link.target_id)
+            if before.superseded_by != link.source_id:  # an import may say so already
+                after = replace(before, status=Status.OBSOLETE, superseded_by=link.source_id, updated_at=link.created_at)
+                self.change(before, after, "supersede", link.created_at)
+        return True
+
+    def import_link(self, link: Link, known: Mapping[str, str]) -> bool:
+        """A link of an import: between what its ends became, if both are here and are two."""
+        source, target = known.get(link.source_id, link.source_id), known.get(link.target_id, link.target_id)
+        here = self.ask("entries_by_id", ids=as_json([source, target])).fetchall()
+        return len(here) == 2 and self.link(replace(link, source_id=source, target_id=target))
+
+    def ends(self, query: str, id_: str) -> tuple[LinkedEntry, ...]:
+        return tuple(LinkedEntry(row[0], row[1], Relation(row[2])) for row in self.ask(query, id=id_))
+
+    def suggest(self, suggestion: Suggestion) -> bool:
+        """Whether its key was never suggested. Pending clusters that a new one contains give way to it."""
+        if self.put("insert_suggestion", suggestion_row(self.tenant, suggestion)).fetchone() is None:
+            return False
+        if suggestion.type is SuggestionType.GENERALIZE:
+            for smaller in self.clusters(suggestion.entry_ids):
+                if smaller.decision is Decision.PENDING and set(smaller.entry_ids) < set(suggestion.entry_ids):
+                    self.ask("delete_suggestion", id=smaller.id)
+                    for entry_id in smaller.entry_ids:
+                        self.ask("delete_suggestion_entries", entry_id=entry_id, suggestion_id=smaller.id)
+            for entry_id in suggestion.entry_ids:
+                self.ask("insert_suggestion_entry", entry_id=entry_id, suggestion_id=suggestion.id)
+        return True
+
+    def clusters(self, ids: Iterable[str]) -> tuple[Suggestion, ...]:
+        return tuple(read_suggestion(row) for row in self.ask("clusters_with", ids=as_json(sorted(set(ids)))))
+
+    def count_use(self, entry_id: str, count: int, moment: datetime) -> None:
+        self.ask("add_usage", entry_id=entry_id, count=count, moment=iso(moment))

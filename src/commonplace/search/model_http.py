@@ -1,0 +1,183 @@
+"""Asking an external model over HTTP with the caller's key: pooled connections, retries with jitter, a circuit breaker, one time limit.
+
+The key goes into the Authorization header of the configured address and nowhere else: no redirects, no message, no log line holds it."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from commonplace.storage.breaker import Breaker
+from commonplace.storage.outbound import Outbound
+
+if TYPE_CHECKING:
+    import httpx
+
+ATTEMPTS = 3
+FIRST_PAUSE_SECONDS = 0.05
+MAX_CONNECTIONS = 32
+KEEP_ALIVE_SECONDS = 60.0
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
+KEY_REFUSED = frozenset({401, 403})
+NO_KEY = "the call brought no key for the external model (header X-Model-Key)"
+
+
+class ModelError(Exception):
+    """The model did not answer. The message is safe to show: it holds neither the key nor what the model said."""
+
+
+class ModelUnavailableError(ModelError):
+    """Now; it may answer later. `rest_seconds` is given where nobody should ask before that."""
+
+    def __init__(self, message: str, rest_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.rest_seconds = rest_seconds
+
+
+class ModelKeyRefusedError(ModelError):
+    """It does not accept the caller's key."""
+
+
+class ModelRejectedError(ModelError):
+    """It will never accept this request, or it answered what no such model answers."""
+
+
+class ModelEndpoint:
+    """One address of one model. Its connections live on the loop of `outbound`; call it from any loop."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        timeout_seconds: float,
+        outbound: Outbound,
+        count: Callable[[str], None] = lambda event: None,
+        breaker: Breaker | None = None,
+    ) -> None:
+        """`name` says in messages and counters which model this is: `embedding`, `rerank`."""
+        self.name = name
+        self._url = url
+        self._timeout_seconds = timeout_seconds
+        self._outbound = outbound
+        self._count = count
+        self._breaker = breaker or Breaker()
+        self._client: httpx.AsyncClient | None = None
+
+    async def ask(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
+        """The model's JSON answer, within the time limit whatever happens on the way."""
+        return await self._outbound.run(self._ask(orjson.dumps(body), key))
+
+    def ask_now(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
+        """The same from a worker thread."""
+        return self._outbound.submit(self._ask(orjson.dumps(body), key)).result()
+
+    @property
+    def place(self) -> str:
+        """Host and path, for people."""
+        parts = urlsplit(self._url)
+        return f"{parts.hostname}{parts.path}"
+
+    @property
+    def in_the_clear(self) -> bool:
+        """Whether keys would cross a network without TLS."""
+        parts = urlsplit(self._url)
+        return parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1")
+
+    async def _ask(self, body: bytes, key: str) -> dict[str, Any]:
+        rest = self._breaker.rest()
+        if rest > 0:
+            self._count(f"{self.name} model resting")
+            raise ModelUnavailableError(f"the {self.name} model failed several times and is left alone for {math.ceil(rest)} s", rest)
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                answer = await self._attempts(body, key)
+        except TimeoutError:
+            self._breaker.failed()
+            self._count(f"{self.name} model timeout")
+            raise ModelUnavailableError(f"the {self.name} model did not answer within {self._timeout_seconds:g} s") from None
+        except ModelUnavailableError:
+            self._count(f"{self.name} model failed")
+            raise
+        except ModelError:
+            self._breaker.succeeded()  # it is there; it only refuses this
+            self._count(f"{self.name} model refused")
+            raise
+        self._breaker.succeeded()
+        self._count(f"{self.name} model answered")
+        return answer
+
+    async def _attempts(self, body: bytes, key: str) -> dict[str, Any]:
+        began, attempt = time.monotonic(), 0
+        while True:
+            answer, ask_again_after = await self._attempt(body, key)
+            if isinstance(answer, dict):
+                return answer
+            attempt += 1
+            pause = ask_again_after or FIRST_PAUSE_SECONDS * 2**attempt * (0.5 + random.random())  # noqa: S311 - jitter
+            if attempt == ATTEMPTS or time.monotonic() - began + pause > self._timeout_seconds:
+                raise ModelUnavailableError(answer)
+            await asyncio.sleep(pause)
+
+    async def _attempt(self, body: bytes, key: str) -> tuple[dict[str, Any] | str, float]:
+        """An answer, or what went wrong and how long the model asked us to wait (0: it did not say)."""
+        import httpx
+
+        headers = {"authorization": f"Bearer {key}", "content-type": "application/json", "accept": "application/json"}
+        try:
+            async with self._pool().stream("POST", self._url, content=body, headers=headers) as response:
+                if response.status_code in TRANSIENT:
+                    if response.status_code != 429:  # too much for this key says nothing about the model
+                        self._breaker.failed()
+                    return f"the {self.name} model answered {response.status_code}", _retry_after(response.headers.get("retry-after"))
+                if response.status_code in KEY_REFUSED:
+                    raise ModelKeyRefusedError(f"the {self.name} model refused the caller's key ({response.status_code})")
+                if response.status_code != 200:
+                    raise ModelRejectedError(f"the {self.name} model answered {response.status_code}")
+                return self._parsed(await _bounded(response)), 0.0
+        except httpx.HTTPError as error:
+            self._breaker.failed()
+            return f"the {self.name} model cannot be reached ({type(error).__name__})", 0.0
+
+    def _parsed(self, content: bytes | None) -> dict[str, Any]:
+        try:
+            answer = orjson.loads(content) if content is not None else None
+        except orjson.JSONDecodeError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise ModelRejectedError(f"the {self.name} model answered something that is not a JSON object")
+        return answer
+
+    def _pool(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            limits = httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_SECONDS)
+            # The time limit of the whole call ends a hanging attempt; a redirect could carry the key elsewhere.
+            self._client = httpx.AsyncClient(timeout=None, limits=limits, follow_redirects=False)  # noqa: S113
+        return self._client
+
+
+async def _bounded(response: httpx.Response) -> bytes | None:
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > MAX_ANSWER_BYTES:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _retry_after(value: str | None) -> float:
+    try:
+        return max(0.0, float(value)) if value else 0.0
+    except ValueError:
+        return 0.0  # a date: our own pause will do

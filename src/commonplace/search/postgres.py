@@ -1,0 +1,41 @@
+"""Documents and postings in PostgreSQL, BM25 in SQL over them. A search is one snapshot and a few round trips, whatever it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import psycopg
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.search.sql_postings import SqlPostings
+from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError
+from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.postgres_schema import Component
+from commonplace.storage.queries import load_postgres_queries
+
+SCHEMA = Component("search", "commonplace.search")
+_QUERIES = load_postgres_queries("commonplace.search")
+
+
+class PostgresPostings(SqlPostings[Connection]):
+    """The lexical store of every collection in one database, shared by any number of processes."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        super().__init__(_QUERIES)
+        self._database = database
+
+    async def search(
+        self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
+    ) -> LexicalResult:
+        return await self._read(lambda connection: self.search_in(connection, partition, terms, limit, weights, prefix))
+
+    async def score_keys(
+        self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        return await self._read(lambda connection: self.score_in(connection, partition, terms, keys, weights))
+
+    async def _read(self, work: Callable[[Connection], LexicalResult]) -> LexicalResult:
+        try:
+            return await self._database.read(work, snapshot=True)
+        except (psycopg.Error, CommonplaceError) as failed:
+            raise SearchUnavailableError(str(failed)) from failed

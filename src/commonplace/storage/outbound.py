@@ -1,0 +1,59 @@
+"""An event loop in a thread of its own, for connections that outlive the loops of their callers.
+
+A server calls from one loop, the index worker from another, a command from several: pooled connections belong to one loop only."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Outbound:
+    """Starts with the first use; `close` ends what runs on it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Await work from any loop. Cancelling the caller cancels the work."""
+        return await asyncio.wrap_future(self.submit(work))
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Begin work from any thread; `result()` of what is returned waits for it. After `close` everything is cancelled at once."""
+        with self._guard:
+            if self._closed:
+                work.close()
+                refused: Future[T] = Future()
+                refused.cancel()
+                return refused
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="outbound", daemon=True)
+                self._thread.start()
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        with self._guard:
+            self._closed = True
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _cancel_all() -> None:
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)

@@ -1,0 +1,184 @@
+"""The PostgreSQL database of a process: units of work, locks, lost connections, and versions of the schema, on a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.errors import BusyError
+from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.postgres_schema import STORAGE, migrate, require, standing
+from commonplace.storage.queries import Queries, postgres_text
+from servers import FAST, Postgres
+
+
+@pytest.fixture
+def database(empty_postgres: str) -> Iterator[PostgresDatabase]:
+    made = PostgresDatabase(empty_postgres, pool_size=3, lock_timeout_seconds=0.3)
+    made.write_now(lambda connection: connection.execute("CREATE TABLE line (id BIGSERIAL, text TEXT UNIQUE)") and None)
+    yield made
+    made.close()
+
+
+def add(text: str) -> Callable[[Connection], Any]:
+    return lambda connection: connection.execute("INSERT INTO line (text) VALUES (%s) RETURNING id", (text,)).fetchone()[0]
+
+
+def lines(database: PostgresDatabase) -> list[str]:
+    return database.read_now(lambda connection: [row[0] for row in connection.execute("SELECT text FROM line ORDER BY id")])
+
+
+def test_units_that_share_a_lock_run_one_after_the_other_and_a_failed_one_leaves_nothing(database: PostgresDatabase) -> None:
+    class Refused(Exception):
+        pass
+
+    def refuse(connection: Connection) -> None:
+        connection.execute("INSERT INTO line (text) VALUES ('refused')")
+        raise Refused
+
+    async def many() -> list[object]:
+        work = [add(f"line {number}") if number % 5 else refuse for number in range(40)]
+        return await asyncio.gather(*(database.write(each, lock="a") for each in work), return_exceptions=True)
+
+    outcomes = asyncio.run(many())
+    assert [type(each) for each in outcomes] == [int if number % 5 else Refused for number in range(40)]
+    assert lines(database) == [f"line {number}" for number in range(40) if number % 5]
+
+
+def test_a_unit_that_breaks_the_transaction_fails_alone(database: PostgresDatabase) -> None:
+    async def many() -> list[object]:
+        work = [add("same" if number in (3, 7) else f"line {number}") for number in range(10)]
+        return await asyncio.gather(*(database.write(each, lock="a") for each in work), return_exceptions=True)
+
+    outcomes = asyncio.run(many())
+    assert [number for number, each in enumerate(outcomes) if isinstance(each, psycopg.errors.UniqueViolation)] == [7]
+    assert len(lines(database)) == 9
+
+
+def test_a_lock_that_is_not_free_in_time_is_busy_and_nothing_is_written(database: PostgresDatabase, empty_postgres: str) -> None:
+    with psycopg.connect(empty_postgres) as other:
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended('a', 0))")
+        begun = time.monotonic()
+        with pytest.raises(BusyError):
+            database.write_now(add("late"), lock="a")
+        assert 0.2 < time.monotonic() - begun < 3
+        database.write_now(add("elsewhere"), lock="b")
+    database.write_now(add("now"), lock="a")
+    assert lines(database) == ["elsewhere", "now"]
+
+
+def test_a_busy_lock_does_not_starve_other_locks(database: PostgresDatabase, empty_postgres: str) -> None:
+    """Three connections, thirty units behind one lock that is held: another lock's unit is served at once."""
+    with psycopg.connect(empty_postgres) as other:
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended('a', 0))")
+
+        async def crowd() -> float:
+            waiting = [asyncio.ensure_future(database.write(add(f"a{n}"), lock="a", lock_timeout_seconds=5)) for n in range(30)]
+            await asyncio.sleep(0)
+            begun = time.monotonic()
+            await database.write(add("b"), lock="b")
+            took = time.monotonic() - begun
+            await asyncio.to_thread(other.rollback)
+            await asyncio.gather(*waiting)
+            return took
+
+        assert asyncio.run(crowd()) < 2
+    assert len(lines(database)) == 31
+
+
+def test_a_snapshot_sees_one_state(database: PostgresDatabase, empty_postgres: str) -> None:
+    def twice(connection: Connection) -> tuple[int, int]:
+        count = "SELECT count(*) FROM line"
+        first = connection.execute(count).fetchone()
+        with psycopg.connect(empty_postgres, autocommit=True) as other:
+            other.execute("INSERT INTO line (text) VALUES ('meanwhile')")
+        second = connection.execute(count).fetchone()
+        assert first is not None
+        assert second is not None
+        return first[0], second[0]
+
+    assert database.read_now(twice, snapshot=True) == (0, 0)
+    assert database.read_now(lambda connection: lines_count(connection)) == 1
+
+
+def lines_count(connection: Connection) -> int:
+    row = connection.execute("SELECT count(*) FROM line").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_deadlocks_are_retried_until_both_units_are_done(database: PostgresDatabase) -> None:
+    for name in ("one", "two"):
+        database.write_now(add(name))
+    meeting = threading.Barrier(2)
+
+    def crossing(first: str, second: str) -> Callable[[Connection], Any]:
+        tried = []
+
+        def work(connection: Connection) -> None:
+            tried.append(first)
+            for name in (first, second):
+                connection.execute("UPDATE line SET id = id + 1 WHERE text = %s RETURNING id", (name,)).fetchone()
+                if len(tried) == 1 and name == first:
+                    meeting.wait(10)
+
+        return work
+
+    async def both() -> None:
+        await asyncio.gather(
+            database.write(crossing("one", "two"), lock="x", lock_timeout_seconds=20),
+            database.write(crossing("two", "one"), lock="y", lock_timeout_seconds=20),
+        )
+
+    asyncio.run(both())
+
+
+def test_a_server_that_restarts_is_waited_for_and_one_that_is_gone_is_unavailable() -> None:
+    server = Postgres(**FAST)
+    try:
+        database = PostgresDatabase(server.url, pool_size=2, reconnect_seconds=2)
+        database.write_now(lambda connection: connection.execute("CREATE TABLE line (id BIGSERIAL, text TEXT UNIQUE)") and None)
+        server.restart()
+        database.write_now(add("after a restart"), lock="a")
+        assert lines(database) == ["after a restart"]
+        server.stop()
+        with pytest.raises(CommonplaceError) as refused:
+            lines(database)
+        assert refused.value.code.name == "STORAGE_UNAVAILABLE"
+        assert refused.value.retryable
+        server.start()
+        assert lines(database) == ["after a restart"]
+        database.close()
+    finally:
+        server.close()
+
+
+def test_a_schema_is_brought_up_once_and_any_other_version_is_refused(empty_postgres: str) -> None:
+    database = PostgresDatabase(empty_postgres, pool_size=1)
+    with pytest.raises(CommonplaceError) as old:
+        require(database, [STORAGE])
+    assert old.value.hint == "Run: commonplace migrate"
+    assert [each.found for each in migrate(database, [STORAGE])] == [0]
+    require(database, [STORAGE])
+    newest = STORAGE.migrations()[-1].version
+    assert [(each.found, each.needed) for each in database.read_now(lambda c: standing(c, [STORAGE]))] == [(newest, newest)]
+    assert database.read_now(lambda c: c.execute("SELECT microseconds_of(moment_of(1700000000123457))").fetchone()) == (1700000000123457,)
+    database.write_now(lambda c: c.execute("UPDATE schema_version SET version = 99") and None)
+    for refuse in (require, migrate):
+        with pytest.raises(CommonplaceError, match="version 99") as newer:
+            refuse(database, [STORAGE])
+        assert newer.value.code.name == "SCHEMA_MISMATCH"
+    database.close()
+
+
+def test_parameters_of_named_queries_reach_psycopg_and_casts_do_not() -> None:
+    text = "-- name: one\n-- why: 50%\nSELECT :a::int, ':: ' || :b_c WHERE x LIKE 'a%' AND y > :a;\n"
+    translated = Queries(postgres_text(text), "here")["one"]
+    assert translated == "SELECT %(a)s::int, ':: ' || %(b_c)s WHERE x LIKE 'a%%' AND y > %(a)s;"
