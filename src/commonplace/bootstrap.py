@@ -243,10 +243,11 @@ def _instructions(selection: Selection, settings: Settings) -> str:
 def postgres_components() -> list[Component]:
     """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
     from commonplace.files.postgres import SCHEMA as FILES
+    from commonplace.memory.postgres import SCHEMA as MEMORY
     from commonplace.search.postgres import SCHEMA as SEARCH
     from commonplace.storage.postgres_schema import STORAGE
 
-    return [STORAGE, SEARCH, FILES]
+    return [STORAGE, SEARCH, FILES, MEMORY]
 
 
 def selection_of(settings: Settings) -> Selection:

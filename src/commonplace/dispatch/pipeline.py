@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from commonplace.dispatch.registry import Registry
 from commonplace.dispatch.tool import SILENT, ClientChannel, Context, Output, RawResult, Rejected, Tool, out_of_time
 from commonplace.kernel.auth import AuthContext, Scope
+from commonplace.kernel.document import opened
 from commonplace.kernel.errors import (
     CANCELLED,
     INTERNAL,
@@ -215,7 +216,12 @@ def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
 
 
 def plain(output: Output) -> Any:
-    """The JSON value of an output."""
+    """The JSON value of an output, for callers in this process."""
+    return opened(unwrapped(output))
+
+
+def unwrapped(output: Output) -> Any:
+    """What an output says, as the edge encodes it: a value that may hold documents."""
     if isinstance(output, Rejected):
         return output.output
     if isinstance(output, RawResult):
