@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 import time
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -17,56 +16,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.load import load
 from oas_calls import Tools
+from oas_mutations import mutate
 
 SEEDS = ("petstore-3.0.yaml", "petstore-3.2.yaml", "tictactoe-3.1.yaml", "uber-2.0.json", "media-type-examples-3.2.yaml")
 WALKS = ("operations", "schemas", "parameters", "responses", "headers", "security", "paths", "refs")
-ODD: tuple[Any, ...] = (
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    "",
-    "x",
-    "#/paths",
-    "#",
-    "#/components/schemas/Pet",
-    [],
-    {},
-    [[]],
-    {"$ref": "#"},
-    {"$ref": 1},
-    {"$ref": "#/a/~2"},
-    2**70,
-    "\ud800",
-)
-
-
-def nodes(value: Any) -> list[tuple[Any, Any]]:
-    found, stack = [], [value]
-    while stack:
-        node = stack.pop()
-        for key in list(node) if isinstance(node, dict) else range(len(node)):
-            found.append((node, key))
-            if isinstance(node[key], (dict, list)):
-                stack.append(node[key])
-    return found
-
-
-def mutate(value: Any, chooser: random.Random) -> Any:
-    changed = deepcopy(value)
-    for _ in range(chooser.randint(1, 4)):
-        places = nodes(changed)
-        holder, key = chooser.choice(places)
-        way = chooser.random()
-        if way < 0.6:
-            holder[key] = deepcopy(chooser.choice(ODD))
-        elif way < 0.8 and isinstance(holder, dict):
-            holder[chooser.choice(["$ref", "type", "allOf", "properties", "parameters", "x-a", "", "get", "schema"])] = holder[key]
-        else:
-            other, there = chooser.choice(places)
-            holder[key] = deepcopy(other[there]) if there in other or (isinstance(other, list) and there < len(other)) else None
-    return changed
 
 
 def ask_everything(tools: Tools, text: str, original: str) -> None:

@@ -84,13 +84,11 @@ def test_servers_on_both_transports_share_files_and_a_separate_worker_indexes(co
     one = Server(tmp_path / "one", "--config", str(config), "--no-worker")
     with serve_http(tmp_path / "two", None, "--config", str(config), "--no-worker") as two:
         one.call("file_write", path="/a.md", content="the walrus swims")
-        body = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": "file_read", "arguments": {"project": "p", "path": "/a.md"}},
-        }
-        status, _, answer = two.post("/mcp", body, {"MCP-Protocol-Version": "2025-06-18"})
+        who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        _, headers, _ = two.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": who})
+        asked = {"MCP-Protocol-Version": "2025-06-18", "Mcp-Session-Id": headers["mcp-session-id"]}
+        call = {"name": "file_read", "arguments": {"project": "p", "path": "/a.md"}}
+        status, _, answer = two.post("/mcp", {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}, asked)
         assert status == 200
         assert b"the walrus swims" in answer
         assert one.call("file_search", query="walrus")["chunks"] == []

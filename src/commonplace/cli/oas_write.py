@@ -11,15 +11,13 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from commonplace.cli.oas_source import Source, call, mark, spec
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
-from commonplace.cli.session import session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 PREVIEW_LINES = 200
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-_SEVERITIES = {"critical": "bold red", "warning": "yellow", "info": "dim"}
 
-Source = Annotated[str, typer.Argument(help="A file, a URL, file:PROJECT/PATH for a stored file, or - for standard input.")]
 Sources = Annotated[list[str], typer.Argument(help="Two or more documents, the left ones first.")]
 Output = Annotated[str | None, typer.Option("--output", "-o", help="Write the result to this file.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
@@ -42,25 +40,26 @@ def register(app: typer.Typer) -> None:
     app.command()(generate)
 
 
-def _spec(source: str) -> dict[str, str]:
-    if source == "-":
-        return {"content": sys.stdin.read()}
-    if source.startswith(("http://", "https://")):
-        return {"url": source}
-    return {"ref": source} if source.startswith("file:") and not Path(source).exists() else {"file": source}
-
-
-def _call(tool: str, arguments: dict[str, Any]) -> Any:
-    if not err.is_terminal:
-        return session().call(tool, arguments)
-    with err.status(f"{tool.removeprefix('oas_').replace('_', ' ')} ..."):
-        return session().call(tool, arguments)
-
-
-def _text(answer: dict[str, Any]) -> str:
+def _text(answer: dict[str, Any], output: str | None) -> str:
+    """The document of an answer in the form that the output's name asks for."""
     if "document" not in answer:
-        raise CommonplaceError(INVALID_ARGUMENT, answer.get("document_omitted", "There is no document."), hint="Use --output with --yes.")
-    return str(answer["document"])
+        raise CommonplaceError(INVALID_ARGUMENT, answer.get("document_omitted", "There is no document."), hint="Use --output.")
+    from commonplace.openapi.engine.emit import to_text
+    from commonplace.openapi.engine.load import parse_text
+    from commonplace.openapi.tools.writing import format_of
+
+    text, wanted = str(answer["document"]), format_of(output)
+    if wanted is None or (wanted == "json") == text.lstrip().startswith("{"):
+        return text
+    return to_text(parse_text(text).data, wanted)
+
+
+def _present(target: Path) -> str | None:
+    """What an output file holds now; None where there is none."""
+    try:
+        return target.read_text(errors="replace")
+    except OSError:
+        return None
 
 
 def _preview(name: str, before: str, after: str) -> bool:
@@ -79,27 +78,34 @@ def _finish(
     tool: str, arguments: dict[str, Any], answer: dict[str, Any], output: str | None, *, yes: bool, check: bool, as_json: bool
 ) -> None:
     """Print the document, or show what would change in the output file and write it."""
-    if as_json:
-        print_json(answer if not output or check else _call(tool, {**arguments, "output": output}))
-        if not check:
-            return
     if check:
-        target = Path(output) if output else None
-        before = target.read_text() if target is not None and target.is_file() else ""
-        changed = _text(answer) != before if target is not None else bool(answer.get("fix_count"))
-        raise typer.Exit(1 if changed else 0)
-    if output is None:
-        sys.stdout.write(_text(answer))
+        if as_json:
+            print_json(answer)
+        raise typer.Exit(1 if _would_change(answer, output) else 0)
+    if as_json:
+        print_json(answer if not output else call(tool, {**arguments, "output": output}))
         return
-    target = Path(output)
-    if target.is_file() and "document" in answer:
-        if not _preview(output, target.read_text(), str(answer["document"])):
+    if output is None:
+        sys.stdout.write(_text(answer, None))
+        return
+    before = _present(Path(output))
+    if before is not None:
+        if not _preview(output, before, _text(answer, output)):
             say(f"{output} is already as it should be")
             return
         if not yes and sys.stdin.isatty() and not typer.confirm(f"Write {output}?", err=True):
             raise typer.Exit(1)
-    written = _call(tool, {**arguments, "output": output})
+    written = call(tool, {**arguments, "output": output})
     say(f"wrote {written['written_to']}")
+
+
+def _would_change(answer: dict[str, Any], output: str | None) -> bool:
+    """Whether writing would change the output file; without one, whether there is something to mend in the source."""
+    if output is not None:
+        return _text(answer, output) != _present(Path(output))
+    if "fix_count" in answer:
+        return bool(answer["fix_count"])
+    raise CommonplaceError(INVALID_ARGUMENT, "--check compares with a file.", hint="Name it with --output.")
 
 
 def fix(
@@ -119,15 +125,17 @@ def fix(
     Example:
       commonplace oas fix openapi.yaml --prune --in-place
     """
-    arguments = {
-        "spec": _spec(source),
+    arguments: dict[str, Any] = {
+        "spec": spec(source),
         "fix_duplicate_operationids": duplicate_operation_ids,
         "fix_schema_names": schema_names,
         "prune": prune,
         "stub_missing_refs": stub_missing_refs,
         "limit": 1000,
     }
-    answer = _call("oas_fix", {**arguments, "include_document": not as_json, "dry_run": True})
+    if in_place and "file" not in arguments["spec"]:
+        raise CommonplaceError(INVALID_ARGUMENT, "--in-place needs a file.", hint="Use --output for documents from elsewhere.")
+    answer = call("oas_fix", {**arguments, "include_document": not as_json or check, "dry_run": True})
     if not as_json:
         for one in answer["fixes"]:
             err.print(Text(f"{one['type']}: {one['description']} {one['path']}"), soft_wrap=True)
@@ -148,10 +156,10 @@ def convert(
     Example:
       commonplace oas convert swagger.json --target 3.1 --output openapi.json
     """
-    arguments = {"spec": _spec(source), "target": target, "limit": 1000}
-    answer = _call("oas_convert", arguments)
+    arguments = {"spec": spec(source), "target": target, "limit": 1000}
+    answer = call("oas_convert", arguments)
     if not as_json:
-        rows = [(Text(one["severity"], style=_SEVERITIES[one["severity"]]), one["path"], one["message"]) for one in answer["issues"][:50]]
+        rows = [(mark(one["severity"]), one["path"], one["message"]) for one in answer["issues"][:50]]
         if rows:
             err.print(table(("", "path", "issue"), rows))
         counts = ", ".join(f"{answer[f'{name}_count']} {name}" for name in ("critical", "warning", "info"))
@@ -171,9 +179,9 @@ def join(
     as_json: JsonFlag = False,
 ) -> None:
     """Merge documents of one version into one."""
-    arguments: dict[str, Any] = {"specs": [_spec(source) for source in sources]}
+    arguments: dict[str, Any] = {"specs": [spec(source) for source in sources]}
     arguments |= {name: value for name, value in (("path_strategy", paths), ("schema_strategy", schemas)) if value}
-    answer = _call("oas_join", arguments)
+    answer = call("oas_join", arguments)
     if not as_json:
         for warning in answer["warnings"]:
             say(warning)
@@ -183,8 +191,8 @@ def join(
 
 def bundle(source: Source, output: Output = None, yes: Yes = False, check: Check = False, as_json: JsonFlag = False) -> None:
     """Turn a document that is spread over files into one."""
-    arguments = {"spec": _spec(source)}
-    answer = _call("oas_bundle", arguments)
+    arguments = {"spec": spec(source)}
+    answer = call("oas_bundle", arguments)
     if not as_json:
         say(f"{answer['imported_count']} parts from {answer['file_count']} other files")
     _finish("oas_bundle", arguments, answer, output, yes=yes, check=check, as_json=as_json)
@@ -201,8 +209,8 @@ def overlay(
     as_json: JsonFlag = False,
 ) -> None:
     """Apply an Overlay (1.0, 1.1) to a document."""
-    arguments = {"spec": _spec(source), "overlay": _spec(overlay_file), "strict": strict}
-    answer = _call("oas_overlay_apply", {**arguments, "dry_run": dry_run})
+    arguments = {"spec": spec(source), "overlay": spec(overlay_file), "strict": strict}
+    answer = call("oas_overlay_apply", {**arguments, "dry_run": dry_run})
     if not as_json:
         rows = [(one["action_index"], one["operation"], one["match_count"], one["target"]) for one in answer["changes"]]
         err.print(table(("action", "does", "matches", "target"), rows))
@@ -218,7 +226,7 @@ def overlay_validate(
     source: Annotated[str, typer.Argument(metavar="OVERLAY", help="The Overlay document.")], as_json: JsonFlag = False
 ) -> None:
     """Check an Overlay document. Exit code 1 if it is not valid."""
-    answer = _call("oas_overlay_validate", {"spec": _spec(source)})
+    answer = call("oas_overlay_validate", {"spec": spec(source)})
     if as_json:
         print_json(answer)
     else:
@@ -245,14 +253,14 @@ def generate(
     Example:
       commonplace oas generate openapi.yaml --output-dir internal/api --server
     """
-    arguments = {"spec": _spec(source), "language": language.value, "package_name": package, "client": client, "server": server}
+    arguments = {"spec": spec(source), "language": language.value, "package_name": package, "client": client, "server": server}
     if check:
-        made = _call("oas_generate", {**arguments, "include_files": True})
+        made = call("oas_generate", {**arguments, "include_files": True})
         stale = [one["name"] for one in made["files"] if _differs(Path(output_dir) / one["name"], one["content"])]
         for name in stale:
             say(f"{name} is out of date")
         raise typer.Exit(1 if stale else 0)
-    answer = _call("oas_generate", {**arguments, "output_dir": output_dir})
+    answer = call("oas_generate", {**arguments, "output_dir": output_dir})
     if as_json:
         print_json(answer)
         return

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
-from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
-from commonplace.cli.session import session
+from commonplace.cli import oas_write
+from commonplace.cli.oas_source import Source, call, mark, spec
+from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 app = typer.Typer(help="OpenAPI: validate, query, compare and change API descriptions.", no_args_is_help=True)
 
 EVERYTHING = 1000
-_STYLES = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "dim"}
-Source = Annotated[str, typer.Argument(help="A file, a URL, file:PROJECT/PATH for a stored file, or - for standard input.")]
 
 
 class Format(StrEnum):
@@ -45,23 +41,6 @@ class FailOn(StrEnum):
     BREAKING = "breaking"
     WARNING = "warning"
     NEVER = "never"
-
-
-def spec(source: str) -> dict[str, str]:
-    """What a user names on the command line, as the tools take it."""
-    if source == "-":
-        return {"content": sys.stdin.read()}
-    if source.startswith(("http://", "https://")):
-        return {"url": source}
-    return {"ref": source} if source.startswith("file:") and not Path(source).exists() else {"file": source}
-
-
-def call(tool: str, arguments: dict[str, Any]) -> Any:
-    """A tool call with a spinner for people who wait."""
-    if not err.is_terminal:
-        return session().call(tool, arguments)
-    with err.status(f"{tool.removeprefix('oas_').replace('_', ' ')} ..."):
-        return session().call(tool, arguments)
 
 
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print.")]
@@ -96,7 +75,7 @@ def validate(
     elif chosen is Format.MARKDOWN:
         sys.stdout.write(findings_markdown(answer, source))
     else:
-        rows = [(_mark(f["severity"]), f.get("line", ""), f["rule"], f"{f['message']} {f['fix']}\n{f['path'] or '/'}") for f in findings]
+        rows = [(mark(f["severity"]), f.get("line", ""), f["rule"], f"{f['message']} {f['fix']}\n{f['path'] or '/'}") for f in findings]
         if rows:
             out.print(table(("", "line", "rule", "problem"), rows))
         verdict = "valid" if answer["valid"] else "not valid"
@@ -188,7 +167,7 @@ def diff(
     elif chosen is Format.MARKDOWN:
         sys.stdout.write(changes_markdown(answer, base, revision))
     else:
-        rows = [(_mark(c["severity"]), c["rule"], f"{c['message']}\n{c['path']}") for c in answer["changes"]]
+        rows = [(mark(c["severity"]), c["rule"], f"{c['message']}\n{c['path']}") for c in answer["changes"]]
         if rows:
             out.print(table(("", "rule", "change"), rows))
         say(answer["summary"])
@@ -227,14 +206,4 @@ def _rules(of: str) -> dict[str, str]:
     return {rule.id: rule.meaning for rule in RULES.values()}
 
 
-def _mark(severity: str) -> Text:
-    return Text(severity, style=_STYLES[severity])
-
-
-def _add_write_commands() -> None:
-    """fix, convert, join, bundle, overlay and generate live in their own module, `register(app)`."""
-    if find_spec("commonplace.cli.oas_write") is not None:
-        import_module("commonplace.cli.oas_write").register(app)
-
-
-_add_write_commands()
+oas_write.register(app)

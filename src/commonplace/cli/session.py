@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from commonplace.bootstrap import App
     from commonplace.dispatch.pipeline import Outcome
     from commonplace.kernel.config import Config
+    from commonplace.kernel.settings import Settings
 
 
 @dataclass(slots=True)
@@ -37,7 +38,7 @@ class Session:
         if self._app is None:
             from commonplace.bootstrap import build
 
-            self._app = self._closing.enter_context(build(self.config().settings, local_user_writes=True))
+            self._app = self._closing.enter_context(build(_for_a_terminal(self.config().settings), local_user_writes=True))
         return self._app
 
     def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
@@ -60,6 +61,12 @@ class Session:
     def close(self) -> None:
         self._closing.close()
         self._app = None
+
+
+def _for_a_terminal(settings: Settings) -> Settings:
+    """A terminal or a pipe takes a whole document where the context of a model would not."""
+    openapi = settings.mcp.openapi.but(max_answer_bytes=settings.mcp.openapi.max_document_bytes)
+    return settings.but(mcp=settings.mcp.but(openapi=openapi))
 
 
 _current = Session()

@@ -19,6 +19,7 @@ from commonplace.search.store import PassageListener, Retriever
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres import PostgresDatabase
 from commonplace.storage.postgres_bell import Bell
+from commonplace.storage.rates import SharedRates
 
 CHANNEL = "commonplace_files"
 POLL_SECONDS = 1.0  # rings wake a worker at once; looking finds what retries and what a dead worker left
@@ -42,6 +43,7 @@ def build_postgres_files(
     retriever: Retriever | None = None,
     listener: PassageListener | None = None,
     external: External | None = None,
+    rates: SharedRates | None = None,
     ring: Callable[[], None] = lambda: None,
 ) -> Files:
     """Files in an open database whose schema is there (`commonplace migrate`). Whoever owns it runs `indexer.run()` or leaves the work
@@ -66,7 +68,7 @@ def build_postgres_files(
         indexer.stop()
         database.close()
 
-    rate = RateLimit(settings.rate_per_second, settings.rate_burst)
+    rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
     deposit = key_deposit(vectors, external, embedding)
     reranker = external.reranker if external is not None else None
     service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close, deposit, reranker)
@@ -81,6 +83,7 @@ def run_postgres_files(
     retriever: Retriever,
     listener: PassageListener | None = None,
     external: External | None = None,
+    rates: SharedRates | None = None,
 ) -> FilesService:
     """The same with its worker running, woken by what other processes queue; `close` ends it. With no workers in the settings this
     process only rings for the others."""
@@ -88,7 +91,7 @@ def run_postgres_files(
     heard = (lambda: files.indexer.wake()) if settings.index.workers else None
     bell = Bell(database, CHANNEL, heard)
     files = build_postgres_files(
-        database, settings, postings=postings, retriever=retriever, listener=listener, external=external, ring=bell.ring
+        database, settings, postings=postings, retriever=retriever, listener=listener, external=external, rates=rates, ring=bell.ring
     )
     thread = IndexerThread(files.indexer)
     bell.start()

@@ -1,4 +1,4 @@
-"""The queue of vectors for an external model, in PostgreSQL."""
+"""The queue of vectors for an external model, in PostgreSQL: any number of workers, each job with one of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUERIES = load_postgres_queries("commonplace.files", "postgres_vectors.sql")
 
 
 class PostgresVectorJobs(SqlVectorJobs[Connection]):
-    """`VectorJobStore` for any number of servers and workers."""
+    """`VectorJobStore` of a team."""
 
     def __init__(self, database: PostgresDatabase, *, now: Callable[[], int] = microseconds) -> None:
         super().__init__(QUERIES, now)

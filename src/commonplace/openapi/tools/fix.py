@@ -59,7 +59,7 @@ def fix_tool(service: OpenApiService) -> Tool:
                 "fixes": fixes,
             }
             output = None if args.dry_run else args.output
-            text = Once(lambda: changed_text(document, fixed.document))
+            text = Once(lambda: changed_text(document, fixed.document, output))
             deliver(service, answer, text, output, include=args.include_document)
             return answer
 

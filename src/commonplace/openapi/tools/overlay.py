@@ -102,7 +102,7 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
                 "summary": f"{made.applied} of {len(made.changes)} actions {'would apply' if args.dry_run else 'applied'}.",
             }
             if not args.dry_run:
-                text = Once(lambda: changed_text(document, made.document))
+                text = Once(lambda: changed_text(document, made.document, args.output))
                 deliver(service, answer, text, args.output, include=not args.output)
             return answer
 

@@ -17,7 +17,7 @@ from commonplace.openapi.engine.emit import to_json, to_text, to_yaml
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.validate_structure import structural_findings
 from commonplace.openapi.errors import INVALID_SPEC, SPEC_TOO_DEEP
-from commonplace.openapi.model import Document
+from commonplace.openapi.model import Document, Format
 from commonplace.openapi.output import write_document
 from commonplace.openapi.service import OpenApiService
 
@@ -73,8 +73,10 @@ def whole(service: OpenApiService, document: Document) -> dict[str, Any]:
     return bundle(document, service.resolver(document)).document
 
 
-def changed_text(document: Document, data: dict[str, Any]) -> str:
-    """The new value in the document's own form; in YAML, only what changed is rewritten."""
+def changed_text(document: Document, data: dict[str, Any], output: str | None = None) -> str:
+    """The new value in the document's own form; in YAML, only what changed is rewritten. A file name may ask for the other form."""
+    if format_of(output) not in (None, document.format):
+        return text_for(data, document, output)
     if data is document.data:
         return document.text
     if document.format == "json":
@@ -104,7 +106,7 @@ def deliver(service: OpenApiService, answer: dict[str, Any], text: Callable[[], 
         answer["written_to"] = write_document(service.access, output, text())
     if include:
         made = text()
-        if len(made) <= ANSWER_LIMIT_BYTES:
+        if len(made) <= max(ANSWER_LIMIT_BYTES, service.answer_bytes):
             answer["document"] = made
         else:
             answer["document_omitted"] = (
@@ -114,12 +116,13 @@ def deliver(service: OpenApiService, answer: dict[str, Any], text: Callable[[], 
 
 def text_for(data: dict[str, Any], document: Document, output: str | None) -> str:
     """A new document in the form its file name asks for, else in the source's."""
+    return to_text(data, format_of(output) or document.format)
+
+
+def format_of(output: str | None) -> Format | None:
+    """What the name of a file says about its content."""
     ending = (output or "").lower()
-    if ending.endswith(".json"):
-        return to_text(data, "json")
-    if ending.endswith((".yaml", ".yml")):
-        return to_text(data, "yaml")
-    return to_text(data, document.format)
+    return "json" if ending.endswith(".json") else "yaml" if ending.endswith((".yaml", ".yml")) else None
 
 
 class Once:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from commonplace.openapi.engine.convert.down_3_0 import down_to_2_0
@@ -42,7 +43,18 @@ def convert(document: dict[str, Any], source: Family, target: Family, version: s
         reached = LADDER[here]
         patch = declared if reached is target else PATCH[reached]
         document = _up(document, reached, issues, patch) if up else _down(document, reached, issues, patch)
-    return Conversion(document, tuple(issues.found))
+    return Conversion(document, tuple(_last_word(issues.found)))
+
+
+def _last_word(issues: list[Issue]) -> Iterator[Issue]:
+    """A later step may drop what an earlier one kept as an extension: only the dropping is told, at the place in the source."""
+    dropped = next((issue for issue in issues if issue.path == "/x-webhooks"), None)
+    for issue in issues:
+        if dropped is None or issue.path not in ("/webhooks", "/x-webhooks"):
+            yield issue
+        elif issue is dropped:
+            kept = any(one.path == "/webhooks" for one in issues)
+            yield replace(issue, path="/webhooks") if kept else issue
 
 
 def _up(document: dict[str, Any], reached: Family, issues: Issues, version: str) -> dict[str, Any]:

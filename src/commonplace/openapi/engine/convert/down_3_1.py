@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.convert.swagger_schema import SCHEMA_30, split_types
+from commonplace.openapi.engine.convert.keywords import SCHEMA_30
+from commonplace.openapi.engine.convert.swagger_schema import split_types
 from commonplace.openapi.engine.shape import DROP, Json, Rewriter, resolve_pointer
 
 _UNSPOKEN = frozenset(("$comment", "$schema", "$id", "$anchor", "$vocabulary", "$dynamicAnchor"))

@@ -5,61 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.keywords import ITEM_KEYWORDS, SCHEMA_20
 from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
-
-SCHEMA_20 = frozenset(
-    [
-        "$ref",
-        "format",
-        "title",
-        "description",
-        "default",
-        "multipleOf",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "maxProperties",
-        "minProperties",
-        "required",
-        "enum",
-        "additionalProperties",
-        "type",
-        "items",
-        "allOf",
-        "properties",
-        "discriminator",
-        "readOnly",
-        "xml",
-        "externalDocs",
-        "example",
-    ]
-)
-_ITEM_KEYWORDS = [
-    "type",
-    "format",
-    "items",
-    "collectionFormat",
-    "default",
-    "maximum",
-    "exclusiveMaximum",
-    "minimum",
-    "exclusiveMinimum",
-    "maxLength",
-    "minLength",
-    "pattern",
-    "maxItems",
-    "minItems",
-    "uniqueItems",
-    "enum",
-    "multipleOf",
-]
 
 
 class SchemaDown(Rewriter):
@@ -162,7 +109,7 @@ class ValueDown:
             if isinstance(flat.get("default"), (dict, list)):
                 del flat["default"]
         result["type"] = kind
-        for key in _ITEM_KEYWORDS:
+        for key in ITEM_KEYWORDS:
             if key in flat and key not in ("type", "items"):
                 result[key] = flat[key]
         if kind == "array":

@@ -5,70 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.keywords import SCHEMA_30, VALUE_KEYWORDS
 from commonplace.openapi.engine.shape import Json, Rewriter
-
-# What a 2.0 parameter, header or items object says about its value; everything else is about the parameter.
-VALUE_KEYWORDS = frozenset(
-    [
-        "type",
-        "format",
-        "items",
-        "default",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "enum",
-        "multipleOf",
-        "x-nullable",
-    ]
-)
-SCHEMA_30 = frozenset(
-    [
-        "title",
-        "multipleOf",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "maxProperties",
-        "minProperties",
-        "required",
-        "enum",
-        "type",
-        "not",
-        "allOf",
-        "oneOf",
-        "anyOf",
-        "items",
-        "properties",
-        "additionalProperties",
-        "description",
-        "format",
-        "default",
-        "nullable",
-        "discriminator",
-        "readOnly",
-        "writeOnly",
-        "example",
-        "externalDocs",
-        "deprecated",
-        "xml",
-        "$ref",
-    ]
-)
 
 
 class SchemaUp(Rewriter):

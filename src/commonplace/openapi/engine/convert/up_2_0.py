@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.convert.swagger_schema import VALUE_KEYWORDS, SchemaUp, pointer_of, value_schema
+from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
+from commonplace.openapi.engine.convert.swagger_schema import SchemaUp, pointer_of, value_schema
 from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
 
 JSON_TYPE = "application/json"

@@ -1,0 +1,37 @@
+"""What all `commonplace oas` commands share: how a document is named, a call with a spinner, colours of severities."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from commonplace.cli.printing import err
+from commonplace.cli.session import session
+
+_STYLES = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "dim"}
+Source = Annotated[str, typer.Argument(help="A file, a URL, file:PROJECT/PATH for a stored file, or - for standard input.")]
+
+
+def spec(source: str) -> dict[str, str]:
+    """What a user names on the command line, as the tools take it."""
+    if source == "-":
+        return {"content": sys.stdin.buffer.read().decode("utf-8", "surrogateescape")}
+    if source.startswith(("http://", "https://")):
+        return {"url": source}
+    return {"ref": source} if source.startswith("file:") and not Path(source).exists() else {"file": source}
+
+
+def call(tool: str, arguments: dict[str, Any]) -> Any:
+    """A tool call with a spinner for people who wait."""
+    if not err.is_terminal:
+        return session().call(tool, arguments)
+    with err.status(f"{tool.removeprefix('oas_').replace('_', ' ')} ..."):
+        return session().call(tool, arguments)
+
+
+def mark(severity: str) -> Text:
+    return Text(severity, style=_STYLES[severity])
