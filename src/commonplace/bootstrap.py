@@ -27,6 +27,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Commonpl
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
+from commonplace.team import files_of_a_team, on_postgres, open_postgres
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
     from commonplace.storage.outbound import Outbound
-    from commonplace.storage.postgres import PostgresDatabase
-    from commonplace.storage.postgres_schema import Component
     from commonplace.storage.valkey import Valkey, ValkeyRates
 
 T = TypeVar("T")
@@ -202,7 +201,7 @@ def build(
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
     if on_postgres(settings):
-        services["postgres"] = once(_builder(_postgres, parts))
+        services["postgres"] = once(_builder(open_postgres, parts))
     services["meaning"] = once(_builder(_meaning, parts))
     services["outbound"] = once(_builder(_outbound, parts))
     services["cache"] = once(lambda: _cache(parts))
@@ -250,20 +249,6 @@ def _instructions(selection: Selection, settings: Settings) -> str:
     return CONSTITUTION[language_of(settings.mcp.memory.language)]
 
 
-def on_postgres(settings: Settings) -> bool:
-    return settings.storage.url.startswith(("postgresql://", "postgres://"))
-
-
-def postgres_components() -> list[Component]:
-    """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
-    from commonplace.files.postgres import SCHEMA as FILES
-    from commonplace.memory.postgres import SCHEMA as MEMORY
-    from commonplace.search.postgres import SCHEMA as SEARCH
-    from commonplace.storage.postgres_schema import STORAGE
-
-    return [STORAGE, SEARCH, FILES, MEMORY]
-
-
 def selection_of(settings: Settings) -> Selection:
     """What the server lists, from its settings."""
     server = settings.server
@@ -301,61 +286,10 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
     return toolsets
 
 
-def _postgres(parts: Parts) -> PostgresDatabase:
-    """The one database of a team, its schema checked. The components of this process share its connections."""
-    from commonplace.storage.postgres import PostgresDatabase
-    from commonplace.storage.postgres_schema import require
-
-    storage = parts.settings.storage
-    database = PostgresDatabase(storage.url, pool_size=storage.pool_size)
-    try:
-        require(database, postgres_components())
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _files_of_a_team(parts: Parts) -> Any:
-    """Files in PostgreSQL. Vectors are there too, of one model: the external one if it is configured, else this machine's."""
-    from commonplace.files.postgres_assembly import run_postgres_files
-    from commonplace.search.assembly import policy
-    from commonplace.search.engine import NO_MODEL, HybridRetriever
-    from commonplace.search.postgres import PostgresPostings
-
-    settings = parts.settings.mcp.files
-    database, meaning, models = parts.service("postgres"), parts.service("meaning"), parts.service("external models")
-    chosen = models.embedding if models is not None else None
-    model: Any = chosen or (meaning.semantics.embedder if meaning.semantics is not None else None)
-    side: Any = None
-    if model is not None:
-        from commonplace.files.postgres_embeddings import PostgresEmbeddings, require_length
-        from commonplace.files.postgres_sides import ExternalSide, LocalSide
-
-        length = settings.search.embedding.dimensions
-        require_length(database, length)
-        if model.dimensions != length:
-            name = "settings.mcp.files.search.embedding.dimensions"
-            raise CommonplaceError(INVALID_CONFIG, f"{name} is {length}; the model {model.identity} makes {model.dimensions}.")
-        embeddings = PostgresEmbeddings(database, model.identity, model.dimensions)
-        side = ExternalSide(model, embeddings) if chosen is not None else LocalSide(model, embeddings)
-        parts.closing.callback(embeddings.close)
-    postings = PostgresPostings(database)
-    return run_postgres_files(
-        database,
-        settings,
-        postings=postings,
-        retriever=HybridRetriever(postings, None, policy(settings.search), meaning.absent or NO_MODEL, side),
-        listener=side if chosen is None else None,
-        external=_external(parts, models, side if chosen is not None else None) if models is not None else None,
-        rates=parts.service("shared rates"),
-    )
-
-
 def _files(parts: Parts) -> Any:
     """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
     if on_postgres(parts.settings):
-        return _files_of_a_team(parts)
+        return files_of_a_team(parts, lambda side: _external(parts, parts.service("external models"), side))
     from commonplace.files.assembly import database_path, from_settings
     from commonplace.search.assembly import hybrid
     from commonplace.search.sqlite import SqlitePostings

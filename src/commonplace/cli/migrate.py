@@ -33,7 +33,7 @@ def migrate(
       commonplace migrate --check
       commonplace migrate
     """
-    from commonplace.bootstrap import on_postgres
+    from commonplace.team import on_postgres
 
     settings = session().config().settings
     steps = list(_on_postgres(settings, check) if on_postgres(settings) else _on_sqlite(settings, check))
@@ -56,10 +56,10 @@ def _said(step: Step, check: bool) -> str:
 
 
 def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
-    from commonplace.bootstrap import postgres_components
     from commonplace.files.postgres_embeddings import fit_length, vector_length
     from commonplace.storage import postgres_schema
     from commonplace.storage.postgres import opened
+    from commonplace.team import postgres_components
 
     components, dimensions = postgres_components(), settings.mcp.files.search.embedding.dimensions
     with opened(settings.storage.url, pool_size=1) as database:
