@@ -53,7 +53,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
         killer.start()
         try:
             for number in range(400):
-                id_, body = f"k{chance.randrange(40)}", f"round {round_number} write {number} " + "x" * chance.randrange(3000)
+                id_, body = f"k{chance.randrange(40)}", f"round {round_number} write {number} " + "x" * chance.randrange(1, 3000)
                 possible.setdefault(id_, set()).add(body)
                 waiting[server.send("instructions/add", entry={"id": id_, "body": body}, lax=True, overwrite=True)] = (id_, body)
                 if chance.random() < 0.7:
