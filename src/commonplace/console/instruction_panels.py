@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
-from commonplace.console.parts import QUIET, address, columns_of, confirmed, linked, pager, remember, whole
+from commonplace.console.parts import ANY, QUIET, address, choice, columns_of, confirmed, linked, pager, remember, whole
 from commonplace.console.shell import View, empty, failure
 from commonplace.kernel.clock import iso, utc_now
 
@@ -14,7 +14,6 @@ PAGE = 25
 SEVERITIES = ["low", "medium", "high", "critical"]
 STATES = ["new", "acknowledged", "in-progress", "resolved", "closed"]
 KINDS = ["issue", "status", "security", "feature-request", "bug-report", "performance", "usability", "other"]
-ANY = "any"
 GATES_EXAMPLE = """{
   "gates": [
     {"id": "some-mandatory-rule", "type": "count", "where": {"requirement": "mandatory"},
@@ -216,9 +215,9 @@ class FeedbackPanel:
     async def show(self, shared: dict[str, str]) -> None:
         self._page = whole(shared.get("page"), 1)
         with ui.row().classes("w-full items-center gap-2"):
-            self._status = _choice("Status", STATES, shared.get("status", ""))
-            self._severity = _choice("Severity", SEVERITIES, shared.get("severity", ""))
-            self._kind = _choice("Kind", KINDS, shared.get("kind", ""))
+            self._status = choice("Status", STATES, known(shared, "status", STATES))
+            self._severity = choice("Severity", SEVERITIES, known(shared, "severity", SEVERITIES))
+            self._kind = choice("Kind", KINDS, known(shared, "kind", KINDS))
             ui.space()
             ui.button("Give feedback", icon="add_comment", on_click=self._give).props("dense no-caps")
         self._rows = ui.column().classes("w-full gap-2")
@@ -302,12 +301,9 @@ class FeedbackPanel:
         await self._load()
 
 
-def _choice(title: str, options: list[str], value: str) -> ui.select:
-    return (
-        ui.select([ANY, *options], value=value if value in options else ANY, label=title)
-        .props("outlined dense options-dense")
-        .classes("min-w-32")
-    )
+def known(shared: dict[str, str], name: str, options: list[str]) -> str:
+    """A value of the address where it is one of the options."""
+    return shared[name] if shared.get(name) in options else ""
 
 
 def _bars(title: str, counts: dict[str, int], total: int) -> None:

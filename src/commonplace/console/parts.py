@@ -12,6 +12,7 @@ from commonplace.console.shell import View
 from commonplace.search.text import matches
 
 MOUNT = "/console"
+ANY = "any"
 MAX_MARKS = 60
 QUIET = "flat dense no-caps text-color=none"  # with class cp-quiet, which has a colour for each theme
 LANGUAGES: dict[str, str] = {
@@ -107,6 +108,12 @@ def opening(table: ui.table, column: str, act: Callable[[dict[str, Any]], Awaita
     table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{button} @click.stop="$parent.$emit(\'opened\', props.row)" /></q-td>')
     table.on("opened", lambda event: act(event.args))
     return table
+
+
+def choice(title: str, options: list[str], value: str) -> ui.select:
+    """A filter: one of the options, or any. A value of the address that is no option stays, and finds nothing."""
+    known = [ANY, *options] if value in ("", *options) else [ANY, *options, value]
+    return ui.select(known, value=value or ANY, label=title).props("outlined dense options-dense").classes("min-w-28")
 
 
 def columns_of(names: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.search.text import query_terms
 
 PAGE = 20
+LIVE_SECONDS = 5.0
 FOUND = 10
 STALE = 100
 ANY = "any type"
@@ -33,6 +34,7 @@ def register(shell: Shell) -> None:
 class _Memory:
     def __init__(self, view: View) -> None:
         self._view = view
+        self._newest: tuple[int, list[dict[str, Any]]] | None = None
 
     async def show(self, shared: dict[str, str]) -> None:
         self._page = whole(shared.get("page"), 1)
@@ -59,6 +61,16 @@ class _Memory:
             field.on_value_change(self._from_start)
         tabs.on_value_change(self._first_page)
         await self._refresh()
+        ui.timer(LIVE_SECONDS, self._live)
+
+    async def _live(self) -> None:
+        """The list of entries follows what agents add; a search, a decision or a choice in progress is left alone."""
+        if self._tabs.value != "entries" or (self._query.value or "").strip():
+            return
+        answer = await self._view.call("memory_list", {"limit": 1, **self._filters()})
+        if answer.ok and (answer.output["total"], answer.output["entries"][:1]) != self._newest:
+            self._newest = (answer.output["total"], answer.output["entries"][:1])
+            await self._refresh()
 
     async def _from_start(self) -> None:
         self._page = 1
@@ -138,6 +150,8 @@ class _Memory:
                 failure(answer.error)
                 return
             total = answer.output["total"]
+            if self._page == 1 and not deleted:
+                self._newest = (total, answer.output["entries"][:1])
             if not total:
                 _nothing(filters, deleted)
                 return
