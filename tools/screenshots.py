@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,10 +11,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "server")]
 
-from conformance.program import COMMONPLACE, environment, serve_http  # noqa: E402
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
-from tests.browser.conftest import FLAGS, chromium  # noqa: E402
+from tests.browser.conftest import FLAGS, call, chromium  # noqa: E402
 from tests.browser.seeding import SMALL, fill  # noqa: E402
+from tests.server.conformance.program import Served, serve_http  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 API = """openapi: 3.0.3
@@ -75,8 +74,8 @@ RUNBOOK = """# Rolling back a release
 
 ## When the database is locked
 
-Wait with backoff and try again; another process may hold the lock for a moment. If it stays locked for more than a minute, look for a
-backup that did not end.
+Wait with backoff and try again; another process may hold the lock for a moment. If it stays locked for more than a minute, look
+for a backup that did not end.
 """
 GATES = {
     "gates": [
@@ -126,6 +125,17 @@ SEED: tuple[tuple[str, dict[str, Any]], ...] = (
         "rekall_add",
         {"type": "decision", "title": "One writer for the database", "content": "All changes go through one thread; readers never wait."},
     ),
+    *(
+        (
+            "rekall_add",
+            {
+                "type": "pattern",
+                "title": f"Pin the compiler version {word} builds",
+                "content": f"A new compiler changed the artefact {word} builds.",
+            },
+        )
+        for word in ("in", "for")
+    ),
     ("usage_track", {"id": "storage-rule-00012"}),
     ("usage_track", {"id": "deploy-rule-00030"}),
     ("feedback_submit", {**FEEDBACK, "description": "One says wait, the other says fail at once.", "tags": ["storage"]}),
@@ -136,8 +146,8 @@ SEED: tuple[tuple[str, dict[str, Any]], ...] = (
 PAGES = (
     ("overview", "/console/", "Calls per second"),
     ("instructions", "/console/instructions?category=storage", "Instructions:"),
-    ("instruction", "/console/instructions/storage-rule-00012", "tier"),
-    ("graph", "/console/instructions?tab=graph&edges=primary&most=12", "Copy source"),
+    ("instruction", "/console/instructions/storage-rule-00012", "Review due"),
+    ("graph", "/console/instructions?tab=graph&edges=primary,category&most=14", "Copy source"),
     ("governance", "/console/instructions?tab=governance", "Review overdue"),
     ("prompt", "/console/instructions?tab=prompt", "Paste a prompt"),
     ("usage", "/console/instructions?tab=usage", "last used"),
@@ -165,7 +175,7 @@ def main() -> int:
     fill(data, SMALL)
     (data / "instructions" / "gates.json").write_text(json.dumps(GATES))
     with serve_http(data, {"MCP_ENABLE_MUTATION": "1"}) as server, sync_playwright() as playwright:
-        linked = seeded(data)
+        linked = seeded(server)
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for scheme in ("light", "dark"):
             context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
@@ -181,20 +191,13 @@ def main() -> int:
     return 0
 
 
-def seeded(data: Path) -> str:
+def seeded(server: Served) -> str:
     """What agents would have done; the id of a memory with links."""
-    ids = [str(called(data, tool, arguments).get("id", "")) for tool, arguments in SEED]
+    ids = [str(call(server, "", tool, arguments).get("id", "")) for tool, arguments in SEED]
     memories = [one for one, (tool, _) in zip(ids, SEED, strict=True) if tool == "rekall_add"]
-    called(data, "rekall_link", {"source_id": memories[1], "target_id": memories[0], "relation_type": "derived_from"})
-    called(data, "rekall_link", {"source_id": memories[1], "target_id": memories[2]})
+    call(server, "", "rekall_link", {"source_id": memories[1], "target_id": memories[0], "relation_type": "derived_from"})
+    call(server, "", "rekall_link", {"source_id": memories[1], "target_id": memories[2]})
     return memories[1]
-
-
-def called(data: Path, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    command = [str(COMMONPLACE), "call", tool, "--json", "--args", json.dumps(arguments)]
-    done = subprocess.run(command, env=environment(data), cwd=data, check=True, capture_output=True, text=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def take(page: Page, address: str, name: str, path: str, text: str, scheme: str) -> None:

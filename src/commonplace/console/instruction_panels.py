@@ -199,9 +199,12 @@ class UsagePanel:
             empty("No use was counted yet.", "Agents call usage_track when they follow an instruction.")
             return
         ui.label(f"The {len(items)} most used and latest used instructions.").classes("text-sm cp-muted")
-        rows = [{"id": one["id"], "usageCount": one["usageCount"], "lastUsedAt": str(one.get("lastUsedAt", ""))[:16]} for one in items]
+        rows = [
+            {"id": one["id"], "usageCount": one["usageCount"], "lastUsedAt": str(one.get("lastUsedAt", ""))[:16].replace("T", " ")}
+            for one in items
+        ]
         names = (("id", "id"), ("usageCount", "uses"), ("lastUsedAt", "last used"))
-        table = ui.table(columns=columns_of(names), rows=rows, row_key="id", pagination=PAGE)
+        table = ui.table(columns=columns_of(names), rows=rows, row_key="id", pagination=PAGE if len(rows) > PAGE else None)
         table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
         linked(table, "id", "/instructions")
 
@@ -312,10 +315,9 @@ def _bars(title: str, counts: dict[str, int], total: int) -> None:
         ui.label(title).classes("text-sm font-semibold")
         for name, count in list(counts.items())[:8]:
             with ui.row().classes("w-full no-wrap items-center gap-2"):
-                ui.label(name).classes("text-sm ellipsis w-28")
-                ui.linear_progress(count / max(1, total), show_value=False, size="6px").props(f'rounded aria-label="{count}"').classes(
-                    "grow"
-                )
+                ui.label(name).classes("text-sm ellipsis w-28 shrink-0")
+                bar = ui.linear_progress(count / max(1, total), show_value=False, size="6px", color=None)
+                bar.classes("grow cp-bar").props(f'rounded aria-label="{count}"')
                 ui.label(f"{count:,}").classes("text-xs cp-muted w-12 text-right")
         if len(counts) > 8:
             ui.label(f"and {len(counts) - 8} more").classes("text-xs cp-muted")

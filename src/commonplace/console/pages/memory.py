@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.memory_entry import KINDS, EntryPage, entry_form
-from commonplace.console.parts import QUIET, address, columns_of, linked, marked, pager, remember, whole
+from commonplace.console.parts import QUIET, address, columns_of, in_words, linked, marked, pager, remember, whole
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.search.text import query_terms
 
@@ -139,7 +139,7 @@ class _Memory:
             marked(found["snippet"], query_terms(query))
             if found.get("superseded_by"):
                 ui.link(f"Replaced by: {found['superseded_by']['title']}", f"/memory/{found['superseded_by']['id']}").classes("text-sm")
-            ui.label(_reason(found.get("why") or {})).classes("text-xs cp-muted cp-text")
+            ui.label(_reason(found.get("why") or {}, query)).classes("text-xs cp-muted cp-text")
 
     async def _list(self, filters: dict[str, str], *, deleted: bool) -> None:
         arguments = {"limit": PAGE, "offset": (self._page - 1) * PAGE, "deleted": deleted, **filters}
@@ -307,10 +307,10 @@ def _entries(entries: list[dict[str, Any]], *, selectable: bool = False) -> ui.t
     return linked(table, "title", "/memory")
 
 
-def _reason(why: dict[str, Any]) -> str:
+def _reason(why: dict[str, Any], query: str) -> str:
     parts = []
     if why.get("terms"):
-        parts.append(f"words found: {', '.join(why['terms'])}")
+        parts.append(f"words found: {in_words(why['terms'], query)}")
     if why.get("semantic") is not None:
         parts.append(f"closeness in meaning {why['semantic']:.2f}")
     if why.get("lexical") is not None:
