@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import zipfile
 
 import pytest
@@ -77,4 +78,4 @@ def test_an_hour_with_a_pause_falls_to_zero_and_rises_again() -> None:
     line = [{"at": "2026-01-01T00:00:00Z", **slot}, {"at": "2026-01-01T00:00:10Z", **slot}, {"at": "2026-01-01T00:05:00Z", **slot}]
     filled = _filled(line, 10)
     assert [one["calls"] for _, one in filled] == [5, 5, 0, 0, 5]
-    assert [(later - earlier) // 1000 for (earlier, _), (later, _) in zip(filled, filled[1:], strict=False)] == [10, 10, 270, 10]
+    assert [(later - earlier) // 1000 for (earlier, _), (later, _) in itertools.pairwise(filled)] == [10, 10, 270, 10]
