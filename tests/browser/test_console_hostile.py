@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,13 @@ def plant(server: Served, key: str) -> str:
     call(server, key, "usage_track", {"id": RULE})
     tags = {"context": {"x": EVIL}, "tags": [EVIL], "metadata": {"y": EVIL}}
     call(server, key, "feedback_submit", {"type": "security", "severity": "critical", "title": EVIL, "description": EVIL, **tags})
-    schema = f"{{description: {EVIL!r}, properties: {{{IMAGE!r}: {{type: string, description: {EVIL!r}}}}}}}"
+    evil, image = json.dumps(EVIL), json.dumps(IMAGE)  # quoted as YAML and JSON both read it
+    schema = f"{{description: {evil}, properties: {{{image}: {{type: string, description: {evil}}}}}}}"
     document = (
-        f"openapi: 3.0.3\ninfo:\n  title: {EVIL!r}\n  version: '1'\n  description: {EVIL!r}\nservers:\n  - url: {IMAGE!r}\npaths:\n"
-        f"  {'/' + IMAGE!r}:\n    get:\n      operationId: {EVIL!r}\n      summary: {EVIL!r}\n      tags: [{EVIL!r}]\n      parameters:\n"
-        f"        - {{name: {IMAGE!r}, in: query, description: {EVIL!r}, schema: {{type: string}}}}\n"
-        f"      responses:\n        '200': {{description: {EVIL!r}, {EVIL!r}: 1}}\n"
+        f"openapi: 3.0.3\ninfo:\n  title: {evil}\n  version: '1'\n  description: {evil}\nservers:\n  - url: {image}\npaths:\n"
+        f"  {json.dumps('/' + IMAGE)}:\n    get:\n      operationId: {evil}\n      summary: {evil}\n      tags: [{evil}]\n      parameters:\n"
+        f"        - {{name: {image}, in: query, description: {evil}, schema: {{type: string}}}}\n"
+        f"      responses:\n        '200': {{description: {evil}, {evil}: 1}}\n"
         f"components:\n  schemas:\n    Evil: {schema}\n"
     )
     for path, content in (("/evil.md", EVIL), ("/evil.html", EVIL), ("/api.yaml", document), ("/gone.md", EVIL)):

@@ -113,7 +113,7 @@ def read_a_file(visitor: Visitor, year: Year) -> None:
     """A level larger than a page of it."""
     page = visitor.page
     visitor.click(page.get_by_role("button", name="Files"))
-    visitor.click(page.get_by_text("inbox", exact=True))
+    visitor.click(page.get_by_role("tree").get_by_text("inbox", exact=True))
     visitor.click(page.get_by_text("Show more"))
     visitor.click(page.get_by_text("note-00603.md"))
     expect(page.locator(".cm-content")).to_contain_text("#")
