@@ -43,7 +43,8 @@ def plant(server: Served, key: str) -> str:
     schema = f"{{description: {evil}, properties: {{{image}: {{type: string, description: {evil}}}}}}}"
     document = (
         f"openapi: 3.0.3\ninfo:\n  title: {evil}\n  version: '1'\n  description: {evil}\nservers:\n  - url: {image}\npaths:\n"
-        f"  {json.dumps('/' + IMAGE)}:\n    get:\n      operationId: {evil}\n      summary: {evil}\n      tags: [{evil}]\n      parameters:\n"
+        f"  {json.dumps('/' + IMAGE)}:\n    get:\n      operationId: {evil}\n      summary: {evil}\n      tags: [{evil}]\n"
+        "      parameters:\n"
         f"        - {{name: {image}, in: query, description: {evil}, schema: {{type: string}}}}\n"
         f"      responses:\n        '200': {{description: {evil}, {evil}: 1}}\n"
         f"components:\n  schemas:\n    Evil: {schema}\n"
