@@ -421,9 +421,8 @@ def test_anchors_ids_and_dynamic_references_become_pointers_in_3_0() -> None:
     assert schemas["ByAnchor"] == {"$ref": "#/components/schemas/Named"}
     assert schemas["ById"] == {"$ref": "#/components/schemas/Tree"}
     assert schemas["Dynamic"]["properties"]["next"] == {"$ref": "#/components/schemas/Dynamic"}
-    assert [(issue.severity, issue.path) for issue in made.issues] == [
-        ("warning", "/components/schemas/Dynamic/properties/next/$dynamicRef")
-    ]
+    lost = [(issue.severity, issue.path) for issue in made.issues if issue.severity != "info"]
+    assert lost == [("warning", "/components/schemas/Dynamic/properties/next/$dynamicRef")]
 
 
 def test_a_second_form_and_the_encoding_of_parts_are_told_to_be_lost_in_2_0() -> None:
