@@ -21,7 +21,8 @@ from benchmarks.measure import ROOT, StdioServer, call_line, http_server, median
 
 SIZES = (100, 1_000, 5_000, 50_000)
 ROUNDS = 3
-SEQUENTIAL = 1_000
+TURNS = 60
+BLOCK = 50
 PIPELINED = 4_000
 WRITES = 150
 SEARCHES = 40
@@ -85,23 +86,37 @@ def cpu_ns(pid: int) -> int:
 
 
 def reading(home: Path, size: int) -> dict[str, float]:
-    """Rates relative to the trivial tool of the same process, so that load on the machine cancels out."""
+    """Rates, and the share of the trivial tool's rate in the same process: short blocks in turns, so that both see the same machine.
+
+    The share is the median over the turns; the CPU of the server's main thread per request stands beside it."""
     one = server(home, trivial=True)
     try:
         chance = random.Random(1)
         shapes = {
             "trivial": lines("add", lambda _: {"a": 1, "b": 2}, PIPELINED),
             "get": lines("instructions_get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}, PIPELINED),
-            "list": lines("instructions_list", lambda n: {"limit": 10, "offset": n % max(1, size - 10)}, PIPELINED),
+            "list": lines("instructions_list", lambda _: {"limit": 10, "offset": chance.randrange(max(1, size - 10))}, PIPELINED),
         }
         for requests in shapes.values():
-            one.sequential(requests[:50])
-        rates: dict[str, list[float]] = {}
-        for _ in range(ROUNDS):
-            for name, requests in shapes.items():
-                rates.setdefault(f"{name} sequential", []).append(one.sequential(requests[:SEQUENTIAL]))
-                rates.setdefault(f"{name} pipelined", []).append(one.pipelined(requests))
-        return {name: median(values) for name, values in rates.items()}
+            one.sequential(requests[:100])
+        figures: dict[str, float] = {}
+        for way, turns, block, run in (
+            ("sequential", TURNS, BLOCK, one.sequential),
+            ("pipelined", ROUNDS * 3, PIPELINED // 4, one.pipelined),
+        ):
+            rates: dict[str, list[float]] = {name: [] for name in shapes}
+            spent = dict.fromkeys(shapes, 0)
+            for turn in range(turns):
+                for name, requests in shapes.items():
+                    start = turn * block % PIPELINED
+                    before = cpu_ns(one.process.pid)
+                    rates[name].append(run(requests[start : start + block]))
+                    spent[name] += cpu_ns(one.process.pid) - before
+            for name in shapes:
+                figures[f"{name} {way}"] = median(rates[name])
+                figures[f"{name} {way} share"] = median(a / b for a, b in zip(rates[name], rates["trivial"], strict=True))
+                figures[f"{name} {way} us"] = spent[name] / turns / block / 1e3
+        return figures
     finally:
         one.close()
 

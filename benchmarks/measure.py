@@ -36,7 +36,7 @@ class StdioServer:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self._in = self.process.stdin
-        self._out = os.fdopen(os.dup(self.process.stdout.fileno()), "rb", 1 << 20)
+        self._out = os.fdopen(os.dup(self.process.stdout.fileno()), "rb", 1 << 16)
         self.request_raw(orjson.dumps(INITIALIZE) + b"\n")
         self.started_seconds = time.perf_counter() - begun
         self.idle_rss_mb = rss_mb(self.process.pid)

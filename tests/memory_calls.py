@@ -17,9 +17,10 @@ from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import MemorySettings
-from commonplace.memory.assembly import open_memory
+from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.toolset import toolset
 from commonplace.search.text import analyze
+from commonplace.storage.postgres import PostgresDatabase
 
 
 class Calendar:
@@ -62,9 +63,14 @@ class WordEmbedder:
 class Calls:
     """Tools called one after another, each through the whole pipeline."""
 
-    def __init__(self, folder: Path, settings: MemorySettings | None = None, embedder: Any = None) -> None:
+    def __init__(self, folder: Path, settings: MemorySettings | None = None, embedder: Any = None, url: str = "") -> None:
+        """In SQLite below the folder, or in the PostgreSQL database of the address."""
         self.clock = Calendar()
-        self.service = open_memory(folder, settings=settings, embedder=embedder, clock=self.clock)
+        if url:
+            database = PostgresDatabase(url, pool_size=4)
+            self.service = build_postgres_memory(database, settings=settings, embedder=embedder, clock=self.clock, on_close=database.close)
+        else:
+            self.service = open_memory(folder, settings=settings, embedder=embedder, clock=self.clock)
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry)
         self._loop = asyncio.new_event_loop()

@@ -8,7 +8,7 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from commonplace.kernel.auth import AuthContext
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
+    from commonplace.storage.outbound import Outbound
     from commonplace.storage.postgres_schema import Component
+    from commonplace.storage.valkey import Valkey, ValkeyRates
 
 T = TypeVar("T")
 log = logging.getLogger("commonplace.bootstrap")
@@ -129,11 +131,17 @@ class App:
         routes = console_routes(console, functools.partial(refusal, options=options))
         return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
 
-    def in_use(self) -> contextlib.AbstractContextManager[None]:
-        """Tell other processes that a server uses the data folder: `restore` then refuses."""
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Tell other processes that a server uses the data folder: `restore` then refuses, and so does a second server where keys of
+        callers would have to be in the memory of both."""
         from commonplace.storage.occupancy import occupied
+        from commonplace.storage.sole import sole_keeper
 
-        return occupied(self.settings.data)
+        settings = self.settings
+        alone = settings.mcp.files.search.embedding.provider == "openai" and not settings.storage.cache_url
+        with occupied(settings.data), sole_keeper(settings.data, settings.database_url) if alone else contextlib.nullcontext():
+            yield
 
     def close(self) -> None:
         self._closing.close()
@@ -188,7 +196,10 @@ def build(
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
     services["meaning"] = once(_builder(_meaning, parts))
-    services["external models"] = once(lambda: _external_models(settings, metrics))
+    services["outbound"] = once(_builder(_outbound, parts))
+    services["cache"] = once(lambda: _cache(parts))
+    services["shared rates"] = once(lambda: _shared_rates(parts))
+    services["external models"] = once(lambda: _external_models(parts, metrics))
     services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started, gauges))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     registry = Registry(toolsets)
@@ -197,7 +208,7 @@ def build(
         mutation_enabled=mutation,
         read_only=settings.server.read_only,
         recorder=CallRecorder(metrics, audit, tracer, settings.log),
-        limiter=RateLimiter(settings.limits),
+        limiter=RateLimiter(settings.limits, shared=services["shared rates"]),
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
     )
     chosen = selection or selection_of(settings)
@@ -232,10 +243,11 @@ def _instructions(selection: Selection, settings: Settings) -> str:
 def postgres_components() -> list[Component]:
     """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
     from commonplace.files.postgres import SCHEMA as FILES
+    from commonplace.memory.postgres import SCHEMA as MEMORY
     from commonplace.search.postgres import SCHEMA as SEARCH
     from commonplace.storage.postgres_schema import STORAGE
 
-    return [STORAGE, SEARCH, FILES]
+    return [STORAGE, SEARCH, FILES, MEMORY]
 
 
 def selection_of(settings: Settings) -> Selection:
@@ -290,21 +302,27 @@ def _files(parts: Parts) -> Any:
     side = models.on_disk(settings.data) if models is not None else None
     retriever = hybrid(postings, meaning, settings.mcp.files.search, side)
     external = _external(parts, models, side) if models is not None else None
-    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener, external=external)
+    rates = parts.service("shared rates")
+    return from_settings(settings, database=database, retriever=retriever, listener=meaning.listener, external=external, rates=rates)
 
 
 def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
     """External models for files. Keys of callers are handed to the worker sealed: through the cache, or in memory."""
     from commonplace.files.assembly import External
-    from commonplace.storage.credentials import Handover, MemoryEnvelopes
+    from commonplace.storage.credentials import EnvelopeStore, Handover, MemoryEnvelopes
     from commonplace.storage.envelope import Keyring
 
-    security = parts.settings.mcp.files.security
+    security, cache = parts.settings.mcp.files.security, parts.service("cache")
     handover = None
     if side is not None:
         keyring = Keyring({int(kek_id): secret for kek_id, secret in security.encryption_keks.items()})
-        handover = Handover(keyring, MemoryEnvelopes(), security.credential_cache_prefix, security.credential_cache_ttl_seconds)
-    return External(side, handover, models.reranker, models.close)
+        store: EnvelopeStore = MemoryEnvelopes()
+        if cache is not None:
+            from commonplace.storage.valkey import ValkeyEnvelopes
+
+            store = ValkeyEnvelopes(cache)
+        handover = Handover(keyring, store, security.credential_cache_prefix, security.credential_cache_ttl_seconds)
+    return External(side, handover, models.reranker, parts.service("outbound").close)
 
 
 def _memory(parts: Parts) -> Any:
@@ -351,10 +369,35 @@ def _meaning(parts: Parts) -> Any:
     return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding, models=parts.settings.models_directory)
 
 
-def _external_models(settings: Settings, metrics: Metrics) -> ExternalModels | None:
+def _external_models(parts: Parts, metrics: Metrics) -> ExternalModels | None:
     from commonplace.search.assembly import open_external
 
-    return open_external(settings.mcp.files.search, metrics.count)
+    return open_external(parts.settings.mcp.files.search, parts.service("outbound"), metrics.count)
+
+
+def _outbound(parts: Parts) -> Outbound:
+    """The loop on which connections to models and to the cache live."""
+    from commonplace.storage.outbound import Outbound
+
+    return Outbound()
+
+
+def _cache(parts: Parts) -> Valkey | None:
+    """What processes share beside the database; None where nothing is configured."""
+    if not parts.settings.storage.cache_url:
+        return None
+    from commonplace.storage.valkey import Valkey
+
+    return Valkey(parts.settings.storage.cache_url, parts.service("outbound"))
+
+
+def _shared_rates(parts: Parts) -> ValkeyRates | None:
+    cache = parts.service("cache")
+    if cache is None:
+        return None
+    from commonplace.storage.valkey import ValkeyRates
+
+    return ValkeyRates(cache)
 
 
 WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memory, "openapi": _openapi}

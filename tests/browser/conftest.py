@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
 from tests.server.conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
 
 from commonplace.console.caller import Remote
@@ -25,6 +26,12 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({type: "layout-shift", buffered: true});
+"""
 AXE = ROOT / ".tools" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -47,6 +54,9 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+SOAK = bool(os.environ.get("COMMONPLACE_SOAK"))
+
+
 def add_key(data: Path, scope: str) -> str:
     """A key made by the command line, as an operator would."""
     command = [str(COMMONPLACE), "keys", "add", "--tenant", "team", "--label", f"{scope}er", "--scope", scope, "--json"]
@@ -57,7 +67,7 @@ def add_key(data: Path, scope: str) -> str:
     return key
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dict[str, str], Path]]:
     """A server that wants keys, with one key for each scope."""
     data = tmp_path_factory.mktemp("console")
@@ -84,6 +94,8 @@ class Visitor:
         self.foreign: list[str] = []
         self.problems: list[str] = []
         self.executed: list[str] = []
+        self.clicks = 0
+        self.page.add_init_script(SHIFTS)
         self.page.on("request", self._note)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.executed.append(dialog.message), dialog.dismiss()))
@@ -92,14 +104,24 @@ class Visitor:
         if not request.url.startswith((f"http://{self.address}", f"ws://{self.address}", "data:", "blob:")):
             self.foreign.append(request.url)
 
+    def click(self, target: Locator) -> None:
+        """A click of the person, counted."""
+        self.clicks += 1
+        target.click()
+
     def go(self, path: str) -> None:
         self.page.goto(f"http://{self.address}{path}")
+
+    def shift(self) -> float:
+        """Cumulative layout shift of the page so far, as browsers report it: shifts soon after a person's own action do not count."""
+        moved: float = self.page.evaluate("window.shifted")
+        return moved
 
     def sign_in(self, key: str) -> None:
         self.go("/console/login")
         self.page.get_by_label("API key").fill(key)
         self.page.get_by_role("button", name="Sign in").click()
-        self.page.get_by_text("Calls per second").wait_for(timeout=60_000)
+        self.page.wait_for_url("**/console/", timeout=60_000, wait_until="commit")
 
     def axe(self) -> list[str]:
         """Serious accessibility findings of what is shown now."""

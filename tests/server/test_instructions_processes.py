@@ -33,7 +33,10 @@ def check_folder(folder: Path, acknowledged: dict[str, str]) -> None:
         assert json.loads((folder / f"{id_}.json").read_text(encoding="utf-8"))["body"] == body
 
 
-def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path, soak: bool) -> None:
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
+    tmp_path: Path, soak: bool, record_property: Callable[[str, object], None]
+) -> None:
+    answered = 0
     chance = random.Random(7)
     acknowledged: dict[str, str] = {}
     possible: dict[str, set[str]] = {}
@@ -57,6 +60,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path, 
                             raise BrokenPipeError
                         done, text = waiting.pop(answer["id"])
                         assert answer["result"]["verified"]
+                        answered += 1
                         if answer["id"] > latest.get(done, -1):
                             latest[done] = answer["id"]
                             acknowledged[done] = text
@@ -74,6 +78,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path, 
             else:
                 assert id_ not in acknowledged
         check_folder(server.folder, acknowledged)
+    record_property("writes_acknowledged", answered)
     with Server(tmp_path) as server:
         assert server.call("instructions/list")["count"] == len(acknowledged)
         assert server.call("integrity/verify")["issueCount"] == 0
@@ -81,7 +86,7 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path, 
             assert server.call("instructions/get", id=id_)["item"]["body"] == body
 
 
-def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: bool) -> None:
+def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: bool, record_property: Callable[[str, object], None]) -> None:
     each = 1000 if soak else 150
     folder = tmp_path / "shared"
     folder.mkdir()
@@ -96,10 +101,12 @@ def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: boo
                 assert server.add(f"{name}-{number}", f"{name} wrote {number}")["created"]
 
         writers = [threading.Thread(target=write, args=pair) for pair in ((one, "a"), (two, "b"))]
+        begun = time.monotonic()
         for writer in writers:
             writer.start()
         for writer in writers:
             writer.join()
+        record_property("seconds_for_all_writes", round(time.monotonic() - begun, 2))
         first, second = one.call("instructions/list", limit=1), two.call("instructions/list", limit=1)
         assert first["count"] == second["count"] == 2 * each
         assert first["hash"] == second["hash"]
@@ -130,7 +137,9 @@ def test_a_process_that_dies_between_file_and_journal_hides_nothing(tmp_path: Pa
         two.close()
 
 
-def test_edits_by_hand_and_by_git_are_served_without_being_asked(tmp_path: Path, soak: bool) -> None:
+def test_edits_by_hand_and_by_git_are_served_without_being_asked(
+    tmp_path: Path, soak: bool, record_property: Callable[[str, object], None]
+) -> None:
     files = 2000 if soak else 400
     folder = tmp_path / "instructions"
     folder.mkdir()
@@ -150,7 +159,8 @@ def test_edits_by_hand_and_by_git_are_served_without_being_asked(tmp_path: Path,
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == files
         hash_two = server.call("instructions/list", limit=1)["hash"]
         git("checkout", "-q", "one")
-        until(lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files, 20)
+        seconds = until(lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files, 20)
+        record_property("seconds_until_served", round(seconds, 3))
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == 0
         git("checkout", "-q", "two")
         until(lambda: server.call("instructions/list", limit=1)["hash"] == hash_two, 20)

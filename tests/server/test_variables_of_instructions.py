@@ -200,4 +200,4 @@ def test_catalogue_diagnostics_go_to_stderr(tmp_path: Path) -> None:
     _, errors = serve(tmp_path, {"MCP_CATALOG_FILE_TRACE": "1"}, ("instructions/list", {}))
     assert re.search(r"^\[trace:catalog:file\] .*one\.json", errors, re.MULTILINE)
     _, errors = serve(tmp_path, {}, ("instructions/list", {"expectId": "one"}))
-    assert errors == ""
+    assert [line for line in errors.splitlines() if "slow call" not in line] == []  # a loaded machine says so

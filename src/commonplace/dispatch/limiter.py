@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CALL_RATE_LIMITED, CommonplaceError
 from commonplace.kernel.settings import LimitSettings
+from commonplace.storage.rates import Bucket, RatesUnavailableError, SharedRates
 
 MAX_BUCKETS = 10_000
+Admission = Callable[[], Awaitable[None]]
 
 
 class Buckets:
@@ -44,22 +47,60 @@ class Buckets:
 
 
 class RateLimiter:
-    """The pipeline's limiter. A call takes from its key's and its tenant's bucket, or from neither."""
+    """The pipeline's limiter. A call takes from its key's and its tenant's bucket, or from neither.
 
-    def __init__(self, settings: LimitSettings, clock: Callable[[], float] = time.monotonic) -> None:
+    With `shared` all processes take from the same buckets; while those cannot be reached, each process counts for itself."""
+
+    def __init__(
+        self, settings: LimitSettings, clock: Callable[[], float] = time.monotonic, shared: Callable[[], SharedRates | None] = lambda: None
+    ) -> None:
+        self._settings = settings
+        self._shared = shared
         self._keys = Buckets(settings.key_per_second, settings.key_burst, clock)
         self._tenants = Buckets(settings.tenant_per_second, settings.tenant_burst, clock)
 
-    def admit(self, auth: AuthContext) -> None:
+    def admit(self, auth: AuthContext) -> Admission | None:
+        """Raises where the caller is over its rate; returns what is still to be awaited, where others count."""
         key = auth.key_id or auth.tenant
-        wait = max(self._keys.wait(key), self._tenants.wait(auth.tenant))
+        buckets = self._buckets(key, auth.tenant)
+        if not buckets:
+            return None
+        shared = self._shared()
+        if shared is not None:
+            return functools.partial(self._admit_shared, shared, buckets, key, auth.tenant)
+        self._admit_here(key, auth.tenant)
+        return None
+
+    async def _admit_shared(self, shared: SharedRates, buckets: Sequence[Bucket], key: str, tenant: str) -> None:
+        try:
+            wait = await shared.take(buckets)
+        except RatesUnavailableError:
+            self._admit_here(key, tenant)
+            return
         if wait > 0:
-            raise CommonplaceError(
-                CALL_RATE_LIMITED,
-                "Too many calls.",
-                hint=f"Wait {wait:.2f} seconds, then retry.",
-                details={"retry_after_seconds": round(wait, 3)},
-                retryable=True,
-            )
+            raise _too_many(wait)
+
+    def _admit_here(self, key: str, tenant: str) -> None:
+        wait = max(self._keys.wait(key), self._tenants.wait(tenant))
+        if wait > 0:
+            raise _too_many(wait)
         self._keys.take(key)
-        self._tenants.take(auth.tenant)
+        self._tenants.take(tenant)
+
+    def _buckets(self, key: str, tenant: str) -> list[Bucket]:
+        limits = self._settings
+        wanted = (
+            Bucket(f"key:{key}", limits.key_per_second, limits.key_burst),
+            Bucket(f"tenant:{tenant}", limits.tenant_per_second, limits.tenant_burst),
+        )
+        return [bucket for bucket in wanted if bucket.per_second > 0]
+
+
+def _too_many(wait: float) -> CommonplaceError:
+    return CommonplaceError(
+        CALL_RATE_LIMITED,
+        "Too many calls.",
+        hint=f"Wait {wait:.2f} seconds, then retry.",
+        details={"retry_after_seconds": round(wait, 3)},
+        retryable=True,
+    )

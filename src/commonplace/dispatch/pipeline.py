@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from commonplace.dispatch.registry import Registry
 from commonplace.dispatch.tool import SILENT, ClientChannel, Context, Output, RawResult, Rejected, Tool, out_of_time
 from commonplace.kernel.auth import AuthContext, Scope
+from commonplace.kernel.document import opened
 from commonplace.kernel.errors import (
     CANCELLED,
     INTERNAL,
@@ -72,9 +73,9 @@ class Recorder(Protocol):
 
 
 class Limiter(Protocol):
-    """Raises CALL_RATE_LIMITED when the caller is over its rate."""
+    """Raises CALL_RATE_LIMITED when the caller is over its rate; what it returns is awaited before the call runs."""
 
-    def admit(self, auth: AuthContext) -> None: ...
+    def admit(self, auth: AuthContext) -> Callable[[], Awaitable[None]] | None: ...
 
 
 class NoRecorder:
@@ -125,11 +126,13 @@ class Pipeline:
             tool = self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
             if not callable(tool.scope):
                 _authorize(call.auth, tool.scope)
-            self._limiter.admit(call.auth)
+            admission = self._limiter.admit(call.auth)
             arguments = validate(tool, call.arguments)
             self._authorize_arguments(tool, call, arguments)
             self._recorder.before(tool, call)
             context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
+            if admission is not None:
+                return self._finish(call, tool, _admitted(admission, tool, context, arguments), begun)
             output = tool.handler(context, arguments)
             if type(output) is not dict and isawaitable(output):  # the common answer first: this is the hottest line
                 return self._finish(call, tool, output, begun)
@@ -189,6 +192,13 @@ class Pipeline:
         return outcome
 
 
+async def _admitted(admission: Callable[[], Awaitable[None]], tool: Tool, context: Context, arguments: Any) -> Output:
+    """A call whose rate is counted elsewhere."""
+    await admission()
+    output = tool.handler(context, arguments)
+    return await output if isawaitable(output) else output
+
+
 def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
     """Arguments into the tool's input type, or the code that the tool declares for the first bad field."""
     try:
@@ -206,7 +216,12 @@ def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
 
 
 def plain(output: Output) -> Any:
-    """The JSON value of an output."""
+    """The JSON value of an output, for callers in this process."""
+    return opened(unwrapped(output))
+
+
+def unwrapped(output: Output) -> Any:
+    """What an output says, as the edge encodes it: a value that may hold documents."""
     if isinstance(output, Rejected):
         return output.output
     if isinstance(output, RawResult):

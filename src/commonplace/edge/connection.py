@@ -254,7 +254,7 @@ class Connection:
         else:
             raise RpcError(METHOD_NOT_FOUND, "Method not found", one.method)
 
-    def _core_call(self, outcome: Outcome) -> bytes:
+    def _core_call(self, outcome: Outcome) -> list[bytes]:
         return self._core.encode_call(outcome, self._stateless)
 
     def _interactive(self, params: dict[str, Any]) -> bool:
@@ -283,7 +283,7 @@ class Connection:
         started: Outcome | Coroutine[Any, Any, Outcome],
         request_id: RequestId,
         send: Callable[[bytes], None],
-        encode: Callable[[Outcome], bytes],
+        encode: Callable[[Outcome], bytes | list[bytes]],
     ) -> None:
         if isinstance(started, Outcome):
             send(encode_result(request_id, encode(started)))
@@ -416,7 +416,10 @@ class _Channel(ClientChannel):
 
 
 async def _answer(
-    work: Coroutine[Any, Any, Outcome], request_id: RequestId, send: Callable[[bytes], None], encode: Callable[[Outcome], bytes]
+    work: Coroutine[Any, Any, Outcome],
+    request_id: RequestId,
+    send: Callable[[bytes], None],
+    encode: Callable[[Outcome], bytes | list[bytes]],
 ) -> None:
     try:
         send(encode_result(request_id, encode(await work)))

@@ -10,12 +10,13 @@ from typing import Any
 import orjson
 
 from commonplace.dispatch.describe import describe
-from commonplace.dispatch.pipeline import Call, Outcome, plain
+from commonplace.dispatch.pipeline import Call, Outcome, unwrapped
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import ClientChannel, RawResult, Tool
 from commonplace.edge.error_map import INVALID_PARAMS, RpcError, rpc_error, tool_error
 from commonplace.edge.product import Product
 from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.document import encode, encode_twice
 from commonplace.kernel.errors import INTERNAL, UNKNOWN_TOOL, CommonplaceError
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -130,19 +131,20 @@ class Core:
             raise RpcError(INVALID_PARAMS, "Invalid params: params must be an object")
         return self.pipeline.start(Call(method, params, auth, bare=True, read_only=read_only))
 
-    def encode_call(self, outcome: Outcome, stateless: bool = False) -> bytes:
-        """A tools/call result. Raises RpcError where the protocol wants an error object: an unknown tool."""
+    def encode_call(self, outcome: Outcome, stateless: bool = False) -> list[bytes]:
+        """A tools/call result, in pieces. Raises RpcError where the protocol wants an error object: an unknown tool."""
         if stateless and isinstance(outcome.output, RawResult):
-            return orjson.dumps(self._stamped(_raw(outcome.output)))
+            return [orjson.dumps(self._stamped(_raw(outcome.output)))]
         body = self._call_body(outcome)
-        return body + self._stamp if stateless else body + b"}"
+        body.append(self._stamp if stateless else b"}")
+        return body
 
     def _stamped(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """A finished result with what every stateless result carries; what it says itself wins."""
         meta = {SERVER_INFO_KEY: self.product.server_info, **(result.get("_meta") or {})}
         return {"resultType": "complete", **result, "_meta": meta}
 
-    def _call_body(self, outcome: Outcome) -> bytes:
+    def _call_body(self, outcome: Outcome) -> list[bytes]:
         error = outcome.error
         if error is None:
             try:
@@ -153,14 +155,14 @@ class Core:
                 )
         if error.code is UNKNOWN_TOOL:
             raise RpcError(INVALID_PARAMS, error.message, tool_error(error))
-        return _failure(error, outcome.tool)
+        return [_failure(error, outcome.tool)]
 
     def encode_bare(self, outcome: Outcome) -> bytes:
         """A bare method's result, or RpcError."""
         if outcome.error is not None:
             raise rpc_error(outcome.error)
         assert outcome.output is not None
-        return orjson.dumps(plain(outcome.output), default=str)
+        return encode(unwrapped(outcome.output))
 
     def needs_channel(self, params: Any) -> bool:
         """Whether a call wants more than one answer (progress), or its tool talks to the client in its own way."""
@@ -207,21 +209,14 @@ def _check_client(client: Any) -> None:
             raise RpcError(INVALID_PARAMS, f"Invalid params: clientInfo.{name} must be a string")
 
 
-def _success(outcome: Outcome) -> bytes:
+def _success(outcome: Outcome) -> list[bytes]:
     output = outcome.output
     assert output is not None
     if isinstance(output, RawResult):
-        return orjson.dumps(_raw(output))[:-1]
-    structured = orjson.dumps(plain(output))
-    flag = b"true" if outcome.rejected else b"false"
-    return (
-        b'{"content":[{"type":"text","text":'
-        + orjson.dumps(structured.decode())
-        + b'}],"structuredContent":'
-        + structured
-        + b',"isError":'
-        + flag
-    )
+        return [orjson.dumps(_raw(output))[:-1]]
+    structured, text = encode_twice(unwrapped(output))
+    flag = b',"isError":true' if outcome.rejected else b',"isError":false'
+    return [b'{"content":[{"type":"text","text":"', *text, b'"}],"structuredContent":', *structured, flag]
 
 
 def _raw(output: RawResult) -> Mapping[str, Any]:

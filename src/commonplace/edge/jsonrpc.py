@@ -83,8 +83,10 @@ def _invalid(reason: str, request_id: RequestId | None) -> InvalidMessage:
     return InvalidMessage(RpcError(INVALID_REQUEST, f"Invalid Request: {reason}"), request_id)
 
 
-def encode_result(request_id: RequestId | None, payload: bytes) -> bytes:
-    return b'{"jsonrpc":"2.0","id":' + encode_id(request_id) + b',"result":' + payload + b"}"
+def encode_result(request_id: RequestId | None, payload: bytes | list[bytes]) -> bytes:
+    """`payload` is a result's JSON, whole or in pieces that are joined here and nowhere else."""
+    pieces = payload if isinstance(payload, list) else (payload,)
+    return b"".join((b'{"jsonrpc":"2.0","id":', encode_id(request_id), b',"result":', *pieces, b"}"))
 
 
 def encode_error(request_id: RequestId | None, error: RpcError) -> bytes:

@@ -58,7 +58,7 @@ def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
         try:
             started = core.start_call(ctx.params, auth, SdkChannel(ctx), read_only=read_only, meta={"mcp": ctx})
             outcome = started if not asyncio.iscoroutine(started) else await started
-            return orjson.loads(core.encode_call(outcome, ctx.protocol_version == STATELESS_VERSION))
+            return orjson.loads(b"".join(core.encode_call(outcome, ctx.protocol_version == STATELESS_VERSION)))
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from None
 

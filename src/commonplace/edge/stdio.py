@@ -17,6 +17,7 @@ from commonplace.edge.product import Product
 READ_BYTES = 256 * 1024
 GRACE_SECONDS = 10.0
 HIGH_WATER_BYTES = 4 * 1024 * 1024
+SEND_BYTES = 64 * 1024  # what a pipe holds: the client reads while we go on
 
 
 Beside = Callable[[], contextlib.AbstractAsyncContextManager[object]]
@@ -102,12 +103,13 @@ def _watchable(fd: int) -> bool:
 
 
 class _Writer:
-    """Whole lines out, in one write for all answers of one read. A broken pipe ends the connection."""
+    """Whole lines out, in one write for the answers of one read, or for what a pipe holds. A broken pipe ends the connection."""
 
     def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
         self._fd = fd
         self._on_broken = on_broken
         self._lines: list[bytes] = []
+        self._waiting_bytes = 0
         self._transport: asyncio.WriteTransport | None = None
         self._flow = _Flow(on_broken)
         self._scheduled = False
@@ -124,14 +126,17 @@ class _Writer:
 
     def send(self, line: bytes) -> None:
         self._lines.append(line)
-        if not self._scheduled:
+        self._waiting_bytes += len(line)
+        if self._waiting_bytes >= SEND_BYTES:
+            self.flush()
+        elif not self._scheduled:
             self._scheduled = True
-            asyncio.get_running_loop().call_soon(self.flush)
+            asyncio.get_running_loop().call_soon(self._flush_soon)
 
     def flush(self) -> None:
-        self._scheduled = False
         if not self._lines:
             return
+        self._waiting_bytes = 0
         self._lines.append(b"")
         data = b"\n".join(self._lines)
         self._lines.clear()
@@ -139,6 +144,10 @@ class _Writer:
             self._transport.write(data)
         else:
             self._write_file(data)
+
+    def _flush_soon(self) -> None:
+        self._scheduled = False
+        self.flush()
 
     def _write_file(self, data: bytes) -> None:
         try:

@@ -29,6 +29,7 @@ from commonplace.search.store import KeyedListener, PassageListener, Retriever
 from commonplace.storage.credentials import Handover
 from commonplace.storage.leadership import Leadership
 from commonplace.storage.outbox import Outbox
+from commonplace.storage.rates import SharedRates
 from commonplace.storage.sqlite import Database
 
 SQLITE_SCHEME = "sqlite:///"
@@ -64,6 +65,7 @@ def build_files(
     retriever: Retriever | None = None,
     listener: PassageListener | None = None,
     external: External | None = None,
+    rates: SharedRates | None = None,
 ) -> Files:
     """Files in an open database. `postings` may be shared with other domains of that database; `retriever` and `listener` put a
     fused engine in the place of lexical search, `external` adds models elsewhere. One process per data folder indexes: the one
@@ -83,7 +85,7 @@ def build_files(
         indexer.stop()
         database.close()
 
-    rate = RateLimit(settings.rate_per_second, settings.rate_burst)
+    rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
     deposit = key_deposit(vectors, external, embedding)
     reranker = external.reranker if external is not None else None
     service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close, deposit, reranker)
@@ -131,10 +133,11 @@ def from_settings(
     retriever: Retriever | None = None,
     listener: PassageListener | None = None,
     external: External | None = None,
+    rates: SharedRates | None = None,
 ) -> FilesService:
     """Files as the configuration says, the index worker running; `close` ends both."""
     database = database or Database(database_path(settings))
-    files = build_files(database, settings.data, settings.mcp.files, retriever=retriever, listener=listener, external=external)
+    files = build_files(database, settings.data, settings.mcp.files, retriever=retriever, listener=listener, external=external, rates=rates)
     thread = IndexerThread(files.indexer)
     thread.start()
 

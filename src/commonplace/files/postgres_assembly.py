@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from commonplace.files.assembly import Files
+from commonplace.files.assembly import External, Files, embedding_worker, key_deposit
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.postgres import QUERIES, PostgresFiles
 from commonplace.files.postgres_index import LEASE_SECONDS, PostgresFileIndex
-from commonplace.files.service import FilesService, RateLimit
+from commonplace.files.postgres_vectors import PostgresVectorJobs
+from commonplace.files.rate import RateLimit
+from commonplace.files.service import FilesService
 from commonplace.files.sql_index import partition_of
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical import LexicalRetriever
@@ -14,6 +16,7 @@ from commonplace.search.postgres import PostgresPostings
 from commonplace.search.store import PassageListener, Retriever
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres import PostgresDatabase
+from commonplace.storage.rates import SharedRates
 
 
 class Everybody:
@@ -33,22 +36,28 @@ def build_postgres_files(
     postings: PostgresPostings | None = None,
     retriever: Retriever | None = None,
     listener: PassageListener | None = None,
+    external: External | None = None,
+    rates: SharedRates | None = None,
 ) -> Files:
     """Files in an open database whose schema is there (`commonplace migrate`). Whoever owns it runs `indexer.run()` or leaves the work
     to other processes."""
     settings = settings or FilesSettings()
     postings = postings or PostgresPostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS)
-    index = PostgresFileIndex(database, postings, outbox)
+    vectors = PostgresVectorJobs(database) if external is not None and external.listener is not None else None
+    index = PostgresFileIndex(database, postings, outbox, vectors=vectors)
     files = PostgresFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
     work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days)
-    indexer = Indexer(index, files, Everybody(), partition_of, work, listener)
+    embedding = embedding_worker(vectors, index, external, settings)
+    indexer = Indexer(index, files, Everybody(), partition_of, work, listener, embedding)
     files.queued = indexer.wake
 
     def close() -> None:
         indexer.stop()
         database.close()
 
-    rate = RateLimit(settings.rate_per_second, settings.rate_burst)
-    service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close)
+    rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
+    deposit = key_deposit(vectors, external, embedding)
+    reranker = external.reranker if external is not None else None
+    service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close, deposit, reranker)
     return Files(service, indexer)

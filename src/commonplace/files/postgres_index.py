@@ -13,6 +13,7 @@ from commonplace.files.engine.reindex import TEXT
 from commonplace.files.postgres import QUERIES
 from commonplace.files.sql_files import microseconds
 from commonplace.files.sql_index import SqlFileIndex, key_of
+from commonplace.files.sql_vectors import SqlVectorJobs
 from commonplace.search.postgres import PostgresPostings
 from commonplace.search.sql_postings import Terms
 from commonplace.search.store import Document, Partition
@@ -33,9 +34,15 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
     """`ChunkStore` and `JobStore` for any number of servers and workers."""
 
     def __init__(
-        self, database: PostgresDatabase, postings: PostgresPostings, outbox: Outbox | None = None, *, now: Callable[[], int] = microseconds
+        self,
+        database: PostgresDatabase,
+        postings: PostgresPostings,
+        outbox: Outbox | None = None,
+        *,
+        now: Callable[[], int] = microseconds,
+        vectors: SqlVectorJobs[Connection] | None = None,
     ) -> None:
-        super().__init__(outbox or Outbox(QUERIES, lease_seconds=LEASE_SECONDS), now)
+        super().__init__(outbox or Outbox(QUERIES, lease_seconds=LEASE_SECONDS), now, vectors)
         self._database = database
         self._postings = postings
 

@@ -24,6 +24,7 @@ from commonplace.instructions.model import (
     MAX_FILE_BYTES,
     Instruction,
     Rejection,
+    document_of,
     is_valid_id,
     stored_form,
 )
@@ -84,7 +85,8 @@ class Directory:
         self.trace_file: Callable[[str, str], None] | None = None
 
     def ensure(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        if not os.access(self._root, os.F_OK):  # before every write: asking is cheaper than failing to make it
+            self.path.mkdir(parents=True, exist_ok=True)
 
     def file_of(self, id_: str) -> Path:
         if not is_valid_id(id_):  # the only way from an id to a path
@@ -158,7 +160,7 @@ class Directory:
                 details={"limit": "maxFileSize", "maximum": MAX_FILE_BYTES, "actual": len(content)},
             )
         ordered = {**stored_form(parsed.document), "governanceHash": parsed.governance_hash}
-        return replace(parsed, document=ordered, stored_hash=parsed.source_hash, salvaged=()), content
+        return replace(parsed, document=document_of(ordered), stored_hash=parsed.source_hash, salvaged=()), content
 
     def _content(self, name: str) -> tuple[bytes | None, Stamp]:
         attempt = 0

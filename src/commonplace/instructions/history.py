@@ -14,15 +14,20 @@ import orjson
 from commonplace.instructions.model import Actor, is_valid_id, stored_form
 
 KEEP_BYTES = 4 * 1024 * 1024  # of one instruction's history; the older half goes beyond it
+KEEP_MADE_BYTES = 32 * 1024 * 1024
 MAX_DIFF_LINES = 400
 _QUIET = frozenset({"updatedAt", "changeLog", "sourceHash", "body"})
 
 
 class History:
-    """One file per instruction in the state folder, appended before the change is made."""
+    """One file per instruction in the state folder, appended before the change is made.
+
+    Where an instruction begins stands in one file for all (`.made.jsonl`): a new file for each would cost an add as much as the
+    instruction's own file does."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / "history"
+        self._made = self._folder / ".made.jsonl"  # no instruction's name begins with a dot
 
     def record(self, id_: str, action: str, before: Mapping[str, Any] | None, at: str, actor: Actor) -> None:
         line = {
@@ -32,23 +37,25 @@ class History:
             "tenant": actor.tenant,
             "before": None if before is None else stored_form(before),
         }
-        path = self._file(id_)
+        path, keep = self._file(id_), KEEP_BYTES
+        if before is None and not os.access(path, os.F_OK):
+            path, keep, line = self._made, KEEP_MADE_BYTES, {"id": id_, **line}
         content = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
         try:
-            self._append(path, content)
+            self._append(path, content, keep)
         except FileNotFoundError:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._append(path, content)
+            self._append(path, content, keep)
 
     @staticmethod
-    def _append(path: Path, content: bytes) -> None:
+    def _append(path: Path, content: bytes, keep: int) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
             os.write(descriptor, content)
             size = os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
-        if size > KEEP_BYTES:
+        if size > keep:
             lines = path.read_bytes().splitlines(keepends=True)
             trimmed = path.with_suffix(".trim")
             trimmed.write_bytes(b"".join(lines[len(lines) // 2 :]))
@@ -58,15 +65,22 @@ class History:
         """Every recorded change, oldest first; a torn line is left out."""
         if not is_valid_id(id_):
             return []
+        begins = b'{"id":"%b",' % id_.encode()
+        made = [raw for raw in self._lines(self._made) if raw.startswith(begins)]
+        changes: list[dict[str, Any]] = []
+        for number, raw in enumerate([*made, *self._lines(self._file(id_))], start=1):
+            with contextlib.suppress(orjson.JSONDecodeError):
+                line = orjson.loads(raw)
+                line.pop("id", None)
+                changes.append({"change": number, **line})
+        return changes
+
+    @staticmethod
+    def _lines(path: Path) -> list[bytes]:
         try:
-            content = self._file(id_).read_bytes()
+            return path.read_bytes().splitlines()
         except OSError:
             return []
-        changes: list[dict[str, Any]] = []
-        for number, raw in enumerate(content.splitlines(), start=1):
-            with contextlib.suppress(orjson.JSONDecodeError):
-                changes.append({"change": number, **orjson.loads(raw)})
-        return changes
 
     def _file(self, id_: str) -> Path:
         return self._folder / f"{id_}.jsonl"

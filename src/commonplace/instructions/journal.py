@@ -21,6 +21,8 @@ ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
 CHECK_SECONDS = 1.0
 SHARED_SECONDS = 0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
+SAME_SECONDS = 0.005
+MARKER_BYTES = 256
 _HEADER = b"# commonplace journal 1\n"
 
 
@@ -64,6 +66,7 @@ class Journal:
 
     def __init__(self, state: Path) -> None:
         self._path = state / "journal"
+        self._name = str(self._path)  # looked for on every read: a string costs a third of a path
         self._lock_path = state / "lock"
         self._file: int | None = None
         self._check_at = 0.0
@@ -71,14 +74,12 @@ class Journal:
         self._sequence = 0
         self._lock: int | None = None
 
-    def current(self) -> bool:
-        """Whether nothing was appended since the last look: one seek, or one stat while there is no journal."""
+    def current(self, *, marked: bool) -> bool:
+        """Whether nothing was appended since the last look: one seek. Before the first write there is no journal, and a marker
+        (`marked`: the caller reads one) tells of that write by itself."""
         now = time.monotonic()
         if self._file is None:
-            if now < self._check_at:
-                return True
-            self._check_at = now + SHARED_SECONDS
-            return not self._path.exists()
+            return marked or not os.access(self._name, os.F_OK)
         if os.lseek(self._file, 0, os.SEEK_END) != self._offset:
             return False
         if now < self._check_at:
@@ -204,49 +205,78 @@ def _acquire(descriptor: int) -> None:
 
 
 class Marker:
-    """`.catalog-version` in the folder: the peer's change signal, which we keep in step and obey."""
+    """`.catalog-version` in the folder: the peer's change signal, which we keep in step and obey.
+
+    Its text differs with every change, so one small read of the open file says whether it was rewritten, at a third of a
+    stat's cost; whether it still has its name is asked each time, whether that name means another file once in a while."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp: tuple[int, int, int] | None = None
+        self._name = str(path)
+        self._file = -1
+        self._seen: bytes | None = None
         self._sure_until = 0.0
+        self._same_until = 0.0
 
     def current(self) -> bool:
-        """Whether the marker is the one last seen: one stat, shared by calls that arrive together."""
+        """Whether the marker is the one last seen; the answer is shared by calls that arrive together."""
         now = time.monotonic()
         if now < self._sure_until:
             return True
-        if self._stamp is None or self._stat() != self._stamp:
+        try:
+            if self._seen is None or not os.access(self._name, os.F_OK) or os.pread(self._file, MARKER_BYTES, 0) != self._seen:
+                return False
+        except OSError:  # a network file system that lost the file
             return False
+        if now >= self._same_until:
+            if not self._same_file():
+                return False
+            self._same_until = now + SAME_SECONDS
         self._sure_until = now + SHARED_SECONDS
         return True
 
-    def _stat(self) -> tuple[int, int, int] | None:
+    def _same_file(self) -> bool:
         try:
-            status = self._path.stat()
+            return os.path.samestat(os.fstat(self._file), self._path.stat())
         except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
+            return False
 
     def read(self) -> str | None:
         """Its text, and remember it as seen; None when it is gone."""
-        stamp = self._stat()
+        self.close()
         try:
-            text = self._path.read_text(errors="replace")
+            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._seen = os.pread(self._file, MARKER_BYTES, 0)
         except OSError:
-            self._stamp = None
+            self.close()
             return None
-        self._stamp = stamp
-        return text.strip()
+        return self._seen.decode(errors="replace").strip()
 
     def write(self, token: str) -> bool:
         """False where the folder cannot be written: then the marker is simply not there to obey."""
+        text = token.encode()
         try:
-            self._path.write_text(token)
+            try:
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            except PermissionError:  # another user's file in a folder that we may write
+                self._path.unlink()
+                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                os.pwrite(descriptor, text, 0)
+                os.ftruncate(descriptor, len(text))
+            except OSError:
+                os.close(descriptor)
+                raise
         except OSError:
             return False
-        self._stamp = self._stat()
+        self.close()
+        self._file, self._seen = descriptor, text
         return True
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file, self._seen, self._sure_until, self._same_until = -1, None, 0.0, 0.0
 
     @staticmethod
     def token() -> str:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from commonplace.kernel.document import Document
+
 SCHEMA_VERSION = "7"  # the newest file schema we write and read; 1 to 7 are read
 MAX_ID_CHARS = 120
 MAX_TITLE_CHARS = 200
@@ -85,15 +87,46 @@ COMPUTED = frozenset({"governanceHash", "usageCount", "firstSeenTs", "lastUsedAt
 
 KNOWN_FIELDS = frozenset(FIELD_ORDER) | COMPUTED
 
+_NEAR = {
+    field: place
+    for place, field in enumerate(
+        (
+            "title",
+            "priority",
+            "audience",
+            "requirement",
+            "categories",
+            "primaryCategory",
+            "version",
+            "status",
+            "owner",
+            "classification",
+            "priorityTier",
+            "workspaceId",
+            "userId",
+            "teamIds",
+            "deprecatedBy",
+            "dependencies",
+            "createdAt",
+            "updatedAt",
+        )
+    )
+}
+"""What filters, orders and sweeps over the whole catalogue read; the rest of a document is decoded when asked for."""
+
+
+def document_of(value: Mapping[str, Any]) -> Document:
+    return Document(value, _NEAR)
+
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
     """One instruction: the document callers see (normalised, computed fields included) and what was derived from it.
 
-    The document is shared with every answer that shows it: nobody may change it."""
+    The document is kept as the bytes that answers show."""
 
     id: str
-    document: Mapping[str, Any]
+    document: Document
     source_hash: str
     governance_hash: str
     stored_hash: str | None = None  # what the file claimed; differs from source_hash on drift
@@ -135,6 +168,8 @@ def is_reserved_id(candidate: str) -> bool:
 
 def stored_form(document: Mapping[str, Any]) -> dict[str, Any]:
     """What belongs into the file, in its fixed order; keys we do not know stay, after the known ones."""
+    if isinstance(document, Document):
+        document = document.whole()
     stored = {field: document[field] for field in FIELD_ORDER if field in document}
     stored.update({field: value for field, value in sorted(document.items()) if field not in stored and field not in COMPUTED})
     return stored

@@ -26,6 +26,7 @@ from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULT
 from commonplace.instructions.shelf import Shelf, Trace
 from commonplace.instructions.usage import Usage
 from commonplace.kernel.clock import Clock, iso, utc_now
+from commonplace.kernel.document import Document
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
 from commonplace.search.inverted import Found, InvertedIndex
@@ -158,14 +159,14 @@ class Service:
 
     # Showing
 
-    def show(self, entry: Instruction) -> Mapping[str, Any]:
+    def show(self, entry: Instruction) -> Document:
         """The document a caller sees, with its usage where there is any."""
         count = self.usage.of(entry.id)
         if count is None or not count.total:
             return entry.document
-        return {**entry.document, "usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used}
+        return entry.document.extended({"usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used})
 
-    def show_ids(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Mapping[str, Any]]:
+    def show_ids(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Document]:
         return [self.show(catalogue.entries[id_]) for id_ in ids]
 
     # Reads
@@ -366,10 +367,10 @@ class Service:
         with self.shelf.lock:
             catalogue = self.shelf.fresh()
             wanted = None if not ids else set(ids)
-            items: list[Mapping[str, Any]] = [self.show(entry) for entry in catalogue if wanted is None or entry.id in wanted]
-            if meta_only:
-                items = [{**item, "body": ""} for item in items]
-            return {"hash": catalogue.hash, "count": len(items), "items": items}
+            items = [self.show(entry) for entry in catalogue if wanted is None or entry.id in wanted]
+            current = catalogue.hash
+        shown = [{**item.whole(), "body": ""} for item in items] if meta_only else items
+        return {"hash": current, "count": len(items), "items": shown}
 
     def governance_hash(self, include_items: bool) -> dict[str, Any]:
         with self.shelf.lock:
@@ -485,12 +486,14 @@ def check_results(limit: int | None) -> None:
 
 
 def _index_entry(index: InvertedIndex, texts: dict[str, str], before: Instruction | None, after: Instruction | None) -> None:
-    if before is not None and after is not None and all(before.document[name] == after.document[name] for name in ("title", "body")):
+    old = before.document.whole() if before is not None else None
+    new = after.document.whole() if after is not None else None
+    if old is not None and new is not None and old["title"] == new["title"] and old["body"] == new["body"]:
         return
-    if before is not None:
-        index.drop(before.id, before.document["title"], before.document["body"])
+    if before is not None and old is not None:
+        index.drop(before.id, old["title"], old["body"])
         del texts[before.id]
-    if after is not None:
-        title, body = after.document["title"], after.document["body"]
+    if after is not None and new is not None:
+        title, body = new["title"], new["body"]
         texts[after.id] = f"{title}\n{body}".lower()
         index.put(after.id, title, body)

@@ -79,12 +79,17 @@ class Shelf:
         """The catalogue with everything other processes acknowledged. The caller holds `lock`."""
         if not self.loaded:
             self._load()
-        elif not (self._journal.current() and (self._marker.current() or not self._marker_usable)):
+        elif not (self._journal.current(marked=self._marker_usable) and (self._marker.current() or not self._marker_usable)):
             self._catch_up()
         return self.catalogue
 
     def _load(self) -> None:
-        self._journal.tail()  # first, so that a write during the scan is seen as news
+        self._journal.tail()  # this and the marker first, so that a write during the scan is seen as news
+        token = self._marker.read()
+        if token is None:
+            self._put_marker(Marker.token())
+        else:
+            self._token = token
         instructions: list[Instruction] = []
         for name, _ in list(self.directory.stamps()):
             reading = self.directory.read(name)
@@ -95,11 +100,6 @@ class Shelf:
             elif reading.rejection is not None:
                 self.rejections[name] = reading.rejection
         self.catalogue.load(instructions)
-        token = self._marker.read()
-        if token is None:
-            self._put_marker(Marker.token())
-        else:
-            self._token = token
         self.loaded = True
         self.trace("catalog:load", {"count": len(self.catalogue), "rejected": len(self.rejections), "dir": str(self.directory.path)})
 
@@ -201,6 +201,7 @@ class Shelf:
     def close(self) -> None:
         with self._writer, self.lock:
             self._journal.close()
+            self._marker.close()
 
     # Writing
 

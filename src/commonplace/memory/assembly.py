@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.settings import MemorySettings, Settings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
 from commonplace.memory.index import LexicalIndex
-from commonplace.memory.meaning import BackgroundEmbedder
+from commonplace.memory.meaning import BackgroundEmbedder, Meaning
 from commonplace.memory.service import MemoryService, Policy
 from commonplace.memory.sqlite import SqliteStore
 from commonplace.search.assembly import open_meaning
 from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.store import LexicalStore
 from commonplace.storage.sqlite import Database
+
+if TYPE_CHECKING:
+    from commonplace.memory.hybrid import Vectors
+    from commonplace.storage.postgres import PostgresDatabase
 
 DATABASE = "memory.db"
 VECTORS = "vectors"
 
 
-def policy_of(settings: MemorySettings) -> Policy:
+def policy_of(settings: MemorySettings | None) -> Policy:
+    if settings is None:
+        return Policy()
     thresholds = Thresholds(settings.link_threshold, settings.generalize_threshold, settings.generalize_minimum)
     return Policy(thresholds, settings.secrets, language_of(settings.language), settings.stale_days)
 
@@ -39,10 +47,39 @@ def build_memory(
     """Memory in an open database. `vectors` is the folder of the vectors, by default beside the database; `model_missing` says why
     there is no embedder although one is configured."""
     postings = SqlitePostings(database)
-    policy = policy_of(settings) if settings is not None else Policy()
     folder = vectors or database.path.parent / VECTORS
-    index = LexicalIndex(postings, model_missing) if embedder is None else _hybrid(postings, embedder, folder)
-    return MemoryService(SqliteStore(database, postings), index, policy, clock, on_close)
+
+    def files(meaning: Meaning) -> Vectors:
+        from commonplace.search.vector import VectorIndex
+
+        return VectorIndex(folder, meaning)
+
+    index = _index(postings, embedder, files, model_missing)
+    return MemoryService(SqliteStore(database, postings), index, policy_of(settings), clock, on_close)
+
+
+def build_postgres_memory(
+    database: PostgresDatabase,
+    *,
+    settings: MemorySettings | None = None,
+    embedder: BackgroundEmbedder | None = None,
+    model_missing: str | None = None,
+    clock: Clock = utc_now,
+    on_close: Callable[[], None] | None = None,
+) -> MemoryService:
+    """Memory in an open PostgreSQL database whose schema is there (`commonplace migrate`), vectors included."""
+    from commonplace.memory.postgres import PostgresStore
+    from commonplace.search.postgres import PostgresPostings
+
+    postings = PostgresPostings(database)
+
+    def table(meaning: Meaning) -> Vectors:
+        from commonplace.memory.postgres_vectors import PostgresVectors
+
+        return PostgresVectors(database, meaning)
+
+    index = _index(postings, embedder, table, model_missing)
+    return MemoryService(PostgresStore(database, postings), index, policy_of(settings), clock, on_close)
 
 
 def open_memory(
@@ -73,7 +110,11 @@ def from_settings(settings: Settings) -> MemoryService:
     return open_memory(settings.data, settings=settings.mcp.memory, embedder=embedder, model_missing=meaning.absent or None)
 
 
-def _hybrid(postings: SqlitePostings, embedder: BackgroundEmbedder, folder: Path) -> LexicalIndex:
+def _index(
+    postings: LexicalStore, embedder: BackgroundEmbedder | None, vectors: Callable[[Meaning], Vectors], model_missing: str | None
+) -> LexicalIndex:
+    if embedder is None:
+        return LexicalIndex(postings, model_missing)
     from commonplace.memory.hybrid import HybridIndex  # brings numpy: only where there is a model
 
-    return HybridIndex(postings, embedder, folder)
+    return HybridIndex(postings, embedder, vectors)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.documents import COLLECTION, WEIGHTS, document_key, entry_id, key_prefix, partition
 from commonplace.memory.errors import MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.index import POOL, QUERY_CHARACTERS, LexicalIndex, admits, as_match
@@ -21,25 +22,41 @@ from commonplace.search.engine import ScoresKeys
 from commonplace.search.fusion import DEFAULT, fuse
 from commonplace.search.store import LexicalResult, LexicalStore, Partition, Passage
 from commonplace.search.text import query_terms
-from commonplace.search.vector import StaleVectorsError, VectorIndex
+from commonplace.search.vector import Neighbours, StaleVectorsError
 from commonplace.search.vector_file import VectorFileError
 
-# Chosen on one half of the cosqa queries, reported on the other (benchmarks/memory.py): entries are short, so holding every word
-# of a question says less than it does for passages.
-# The intercept makes 0.1 the line between devbench's answerable questions and its five without an answer; it moves no order.
-JUDGEMENT = replace(DEFAULT, lexical_weight=0.3, coverage_gain=0.5, intercept=DEFAULT.intercept + 2.0)
+# The order is the engine's own judgement. Only the scale is ours: a score of 0.1 is where 99 of 100 questions about something else stay
+# below, chosen on half of the questions of cosqa and cranfield asked of each other's collection and reported on the other half
+# (benchmarks/memory_quality.py). It moves no order.
+JUDGEMENT = replace(DEFAULT, intercept=2.2)
 POLL_SECONDS = 0.02
 SIFTED = 8  # times the pool that vectors give, when a filter must be applied after them
-_UNREADABLE = (StaleVectorsError, VectorFileError, OSError)  # derived data: searched without, and made anew as entries are embedded
+NOBODY = "\x1e"  # begins no key: vectors are added and nobody's taken away
+# Derived data: searched without, and made anew as entries are embedded.
+_UNREADABLE = (StaleVectorsError, VectorFileError, CommonplaceError, OSError)
+
+
+class Vectors(Protocol):
+    """Where vectors live: files beside SQLite's database, or PostgreSQL. Blocking."""
+
+    def search(self, partition: Partition, query: Vector, limit: int, prefix: str = "", also: Iterable[str] = ()) -> Neighbours:
+        """The nearest below a prefix, and the cosines of the keys in `also`."""
+        ...
+
+    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> int:
+        """Make the vectors below a prefix those of the passages; embeds only what is new."""
+        ...
+
+    def clear(self, partition: Partition) -> None: ...
 
 
 class HybridIndex(LexicalIndex):
-    """Words always; meaning as soon as the model is there. Vectors live in files beside the database."""
+    """Words always; meaning as soon as the model is there. `vectors` opens their store with the embedder that makes them."""
 
-    def __init__(self, postings: LexicalStore, embedder: BackgroundEmbedder, folder: Path) -> None:
+    def __init__(self, postings: LexicalStore, embedder: BackgroundEmbedder, vectors: Callable[[Meaning], Vectors]) -> None:
         super().__init__(postings)
         self._meaning = Meaning(embedder)
-        self._vectors = VectorIndex(folder, self._meaning)
+        self._vectors = vectors(self._meaning)
 
     @property
     def loading(self) -> bool:
@@ -147,30 +164,22 @@ class HybridIndex(LexicalIndex):
         return near
 
     def _embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
-        done: set[str] = set()
+        fields = (summaries(tenant), [(entry, entry.text) for entry in entries]), (contexts(tenant), [(e, e.context) for e in entries])
         try:
-            # All texts in one go; the index below then finds each of them embedded.
-            self._meaning.embed([text for entry in entries for text in (entry.text, entry.context) if text.strip()])
-            for entry in entries:
-                self._keep(summaries(tenant), entry, entry.text)
-                self._keep(contexts(tenant), entry, entry.context)
-                done.add(entry.id)
-        except (EmbedderUnavailableError, OSError):
-            return frozenset(done)
-        return frozenset(done)
-
-    def _keep(self, field: Partition, entry: Entry, text: str) -> None:
-        key = document_key(entry)
-        passages = [Passage(key, text, hashlib.sha256(text.encode()).hexdigest())] if text.strip() else []
-        if passages or self._present(field, [key]):
-            self._vectors.synchronise_now(field, key, passages)
+            for field, texts in fields:
+                passages = [_passage(entry, text) for entry, text in texts if text.strip()]
+                if passages:
+                    self._vectors.synchronise_now(field, NOBODY, passages)
+        except (EmbedderUnavailableError, CommonplaceError, OSError):
+            return frozenset()
+        return frozenset(entry.id for entry in entries)
 
     def _forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:
         for entry in entries:
             for field in (summaries(tenant), contexts(tenant)):
                 try:
                     self._vectors.synchronise_now(field, document_key(entry), [])
-                except OSError:
+                except (CommonplaceError, OSError):
                     continue  # found again and passed over: what is searched is checked against the entries
 
     def _present(self, field: Partition, keys: Sequence[str]) -> frozenset[str]:
@@ -181,6 +190,10 @@ class HybridIndex(LexicalIndex):
             return frozenset(self._vectors.search(field, nowhere, 0, "", keys).cosines)
         except _UNREADABLE:
             return frozenset()
+
+
+def _passage(entry: Entry, text: str) -> Passage:
+    return Passage(document_key(entry), text, hashlib.sha256(text.encode()).hexdigest())
 
 
 def summaries(tenant: Tenant) -> Partition:

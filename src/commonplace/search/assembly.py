@@ -116,9 +116,8 @@ def hybrid(postings: LexicalStore, meaning: Meaning, settings: FilesSearch | Non
 
 @dataclass(slots=True)
 class ExternalModels:
-    """The external models of the settings, with the connections they share."""
+    """The external models of the settings."""
 
-    outbound: Outbound
     embedding: ExternalModel | None
     reranker: ExternalReranker | None
     endpoints: tuple[ModelEndpoint, ...]
@@ -138,14 +137,10 @@ class ExternalModels:
 
         return ExternalSide(self.embedding, VectorIndex(data / "vectors-external", self.embedding))
 
-    def close(self) -> None:
-        self.outbound.close()
 
-
-def open_external(settings: FilesSearch, count: Callable[[str], None] = lambda event: None) -> ExternalModels | None:
-    """None while every external model is off."""
+def open_external(settings: FilesSearch, outbound: Outbound, count: Callable[[str], None] = lambda event: None) -> ExternalModels | None:
+    """None while every external model is off. Their connections live on `outbound`."""
     embedding, rerank = settings.embedding, settings.rerank
-    outbound = Outbound()
     endpoints: list[ModelEndpoint] = []
 
     def endpoint(name: str, url: str, timeout_ms: int) -> ModelEndpoint:
@@ -157,4 +152,4 @@ def open_external(settings: FilesSearch, count: Callable[[str], None] = lambda e
         model = ExternalModel(endpoint("embedding", embedding.endpoint, embedding.timeout_ms), embedding.model, embedding.dimensions)
     if rerank.enabled:
         reranker = ExternalReranker(endpoint("rerank", rerank.endpoint, rerank.timeout_ms), rerank.model)
-    return ExternalModels(outbound, model, reranker, tuple(endpoints)) if endpoints else None
+    return ExternalModels(model, reranker, tuple(endpoints)) if endpoints else None

@@ -28,6 +28,7 @@ class Box:
     """One tenant's world with its files, and a short way to call a tool: the answer, or the code of its error."""
 
     database: Database | PostgresDatabase
+    model_key: str | None = None  # what the caller brings for external models
 
     def __init__(self, data: Path, settings: FilesSettings | None = None, *, url: str = "", **options: Any) -> None:
         self.data = data
@@ -68,7 +69,7 @@ class Box:
 
     def call(self, tool: str, tenant: str = "t1", **arguments: Any) -> Any:
         """The tool's answer as JSON would hold it."""
-        auth = AuthContext(Tenant(tenant), ALL_SCOPES, tenant)
+        auth = AuthContext(Tenant(tenant), ALL_SCOPES, tenant, model_key=self.model_key)
         arguments.setdefault("project", "p") if tool != "file_projects" else None
         outcome = self._loop.run_until_complete(self.pipeline.run(Call(tool, arguments, auth)))
         if outcome.error is not None:

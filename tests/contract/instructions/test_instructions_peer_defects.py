@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 import pytest
+
+from commonplace.kernel.document import encode
 
 
 @pytest.mark.parametrize("id_", ["../outside", "sub/../../outside", "a/b", "..", "/etc/passwd", "a\\..\\b", "a%2f..%2fb"])
@@ -85,7 +86,7 @@ def test_reads_never_rescan_the_folder_without_a_reason(desk: Any) -> None:
 def test_answers_are_compact_and_capabilities_know_the_version(desk: Any) -> None:
     desk.add("a")
     outcome = desk.outcome("instructions_get", {"id": "a"})
-    assert b"\n  " not in orjson.dumps(outcome.output)
+    assert b"\n  " not in encode(outcome.output)
     assert desk.do("capabilities")["version"] != "0.0.0"
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from commonplace.kernel.document import Document
+
 _BREAKS = str.maketrans({"\r": "\n", "\u2028": "\n", "\u2029": "\n"})
 
 
@@ -29,6 +31,8 @@ def hash_body(body: str, *, canonical: bool = True) -> str:
 
 def governance_record(document: Mapping[str, Any]) -> dict[str, Any]:
     """The governance projection, in the order that is hashed."""
+    if isinstance(document, Document):
+        document = document.whole()
     summary = str(document.get("semanticSummary") or "")
     return {
         "id": document["id"],
@@ -63,8 +67,9 @@ class HashTree:
 
     def __init__(self) -> None:
         self._items: list[list[str]] = [[] for _ in range(256)]
-        self._digests: list[bytes | None] = [None] * 256
-        self._root: str | None = None
+        self._digests: list[bytes] = [b""] * 256
+        self._stale = set(range(256))
+        self._root = ""
 
     def put(self, id_: str, source_hash: str, previous: str | None = None) -> None:
         if previous == source_hash:
@@ -73,12 +78,12 @@ class HashTree:
         if previous is not None:
             self._discard(bucket, f"{id_}:{previous}")
         insort(self._items[bucket], f"{id_}:{source_hash}")
-        self._digests[bucket] = self._root = None
+        self._stale.add(bucket)
 
     def drop(self, id_: str, source_hash: str) -> None:
         bucket = _bucket(id_)
         self._discard(bucket, f"{id_}:{source_hash}")
-        self._digests[bucket] = self._root = None
+        self._stale.add(bucket)
 
     def _discard(self, bucket: int, item: str) -> None:
         items = self._items[bucket]
@@ -88,11 +93,11 @@ class HashTree:
 
     @property
     def root(self) -> str:
-        if self._root is None:
-            for number, digest in enumerate(self._digests):
-                if digest is None:
-                    self._digests[number] = hashlib.sha256("|".join(self._items[number]).encode()).digest()
-            self._root = hashlib.sha256(b"".join(digest for digest in self._digests if digest is not None)).hexdigest()
+        if self._stale:
+            for bucket in self._stale:
+                self._digests[bucket] = hashlib.sha256("|".join(self._items[bucket]).encode()).digest()
+            self._stale.clear()
+            self._root = hashlib.sha256(b"".join(self._digests)).hexdigest()
         return self._root
 
 

@@ -24,6 +24,7 @@ from commonplace.instructions.model import (
     UNCATEGORIZED,
     UNOWNED,
     Instruction,
+    document_of,
     is_valid_id,
 )
 from commonplace.kernel.clock import iso
@@ -151,7 +152,8 @@ def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules
     for computed in ("usageCount", "firstSeenTs", "lastUsedAt"):
         document.pop(computed, None)
     governance_hash = document["governanceHash"] = hash_governance(governance_line(document))
-    return Instruction(id_, document, source_hash, governance_hash, stored if isinstance(stored, str) and stored else None, tuple(mended))
+    claimed = stored if isinstance(stored, str) and stored else None
+    return Instruction(id_, document_of(document), source_hash, governance_hash, claimed, tuple(mended))
 
 
 def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:

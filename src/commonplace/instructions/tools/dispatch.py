@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
-from commonplace.dispatch.pipeline import plain, validate
+from commonplace.dispatch.pipeline import unwrapped, validate
 from commonplace.dispatch.tool import Arguments, Context, Output, Tier, Tool
 from commonplace.instructions.errors import CATALOGUE_LIMIT, MISSING_ACTION, UNKNOWN_ACTION
 from commonplace.instructions.model import MAX_BATCH
@@ -152,7 +152,7 @@ class Dispatcher:
             self._gate(ctx, tool, validated)
             output = tool.handler(ctx, validated)
             finished = await output if isawaitable(output) else output
-            return plain(finished)
+            return unwrapped(finished)
         except CommonplaceError as error:
             return {"error": _shown(error)}
 

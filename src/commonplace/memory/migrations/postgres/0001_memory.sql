@@ -84,3 +84,16 @@ CREATE TABLE memory_history (
     before     JSONB       NOT NULL,  -- the fields as they were
     PRIMARY KEY (tenant, entry_id, revision)
 );
+
+-- Vectors of entries (`summary`) and of the conversations they came from (`context`), by the entry's key in the search engine, which begins
+-- with project and type. Derived: made anew by `commonplace memory reindex`. Vectors of two models are never compared.
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE TABLE memory_vectors (
+    tenant    TEXT    COLLATE "C" NOT NULL,
+    field     TEXT    COLLATE "C" NOT NULL,
+    document  TEXT    COLLATE "C" NOT NULL,
+    model     TEXT    NOT NULL,
+    digest    TEXT    NOT NULL,
+    embedding HALFVEC NOT NULL,
+    PRIMARY KEY (tenant, field, document)
+);

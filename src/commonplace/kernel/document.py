@@ -1,0 +1,116 @@
+"""A JSON object kept as the bytes it is sent as: an answer copies it whole, and nobody chases forty small objects through memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+KEEP_QUOTED_BYTES = 64 * 1024  # beyond it the second form is made when it is sent
+_ABSENT: Final = object()
+_PLACE: Final = orjson.Fragment(b"\0")  # JSON text never holds this byte
+
+
+class Document(Mapping[str, Any]):
+    """Immutable. Fields named `near` are at hand; any other is decoded when it is asked for, so take `whole()` to read several."""
+
+    __slots__ = ("_at", "_near", "_quoted", "encoded")
+
+    def __init__(self, value: Mapping[str, Any], near: Mapping[str, int]) -> None:
+        """`near` gives each field that is kept at hand its place; one mapping serves all documents of a kind."""
+        self.encoded = orjson.dumps(value)
+        self._quoted = quote(self.encoded) if len(self.encoded) <= KEEP_QUOTED_BYTES else None
+        self._at = near
+        self._near = tuple(value.get(name, _ABSENT) for name in near)
+
+    def whole(self) -> dict[str, Any]:
+        """A copy of everything, the caller's own."""
+        value: dict[str, Any] = orjson.loads(self.encoded)
+        return value
+
+    @property
+    def quoted(self) -> bytes:
+        """The same inside a JSON string."""
+        return self._quoted if self._quoted is not None else quote(self.encoded)
+
+    def extended(self, more: Mapping[str, Any]) -> Document:
+        """With fields added at the end; they must be new."""
+        made = Document.__new__(Document)
+        added = b"," + orjson.dumps(more)[1:]
+        made.encoded = self.encoded[:-1] + added
+        made._quoted = None if self._quoted is None else self._quoted[:-1] + quote(added)
+        made._at, made._near = self._at, self._near
+        return made
+
+    def __getitem__(self, name: str) -> Any:
+        at = self._at.get(name)
+        if at is None:
+            return self.whole()[name]
+        value = self._near[at]
+        if value is _ABSENT:
+            raise KeyError(name)
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.whole())
+
+    def __len__(self) -> int:
+        return len(self.whole())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Document):
+            return self.encoded == other.encoded
+        return self.whole() == other if isinstance(other, Mapping) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Document({self.encoded[:80]!r})"
+
+
+def quote(encoded: bytes) -> bytes:
+    """JSON text as the inside of a JSON string."""
+    return orjson.dumps(encoded.decode())[1:-1]
+
+
+def encode(value: Any) -> bytes:
+    """JSON of a value that may hold documents."""
+    return orjson.dumps(value, default=_fragment)
+
+
+def encode_twice(value: Any) -> tuple[list[bytes], list[bytes]]:
+    """JSON of a value that may hold documents, and the same inside a JSON string, both in pieces to be joined once.
+
+    Documents are neither encoded again nor copied here."""
+    documents: list[Document] = []
+
+    def place(item: Any) -> orjson.Fragment:
+        if type(item) is not Document:
+            raise TypeError(f"{type(item).__name__} is not JSON")
+        documents.append(item)
+        return _PLACE
+
+    skeleton = orjson.dumps(value, default=place)
+    if not documents:
+        return [skeleton], [quote(skeleton)]
+    pieces = skeleton.split(b"\0")
+    plain, quoted = [pieces[0]], [quote(pieces[0])]
+    for number, document in enumerate(documents, start=1):
+        piece = pieces[number]
+        plain += (document.encoded, piece)
+        quoted += (document.quoted, quote(piece) if b'"' in piece else piece)
+    return plain, quoted
+
+
+def opened(value: Any) -> Any:
+    """The value with every document decoded, for callers in this process."""
+    if isinstance(value, Document):
+        return value.whole()
+    if isinstance(value, dict):
+        return {name: opened(item) for name, item in value.items()}
+    return [opened(item) for item in value] if isinstance(value, list) else value
+
+
+def _fragment(item: Any) -> Any:
+    return orjson.Fragment(item.encoded) if type(item) is Document else str(item)

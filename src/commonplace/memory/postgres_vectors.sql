@@ -1,0 +1,31 @@
+-- Named queries of memory/postgres_vectors.py. A vector travels as pgvector's text, a list as a JSON array.
+
+-- name: nearest
+-- Exact: one tenant's vectors are read in the order of their keys and the best kept. `:upper` is the least string above the prefix.
+SELECT document, 1 - (embedding <=> :vector::halfvec) AS cosine FROM memory_vectors
+WHERE tenant = :tenant AND field = :field AND model = :model AND document >= :prefix AND document < :upper
+ORDER BY embedding <=> :vector::halfvec, document LIMIT :limit;
+
+-- name: among
+SELECT document, 1 - (embedding <=> :vector::halfvec) FROM memory_vectors
+WHERE tenant = :tenant AND field = :field AND model = :model
+  AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
+
+-- name: present
+SELECT document, digest FROM memory_vectors
+WHERE tenant = :tenant AND field = :field AND model = :model
+  AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
+
+-- name: put
+INSERT INTO memory_vectors (tenant, field, document, model, digest, embedding)
+VALUES (:tenant, :field, :document, :model, :digest, :vector::halfvec)
+ON CONFLICT (tenant, field, document) DO UPDATE SET model = excluded.model, digest = excluded.digest, embedding = excluded.embedding;
+
+-- name: remove_others
+-- What is below a prefix and not among the documents.
+DELETE FROM memory_vectors
+WHERE tenant = :tenant AND field = :field AND document >= :prefix AND document < :upper
+  AND NOT document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
+
+-- name: clear
+DELETE FROM memory_vectors WHERE tenant = :tenant AND field = :field;

@@ -1,0 +1,253 @@
+"""Vectors of an external model as a second step, on both databases: words never wait, keys arrive sealed, jobs wait for keys."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from files_box import Box, MakeBox
+
+from commonplace.files.assembly import External
+from commonplace.kernel.settings import FilesIndex, FilesSettings
+from commonplace.search.model_http import ModelError, ModelKeyRefusedError, ModelRejectedError, ModelUnavailableError
+from commonplace.search.store import KeyNeededError, Partition, Passage
+from commonplace.storage.credentials import CredentialsUnavailableError, Handover, MemoryEnvelopes, Purpose
+from commonplace.storage.envelope import Keyring
+
+KEY, OTHER = "sk-caller-0123456789", "sk-second-0123456789"
+
+
+class Listener:
+    """Keeps the texts of every file, and with which key they came; fails as it is told."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, list[str]] = {}
+        self.keys: list[str | None] = []
+        self.failure: Exception | None = None
+
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None) -> None:
+        texts = [passage.text for passage in passages]
+        if set(texts) - set(self.texts.get(prefix, [])):
+            if model_key is None:
+                raise KeyNeededError
+            self.keys.append(model_key)
+            if self.failure is not None:
+                raise self.failure
+        self.texts[prefix] = texts
+
+
+class Envelopes(MemoryEnvelopes):
+    """In memory, and away when told."""
+
+    away = False
+
+    async def put(self, envelopes: Any, ttl_seconds: int) -> None:
+        if self.away:
+            raise CredentialsUnavailableError("away")
+        await super().put(envelopes, ttl_seconds)
+
+    def flush(self) -> None:
+        self._kept.clear()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+class World:
+    def __init__(self, make_box: MakeBox, **index: int) -> None:
+        self.listener, self.envelopes = Listener(), Envelopes()
+        handover = Handover(Keyring({1: "a-secret-of-some-length"}), self.envelopes, "cred", 300)
+        settings = FilesSettings(index=FilesIndex(retry_backoff_ms=0, **index))
+        self.box: Box = make_box(settings, external=External(self.listener, handover, None))
+        self.box.model_key = KEY
+
+    def state(self) -> tuple[int, int, int]:
+        status = self.box.call("file_index_status")
+        return status["embedding"], status["waiting_credential"], status["dead"]
+
+
+@pytest.fixture
+def world(make_box: MakeBox) -> World:
+    return World(make_box)
+
+
+def test_a_write_with_a_key_makes_words_and_vectors_and_leaves_no_envelope(world: World) -> None:
+    world.box.write("/a", "green walnut")
+    assert len(world.envelopes) == 1
+    world.box.index()
+    assert world.listener.texts == {"/a#": ["green walnut"]}
+    assert world.listener.keys == [KEY]
+    assert world.state() == (0, 0, 0)
+    assert len(world.envelopes) == 0
+    assert world.box.rows("SELECT * FROM mcp_file_vector_jobs") == []
+
+
+def test_a_job_carries_a_reference_and_never_a_key(world: World) -> None:
+    world.box.write("/a", "green walnut")
+    ((reference,),) = world.box.rows("SELECT credential_ref FROM mcp_file_vector_jobs")
+    assert reference.startswith("cred:")
+    assert KEY not in str(world.box.rows("SELECT * FROM mcp_file_vector_jobs"))
+
+
+def test_without_a_key_words_are_found_and_the_next_call_with_one_goes_on(world: World) -> None:
+    world.box.model_key = None
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    assert world.state() == (0, 1, 0)
+    assert world.box.found("walnut") == ["/a"]
+    world.box.model_key = OTHER
+    world.box.call("file_stat", path="/nothing")
+    assert world.state() == (1, 0, 0)
+    world.box.index()
+    assert world.listener.keys == [OTHER]
+    assert world.state() == (0, 0, 0)
+
+
+def test_an_envelope_that_is_gone_lets_its_job_wait(world: World) -> None:
+    world.box.write("/a", "green walnut")
+    world.envelopes.flush()
+    world.box.index()
+    world.box.model_key = None
+    assert world.state() == (0, 1, 0)
+
+
+def test_one_call_brings_the_key_to_everything_that_waits(world: World) -> None:
+    world.box.model_key = None
+    for number in range(30):
+        world.box.write(f"/{number}", f"text {number}")
+    world.box.index()
+    assert world.state() == (0, 30, 0)
+    world.box.model_key = KEY
+    world.box.call("file_list")
+    world.box.index()
+    assert len(world.listener.texts) == 30
+    assert len(world.envelopes) == 0
+
+
+def test_another_tenants_call_brings_nothing(world: World) -> None:
+    world.box.model_key = None
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    world.box.model_key = OTHER
+    world.box.call("file_list", "t2")
+    world.box.index()
+    assert world.listener.keys == []
+
+
+def test_a_store_of_envelopes_that_is_away_costs_vectors_but_no_call(world: World) -> None:
+    world.envelopes.away = True
+    assert world.box.write("/a", "green walnut")["bytes_written"] == 12
+    world.box.index()
+    world.envelopes.away = False
+    world.box.call("file_list")
+    world.box.index()
+    assert world.listener.texts == {"/a#": ["green walnut"]}
+
+
+@pytest.mark.parametrize(
+    ("failure", "left"),
+    [
+        (ModelUnavailableError("down"), (0, 1, 0)),
+        (ModelKeyRefusedError("refused"), (0, 1, 0)),
+        (ModelRejectedError("never"), (0, 0, 1)),
+        (RuntimeError("a defect"), (0, 1, 0)),
+    ],
+)
+def test_after_the_last_try_the_envelope_goes(failure: ModelError, left: tuple[int, int, int], make_box: MakeBox) -> None:
+    world = World(make_box, retry_max=2)
+    world.listener.failure = failure
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    assert len(world.listener.keys) == (3 if left == (0, 1, 0) and not isinstance(failure, ModelKeyRefusedError) else 1)
+    assert len(world.envelopes) == 0
+    world.box.model_key = None
+    assert world.state() == left
+    assert world.box.found("walnut") == ["/a"]
+
+
+def test_a_resting_model_is_not_counted_as_a_failure(make_box: MakeBox) -> None:
+    world = World(make_box, retry_max=0)
+    world.listener.failure = ModelUnavailableError("resting", rest_seconds=3600)
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    assert world.state() == (1, 0, 0)
+    assert len(world.envelopes) == 1
+
+
+def test_a_file_that_changes_again_keeps_its_key(world: World) -> None:
+    world.box.write("/a", "one")
+    world.box.index()
+    world.box.write("/a", "two")
+    world.box.model_key = None
+    world.box.write("/a", "three")
+    world.box.index()
+    assert world.listener.texts == {"/a#": ["three"]}
+
+
+def test_moved_restored_and_deleted_files_take_their_vectors_along(world: World) -> None:
+    world.box.write("/d/a", "one")
+    world.box.write("/d/b", "two")
+    world.box.index()
+    world.box.call("file_rename", path="/d", new_path="/e")
+    world.box.index()
+    assert {key: texts for key, texts in world.listener.texts.items() if texts} == {"/e/a#": ["one"], "/e/b#": ["two"]}
+    world.box.call("file_delete", path="/e", recursive=True)
+    world.box.model_key = None
+    world.box.index()
+    assert not any(world.listener.texts.values())
+    world.box.model_key = KEY
+    world.box.call("file_restore", path="/e")
+    world.box.index()
+    assert {key: texts for key, texts in world.listener.texts.items() if texts} == {"/e/a#": ["one"], "/e/b#": ["two"]}
+    assert world.state() == (0, 0, 0)
+
+
+def test_a_key_that_comes_while_its_job_is_under_way_is_not_lost(world: World) -> None:
+    """The worker finds no key and is about to let the job wait; at that moment the tenant's call brings one."""
+    world.box.model_key = None
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    world.box.model_key = KEY
+    jobs = world.box.files.indexer._embedding._jobs  # type: ignore[union-attr]
+    run = world.box._loop.run_until_complete
+    world.box.change("UPDATE mcp_file_vector_jobs SET status = 'pending'")
+    (job,) = run(jobs.claim("worker", 5))
+    assert job.credential_ref is None
+    world.box.call("file_list")  # deposits
+    assert run(jobs.wait(job, "no key", 0.0)) is False
+    world.box.index()
+    assert world.listener.texts == {"/a#": ["green walnut"]}
+
+
+def test_an_expired_lease_is_taken_over_and_the_late_worker_changes_nothing(world: World) -> None:
+    world.box.write("/a", "green walnut")
+    world.box.files.indexer._embedding = None  # words only
+    world.box.index()
+    jobs = world.box.files.service._deposit._jobs  # type: ignore[union-attr]
+    run = world.box._loop.run_until_complete
+    (first,) = run(jobs.claim("first", 5))
+    assert run(jobs.claim("second", 5)) == []
+    world.box.change("UPDATE mcp_file_vector_jobs SET lease_until = @1@")
+    (second,) = run(jobs.claim("second", 5))
+    assert second == first
+    assert run(jobs.complete(second)) is True
+    assert run(jobs.complete(first)) is False
+
+
+def test_names_that_look_like_others_stay_apart(world: World) -> None:
+    """A prefix of a path is not its parent: keys are offered to what was changed and what is below it."""
+    for path in ("/a", "/a.b", "/a-b", "/ab"):
+        world.box.model_key = None
+        world.box.write(path, f"text of {path}")
+    world.box.model_key = KEY
+    jobs = world.box.files.service._deposit._jobs  # type: ignore[union-attr]
+    tenant = world.box.rows("SELECT apikey_hash FROM mcp_files LIMIT 1")[0][0]
+    wanting = world.box._loop.run_until_complete(jobs.wanting(tenant, ("p", "/a"), 10))
+    assert wanting == [("p", "/a")]
+
+
+def test_purposes_differ_for_every_pair_of_files() -> None:
+    places = [Purpose(t, p, f) for t, p, f in itertools.product("tu", "pq", ("/a", "/b"))]
+    assert len(set(places)) == 8

@@ -1,0 +1,61 @@
+"""Documents kept as the bytes they are sent as: what they say is what went in, however they are read or sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.kernel.document import KEEP_QUOTED_BYTES, Document, encode, encode_twice, opened
+
+NEAR = {"title": 0, "owner": 1}
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.dictionaries(TEXT, VALUES, max_size=4), max_size=4), st.dictionaries(TEXT, VALUES, max_size=3))
+def test_an_answer_with_documents_reads_like_one_with_plain_values(values: list[dict[str, Any]], beside: dict[str, Any]) -> None:
+    plain = {"before": beside, "items": values, "nested": [{"item": value, "after": beside} for value in values]}
+    documents = [Document(value, NEAR) for value in values]
+    held = {"before": beside, "items": documents, "nested": [{"item": document, "after": beside} for document in documents]}
+    structured, text = encode_twice(held)
+    assert orjson.loads(b"".join(structured)) == plain
+    assert orjson.loads(orjson.loads(b'"' + b"".join(text) + b'"')) == plain
+    assert orjson.loads(encode(held)) == plain
+    assert opened(held) == plain
+
+
+def test_a_document_is_a_mapping_of_what_went_in() -> None:
+    document = Document({"title": "t", "body": "b", "list": [1, 2]}, NEAR)
+    assert dict(document) == {"title": "t", "body": "b", "list": [1, 2]}
+    assert (document["title"], document["body"], document.get("owner"), document.get("absent", 3)) == ("t", "b", None, 3)
+    assert "owner" not in document
+    assert "list" in document
+    assert document == {"title": "t", "body": "b", "list": [1, 2]}
+    assert document == Document({"title": "t", "body": "b", "list": [1, 2]}, NEAR)
+    assert document != Document({"title": "t"}, NEAR)
+    with pytest.raises(KeyError):
+        document["owner"]
+    document.whole()["list"].append(3)
+    assert document["list"] == [1, 2]
+
+
+@pytest.mark.parametrize("size", [10, KEEP_QUOTED_BYTES + 1])
+def test_an_extended_document_says_more_in_both_forms(size: int) -> None:
+    document = Document({"body": 'a "quoted" \\ line\n' * size}, NEAR).extended({"usageCount": 3, "lastUsedAt": '"'})
+    wanted = {"body": 'a "quoted" \\ line\n' * size, "usageCount": 3, "lastUsedAt": '"'}
+    assert document == wanted
+    assert json.loads(json.loads('"' + document.quoted.decode() + '"')) == wanted
+
+
+def test_what_is_no_json_is_refused_not_guessed() -> None:
+    with pytest.raises(TypeError):
+        encode_twice({"item": object()})
