@@ -25,7 +25,7 @@ from commonplace.search.text import query_terms
 from commonplace.search.vector import Neighbours, StaleVectorsError
 from commonplace.search.vector_file import VectorFileError
 
-# The order is the engine's own judgement. Only the scale is ours: a score of 0.1 is where 99 of 100 questions about something else stay
+# The order is the engine's own judgement. Only the scale is ours: WEAK_SCORE is where 99 of 100 questions about something else stay
 # below, chosen on half of the questions of cosqa and cranfield asked of each other's collection and reported on the other half
 # (benchmarks/memory_quality.py). It moves no order.
 JUDGEMENT = replace(DEFAULT, intercept=2.2)
