@@ -2,7 +2,7 @@
 
 python -m benchmarks.memory                          everything but the 100,000 entries and PostgreSQL
 python -m benchmarks.memory --only found,latency     parts of it; each takes less than four minutes
-python -m benchmarks.memory --only large             latency at 100,000 entries
+python -m benchmarks.memory --only large             latency at 100,000 entries; --stores FOLDER keeps the stores for the next run
 python -m benchmarks.memory --only postgres          latency and writes in a PostgreSQL of its own
 """
 
@@ -87,7 +87,9 @@ def in_sqlite(folder: Path, embedder: Any) -> MemoryService:
     return open_memory(folder, embedder=embedder)
 
 
-def measure_latency(embedder: LocalEmbedder, count: int, limits: Limits, opened: Opened = in_sqlite, where: str = "SQLite") -> None:
+def measure_latency(
+    embedder: LocalEmbedder, count: int, limits: Limits, opened: Opened = in_sqlite, where: str = "SQLite", stores: Path | None = None
+) -> None:
     """Each question is asked once: nothing is embedded twice. The processor's time is what another machine would compare."""
     queries = list(load("cosqa").queries.values())[:QUERIES]
     times: dict[str, list[tuple[float, float]]] = {}
@@ -95,8 +97,10 @@ def measure_latency(embedder: LocalEmbedder, count: int, limits: Limits, opened:
     async def run(folder: Path) -> None:
         planted = Planted(embedder)
         service = opened(folder, planted)
-        await keep(service, texts_for(count))
-        await plant(service, planted)
+        if not (await service.store.counts(TENANT)).entries:
+            await keep(service, texts_for(count))
+            await plant(service, planted)
+        service._filled.add(TENANT)
         hybrid = service._index
         assert isinstance(hybrid, HybridIndex)
         for name, index in (("words", LexicalIndex(hybrid._postings)), ("with the query's embedding", hybrid)):
@@ -109,7 +113,7 @@ def measure_latency(embedder: LocalEmbedder, count: int, limits: Limits, opened:
                 times.setdefault(name, []).append(((time.perf_counter() - begun) * 1000, (time.process_time() - worked) * 1000))
         service.close()
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() if stores is None else contextlib.nullcontext(stores / str(count)) as folder:
         asyncio.run(run(Path(folder)))
     rows = []
     for (name, both), limit in zip(times.items(), limits, strict=True):
@@ -269,6 +273,7 @@ def a_postgres() -> Iterator[Opened]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(PARTS), help=f"some of {', '.join((*PARTS, *MORE_PARTS))}")
+    parser.add_argument("--stores", type=Path, help="folder of the stores that latency is measured in, built when they are not there")
     parser.add_argument("--adds", type=int, default=2_500, help="entries of each of the 4 processes")
     wanted = parser.parse_args()
     parts = set(wanted.only.split(","))
@@ -282,9 +287,9 @@ def main() -> int:
         if "found" in parts:
             measure_found(embedder)
         if "latency" in parts:
-            measure_latency(embedder, 10_000, (10, 25))
+            measure_latency(embedder, 10_000, (10, 25), stores=wanted.stores)
         if "large" in parts:
-            measure_latency(embedder, 100_000, (60, 60))
+            measure_latency(embedder, 100_000, (60, 60), stores=wanted.stores)
         if "postgres" in parts:
             with a_postgres() as opened:
                 measure_latency(embedder, 10_000, (None, None), opened, "PostgreSQL")

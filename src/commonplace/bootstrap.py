@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
     from commonplace.storage.outbound import Outbound
+    from commonplace.storage.postgres import PostgresDatabase
     from commonplace.storage.postgres_schema import Component
     from commonplace.storage.valkey import Valkey, ValkeyRates
 
@@ -189,6 +190,8 @@ def build(
     gauges: dict[str, Callable[[], Mapping[str, int]]] = {}
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
+    if on_postgres(settings):
+        services["postgres"] = once(_builder(_postgres, parts))
     services["meaning"] = once(_builder(_meaning, parts))
     services["outbound"] = once(_builder(_outbound, parts))
     services["cache"] = once(lambda: _cache(parts))
@@ -232,6 +235,10 @@ def _instructions(selection: Selection, settings: Settings) -> str:
     from commonplace.memory.engine.guide import language_of
 
     return CONSTITUTION[language_of(settings.mcp.memory.language)]
+
+
+def on_postgres(settings: Settings) -> bool:
+    return settings.storage.url.startswith(("postgresql://", "postgres://"))
 
 
 def postgres_components() -> list[Component]:
@@ -281,6 +288,21 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
     return toolsets
 
 
+def _postgres(parts: Parts) -> PostgresDatabase:
+    """The one database of a team, its schema checked. The components of this process share its connections."""
+    from commonplace.storage.postgres import PostgresDatabase
+    from commonplace.storage.postgres_schema import require
+
+    storage = parts.settings.storage
+    database = PostgresDatabase(storage.url, pool_size=storage.pool_size)
+    try:
+        require(database, postgres_components())
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
 def _files(parts: Parts) -> Any:
     """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
     from commonplace.files.assembly import database_path, from_settings
@@ -320,20 +342,17 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
 
 
 def _memory(parts: Parts) -> Any:
-    """Memory in its own database, with the same model in memory as files."""
-    from commonplace.memory.assembly import DATABASE, build_memory
+    """Memory in its own file or in the team's database, with the same model as files."""
+    from commonplace.memory.assembly import DATABASE, build_memory, build_postgres_memory
     from commonplace.storage.sqlite import Database
 
-    meaning = parts.service("meaning")
+    settings, meaning = parts.settings.mcp.memory, parts.service("meaning")
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
+    absent = meaning.absent or None
+    if on_postgres(parts.settings):
+        return build_postgres_memory(parts.service("postgres"), settings=settings, embedder=embedder, model_missing=absent)
     database = Database(parts.settings.data / DATABASE)
-    return build_memory(
-        database,
-        settings=parts.settings.mcp.memory,
-        embedder=embedder,
-        model_missing=meaning.absent or None,
-        on_close=database.close,
-    )
+    return build_memory(database, settings=settings, embedder=embedder, model_missing=absent, on_close=database.close)
 
 
 def _openapi(parts: Parts) -> Any:

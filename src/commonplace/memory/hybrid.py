@@ -88,14 +88,14 @@ class HybridIndex(LexicalIndex):
             return await super().search(tenant, sought, wanted, limit)
         size = max(limit, POOL)
         terms = query_terms(sought.query[:QUERY_CHARACTERS])
-        words, vector = await asyncio.gather(
-            self.by_words(tenant, terms, wanted, size), asyncio.to_thread(self._meaning.of_question, sought.query, sought.context)
+        vector, words = await asyncio.gather(  # the model first: it works beside the words
+            asyncio.to_thread(self._meaning.of_question, sought.query, sought.context), self.by_words(tenant, terms, wanted, size)
         )
         cosines = await asyncio.to_thread(self._near, tenant, vector, wanted, size, words) if vector is not None else None
         if cosines is None:
             return await super().search(tenant, sought, wanted, limit)
         words = await self._completed(tenant, terms, words, [key for key in cosines if key not in {m.key for m in words.matches}])
-        matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT)]
+        matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT, explained=False)]
         return Found(tuple(matches[:limit]), len(matches), True)
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:

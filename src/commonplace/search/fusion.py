@@ -74,6 +74,8 @@ def fuse(
     cosines: Mapping[str, float] | None,
     parameters: Parameters = DEFAULT,
     fixed: Weights | None = None,
+    *,
+    explained: bool = True,
 ) -> list[Hit]:
     """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side."""
     information = sum(term.idf for term in lexical.terms)
@@ -90,7 +92,7 @@ def fuse(
         judged = calibrated(semantic + words, parameters)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
-        explain = _explain(match, side, cosine, semantic, idf, fixed)
+        explain = _explain(match, side, cosine, semantic, idf, fixed) if explained else {}
         shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
         hits.append(
             Hit(
