@@ -8,7 +8,7 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -132,11 +132,17 @@ class App:
         routes = console_routes(console, functools.partial(refusal, options=options))
         return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
 
-    def in_use(self) -> contextlib.AbstractContextManager[None]:
-        """Tell other processes that a server uses the data folder: `restore` then refuses."""
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Tell other processes that a server uses the data folder: `restore` then refuses, and so does a second server where keys of
+        callers would have to be in the memory of both."""
         from commonplace.storage.occupancy import occupied
+        from commonplace.storage.sole import sole_keeper
 
-        return occupied(self.settings.data)
+        settings = self.settings
+        alone = settings.mcp.files.search.embedding.provider == "openai" and not settings.storage.cache_url
+        with occupied(settings.data), sole_keeper(settings.data, settings.database_url) if alone else contextlib.nullcontext():
+            yield
 
     def close(self) -> None:
         self._closing.close()

@@ -25,6 +25,12 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+SHIFTS = """
+window.shifted = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value;
+}).observe({type: "layout-shift", buffered: true});
+"""
 AXE = ROOT / ".tools" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 
 
@@ -57,7 +63,7 @@ def add_key(data: Path, scope: str) -> str:
     return key
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dict[str, str], Path]]:
     """A server that wants keys, with one key for each scope."""
     data = tmp_path_factory.mktemp("console")
@@ -84,6 +90,7 @@ class Visitor:
         self.foreign: list[str] = []
         self.problems: list[str] = []
         self.executed: list[str] = []
+        self.page.add_init_script(SHIFTS)
         self.page.on("request", self._note)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.executed.append(dialog.message), dialog.dismiss()))
@@ -95,11 +102,16 @@ class Visitor:
     def go(self, path: str) -> None:
         self.page.goto(f"http://{self.address}{path}")
 
+    def shift(self) -> float:
+        """Cumulative layout shift of the page so far, as browsers report it: shifts soon after a person's own action do not count."""
+        moved: float = self.page.evaluate("window.shifted")
+        return moved
+
     def sign_in(self, key: str) -> None:
         self.go("/console/login")
         self.page.get_by_label("API key").fill(key)
         self.page.get_by_role("button", name="Sign in").click()
-        self.page.get_by_text("Calls per second").wait_for(timeout=60_000)
+        self.page.wait_for_url("**/console/", timeout=60_000, wait_until="commit")
 
     def axe(self) -> list[str]:
         """Serious accessibility findings of what is shown now."""

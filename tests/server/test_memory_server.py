@@ -15,7 +15,6 @@ from files_client import Server
 from commonplace.kernel.config import load
 from commonplace.memory.toolset import CONTRACT_NAMES
 from commonplace.search import embed_models
-from commonplace.search.assembly import MODELS_VARIABLE, models_folder
 
 
 def call(server: Server, tool: str, **arguments: Any) -> Any:
@@ -92,7 +91,7 @@ def test_the_rekall_command_starts_the_server_and_generalises(tmp_path: Path) ->
 @pytest.fixture(scope="module")
 def models() -> Path:
     own = Path(__file__).resolve().parents[2] / ".tools" / "models"
-    for folder in (models_folder(load().settings.data), own):
+    for folder in (load().settings.models_directory, own):
         if any(model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)):
             return folder
     embed_models.install_default(own)
@@ -101,7 +100,7 @@ def models() -> Path:
 
 def typed(data: Path, models: Path, *words: str) -> tuple[Any, str]:
     """A command's JSON and what it said beside it."""
-    environment = {**os.environ, "COMMONPLACE_HOME": str(data), MODELS_VARIABLE: str(models)}
+    environment = {**os.environ, "COMMONPLACE_HOME": str(data), "COMMONPLACE_MODELS": str(models)}
     command = [sys.executable, "-m", "commonplace", "memory", *words, "--json"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env=environment, cwd=data)
     return json.loads(ran.stdout), ran.stderr

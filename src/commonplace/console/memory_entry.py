@@ -96,7 +96,7 @@ class EntryPage:
         entry_form("Correct this entry", self._entry, store)
 
     async def _delete(self) -> None:
-        if not await confirmed(f"Delete {self._entry['title'][:80]}?", "memory_delete with restore=true brings it back.", "Delete"):
+        if not await confirmed(f"Delete {self._entry['title'][:80]}?", "The tab Deleted can bring it back.", "Delete"):
             return
         answer = await self._view.call("memory_delete", {"id": self._id})
         if answer.error is not None:

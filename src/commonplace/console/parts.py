@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -11,6 +11,7 @@ from nicegui import ui
 from commonplace.console.shell import View
 from commonplace.search.text import matches
 
+MOUNT = "/console"
 MAX_MARKS = 60
 QUIET = "flat dense no-caps text-color=none"  # with class cp-quiet, which has a colour for each theme
 LANGUAGES: dict[str, str] = {
@@ -93,17 +94,53 @@ async def asked(question: str, label: str, value: str, action: str) -> str | Non
 
 def linked(table: ui.table, column: str, page: str) -> ui.table:
     """Rows that open `page`/id: by a click anywhere, and by a link for the keyboard. The slot shows values as text."""
-    place = f"`/console{page}/${{encodeURIComponent(props.row.id)}}`"
+    place = f"`{MOUNT}{page}/${{encodeURIComponent(props.row.id)}}`"
     cell = f'<q-td :props="props"><a class="nicegui-link" :href="{place}">{{{{ props.value }}}}</a></q-td>'
     table.add_slot(f"body-cell-{column}", cell)
     table.on("rowClick", lambda event: ui.navigate.to(f"{page}/{event.args[1]['id']}"))
     return table
 
 
+def opening(table: ui.table, column: str, act: Callable[[dict[str, Any]], Awaitable[None]]) -> ui.table:
+    """One column as a button, for the keyboard. The slot shows the value as text."""
+    button = '<q-btn flat dense no-caps align="left" class="cp-quiet cp-text" :label="String(props.value ?? \'\')"'
+    table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{button} @click.stop="$parent.$emit(\'opened\', props.row)" /></q-td>')
+    table.on("opened", lambda event: act(event.args))
+    return table
+
+
+def columns_of(names: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Columns of a table from (field, title) pairs."""
+    return [{"name": name, "label": title, "field": name, "align": "left"} for name, title in names]
+
+
+def pager(total: int, size_of_page: int, page: int, turn: Callable[[int], Awaitable[None]]) -> None:
+    """Turns the pages of a list that stays on the server; nothing where it fits on one."""
+    pages = -(-total // size_of_page)
+    if pages <= 1:
+        return
+
+    async def turned(event: Any) -> None:
+        if event.value and event.value != page:
+            await turn(int(event.value))
+
+    ui.pagination(1, pages, value=min(page, pages), direction_links=True, on_change=turned).props("max-pages=7")
+
+
+def whole(text: str | None, default: int, least: int = 1) -> int:
+    """A number out of an address that anybody may have typed."""
+    return max(least, int(text)) if text and text.isascii() and text.isdigit() and len(text) < 9 else default
+
+
 def address(page: str, /, **filters: Any) -> str:
     """A URL of the console that can be shared, with what is set in it."""
     kept = {name: value for name, value in filters.items() if value not in (None, "", False)}
     return f"{page}?{urlencode(kept)}" if kept else page
+
+
+def remember(shared: str) -> None:
+    """Put an address of the console into the browser's bar, so that a reload, a bookmark or a link shows the same."""
+    ui.navigate.history.replace(f"{MOUNT}{shared}")
 
 
 def size(count: int) -> str:

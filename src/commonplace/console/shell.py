@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from commonplace.console.caller import Answer, Caller
 from commonplace.console.session import COOKIE, Session, Sessions
 
 WATCH_SECONDS = 5.0
+QUICK_SECONDS = 0.7
+CONNECT_SECONDS = 30.0
 NAVIGATION = (
     ("Overview", "/", "insights"),
     ("Instructions", "/instructions", "gavel"),
@@ -35,6 +38,7 @@ body { font-feature-settings: "tnum"; }
 .body--light .nicegui-link { color: #0a5f5a; }
 .body--dark .nicegui-link, .body--dark .q-field--focused .q-field__label { color: #7fd6cf; }
 .cp-bad { color: #a3241f; } .body--dark .cp-bad { color: #ff8a84; }
+.cp-warn { color: #7a4f00; } .body--dark .cp-warn { color: #e0b15c; }
 .cp-good { color: #2e7d32; } .body--dark .cp-good { color: #81c784; }
 .cp-tag { font-size: .72rem; line-height: 1.2; border: 1px solid currentColor; border-radius: 4px; padding: 1px 5px; }
 .nicegui-link { overflow-wrap: anywhere; }
@@ -45,7 +49,11 @@ a.cp-link { color: inherit; text-decoration: none; }
 .cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
 .cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
 .cp-quiet { color: #0a5f5a; } .body--dark .cp-quiet { color: #7fd6cf; }
+.cp-drop .q-uploader__header { background: transparent; color: inherit; }
+.cp-drop .q-uploader__list { min-height: 0; padding: 0; } .cp-drop .q-uploader__list:not(:empty) { max-height: 8rem; padding: 4px; }
+.cp-drop .q-uploader__subtitle:first-of-type { font-size: .72rem; }
 .cp-nav[aria-current] { box-shadow: inset 0 -2px #ffffff; }
+.body--light .cp-code .nt { color: #00600f; } .body--light .cp-code .mi { color: #4d4d4d; }
 .body--light .cp-code .gi { color: #1b6320; } .body--light .cp-code .gd { color: #a3241f; }
 .body--dark .cp-editor .cm-gutters { color: #a6b0ba !important; }
 .cp-editor { height: 60vh; }
@@ -67,6 +75,7 @@ NAMES = """
     document.querySelectorAll(".cm-content:not([aria-label])").forEach((box) => {
       box.setAttribute("aria-label", box.closest(".cp-editor")?.getAttribute("aria-label") || "Text");
     });
+    document.querySelectorAll(".nicegui-code pre:not([tabindex])").forEach((pre) => pre.setAttribute("tabindex", "0"));
     document.querySelectorAll(".nicegui-code button:not([aria-label])").forEach((copy) => copy.setAttribute("aria-label", "Copy"));
     document.querySelectorAll(".q-uploader__input:not([aria-label])").forEach((input) => {
       const frame = input.closest("a");
@@ -206,6 +215,31 @@ class Shell:
                 view.dark.value = view.session.dark
 
             ui.timer(0.1, ask, once=True)
+
+
+async def patiently(work: Awaitable[None]) -> None:
+    """Build the content of a page: within the first answer where that is quick, else into the open page, behind a spinner.
+    NiceGUI gives up on a page that has not answered in three seconds."""
+    client = ui.context.client
+    with ui.column().classes("w-full gap-4") as place:
+        spinner = ui.spinner(size="lg").style("position: fixed; left: calc(50% - 1.5rem); top: 5rem; z-index: 10")
+        spinner.set_visibility(False)
+
+    async def build() -> None:
+        with place:
+            await work
+
+    task = asyncio.create_task(build())
+    try:
+        done, _ = await asyncio.wait({task}, timeout=QUICK_SECONDS)
+        if not done:
+            spinner.set_visibility(True)
+            await client.connected(timeout=CONNECT_SECONDS)
+        await task
+    finally:
+        task.cancel()
+    if not client.is_deleted:
+        spinner.delete()
 
 
 def failure(error: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from commonplace.files.model import FilePath, Project
+from commonplace.files.model import FilePath, Project, VectorCounts
 from commonplace.files.store import VectorJobStore
 from commonplace.kernel.auth import AuthContext
 from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
@@ -23,6 +23,10 @@ class KeyDeposit:
         self._handover = handover
         self._wake = wake
 
+    async def counts(self) -> VectorCounts:
+        """Of all tenants, for the operator."""
+        return await self._jobs.counts()
+
     async def offer(self, auth: AuthContext, at: tuple[Project, FilePath] | None = None) -> None:
         """`at` is where this call changed something. A failure costs vectors for now, never the call."""
         if auth.model_key is None:
@@ -37,3 +41,17 @@ class KeyDeposit:
                     return
         except CredentialsUnavailableError as unavailable:
             log.warning("a key could not be handed over; its files wait for the caller's next call: %s", unavailable)
+
+
+def vector_checks(counts: VectorCounts) -> list[dict[str, str]]:
+    """What `doctor` says of the external model's vectors."""
+    name = "files vectors"
+    finding = f"{counts.embedding} files wait for the external model"
+    checks = [{"name": name, "status": "ok", "finding": finding, "fix": ""}]
+    if counts.waiting_credential:
+        finding = f"{counts.waiting_credential} files wait for a caller's model key"
+        checks.append({"name": name, "status": "note", "finding": finding, "fix": "Their tenant's next call with X-Model-Key goes on."})
+    if counts.dead:
+        fix = "commonplace files status shows why; commonplace files reindex tries again."
+        checks.append({"name": name, "status": "warn", "finding": f"{counts.dead} files were refused by the external model", "fix": fix})
+    return checks

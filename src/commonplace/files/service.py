@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from commonplace.files.deposit import KeyDeposit
+from commonplace.files.deposit import KeyDeposit, vector_checks
 from commonplace.files.engine import content as text
 from commonplace.files.engine.grep import LineMatch, compile_pattern, matching_lines
 from commonplace.files.engine.reindex import WEIGHTS
@@ -367,7 +367,7 @@ class FilesService:
         if dead:
             hint = "commonplace files status shows why; commonplace files reindex tries again."
             checks.append({"name": "files index", "status": "warn", "finding": f"{dead} index jobs were given up", "fix": hint})
-        return checks
+        return checks + (vector_checks(asyncio.run(self._deposit.counts())) if self._deposit is not None else [])
 
     async def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
         await self._greet(auth)

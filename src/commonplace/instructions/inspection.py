@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -19,6 +20,9 @@ from commonplace.kernel.clock import iso
 
 PROTOCOL_VERSION = "2025-11-25"
 HOTSET_DEFAULT, HOTSET_MAX = 10, 100
+GROUPED = ("status", "priorityTier", "requirement", "owner", "classification")
+REVIEWED = ("id", "title", "owner", "status", "priorityTier", "lastReviewedAt", "nextReviewDue", "version", "sourceHash")
+MAX_GROUPS = 50
 
 
 def capabilities(service: Service, actions: Sequence[str]) -> dict[str, Any]:
@@ -92,6 +96,20 @@ def _available(service: Service) -> int:
         return shutil.disk_usage(path if path.exists() else path.parent).free
     except OSError:
         return 0
+
+
+def reviews(service: Service, before: str | None, limit: int, offset: int) -> dict[str, Any]:
+    """What is due for review, longest overdue first, and how the catalogue divides."""
+    until = before or service.now()
+    with service.shelf.lock:
+        documents = [entry.document for entry in service.shelf.fresh()]
+    due = sorted((str(one["nextReviewDue"]), str(one["id"])) for one in documents if str(one.get("nextReviewDue") or "~") < until)
+    by_id = {str(one["id"]): one for one in documents} if due else {}
+    items = [
+        {name: by_id[id_].get(name) for name in REVIEWED if by_id[id_].get(name) is not None} for _, id_ in due[offset : offset + limit]
+    ]
+    counts = {name: dict(Counter(str(one.get(name) or "(none)") for one in documents).most_common(MAX_GROUPS)) for name in GROUPED}
+    return {"total": len(documents), "due": len(due), "before": until, "items": items, "counts": counts}
 
 
 def inspect(service: Service, scope: str, id_: str | None) -> dict[str, Any]:

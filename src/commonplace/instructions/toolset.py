@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 READS = ("list", "get", "getEnhanced", "search", "query", "categories", "diff", "export", "listScoped", "governanceHash")
 LOOKS = ("capabilities", "health", "inspect")
 WRITES = ("add", "import", "remove", "reload", "groom", "repair", "enrich", "governanceUpdate")
-OURS = ("history", "restore")  # not in the contracts, so without a bare method
+OURS = ("history", "restore", "reviews")  # not in the contracts, so without a bare method
 FAMILIES = (
     "graph/export",
     "integrity/verify",

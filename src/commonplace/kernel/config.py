@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from commonplace.kernel.config_rules import complaints
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import ENVIRONMENT_ALIASES, FilesSettings, Key, Section, Settings, StorageSettings
 
@@ -17,7 +18,6 @@ FILE_NAME = "commonplace.yaml"
 HOME_VARIABLE = "COMMONPLACE_HOME"
 TRUE = frozenset({"1", "true", "yes", "on", "enabled"})
 FALSE = frozenset({"", "0", "false", "no", "off", "disabled"})
-MIN_KEK_CHARACTERS = 16
 DATABASE_SCHEMES = ("sqlite:///", "postgresql://", "postgres://")
 CACHE_SCHEMES = ("redis://", "rediss://", "unix://")
 
@@ -229,7 +229,8 @@ def _from_yaml(value: Any, name: str, declared: Key, path: Path) -> Any:
             if isinstance(result, (int, float)) and not isinstance(result, bool):
                 _bounded(result, declared, full, path)
             return _placed(result, declared, path)
-    raise _wrong(f"{path}: {full} must be {type_name(kind)}, not {value!r:.60}.", name=full)
+    shown = type(value).__name__ if declared.secret else f"{value!r:.60}"
+    raise _wrong(f"{path}: {full} must be {type_name(kind)}, not {shown}.", name=full)
 
 
 def _accept(value: Any, arm: Any) -> tuple[bool, Any]:
@@ -278,20 +279,9 @@ def _build(section: type[Section], values: Mapping[str, Any], place: str, given:
 
 
 def _cross_check(files: FilesSettings) -> None:
-    """Rules between keys of contract 003 section 12."""
-    embedding, keks = files.search.embedding, files.security.encryption_keks
-    if embedding.provider == "openai" and not embedding.endpoint:
-        raise _wrong("settings.mcp.files.search.embedding.endpoint is required by provider `openai`.")
-    if not keks and (embedding.provider == "openai" or files.search.rerank.enabled):
-        raise _wrong(
-            "settings.mcp.files.security.encryption_keks is required once an external model is on.",
-            hint="Give at least one id and secret: encryption_keks: {1: a-long-random-secret}.",
-        )
-    for kek_id, secret in keks.items():
-        if not kek_id.isdecimal() or int(kek_id) > 65535:
-            raise _wrong("An id in settings.mcp.files.security.encryption_keks is not a number from 0 to 65535.")
-        if len(secret) < MIN_KEK_CHARACTERS:
-            raise _wrong(f"Secret {kek_id} of settings.mcp.files.security.encryption_keks has fewer than {MIN_KEK_CHARACTERS} characters.")
+    for complaint in complaints(files):
+        name = f"settings.mcp.files.{complaint.key}"
+        raise _wrong(f"{name} {complaint.message}.", hint=complaint.hint, name=name)
 
 
 def _check_addresses(storage: StorageSettings) -> None:

@@ -97,7 +97,8 @@ class HybridRetriever:
             words = LexicalResult()
         elif near is not None:
             words = await self._completed(partition, terms, words, near, weights)
-        hits = fuse(words, near.cosines if near is not None else None, self._policy.parameters, self._policy.fixed)[:limit]
+        cosines, vectors = (near.cosines, near.vectors) if near is not None else (None, None)
+        hits = fuse(words, cosines, self._policy.parameters, self._policy.fixed, vectors)[:limit]
         self._remark(hits, words, near, notes)
         return Retrieval(tuple(hits), "hybrid" if near is not None else "lexical", tuple(notes))
 

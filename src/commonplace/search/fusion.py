@@ -1,4 +1,4 @@
-"""How far to trust each retriever, judged per query and per document, with four numbers and no switch.
+"""How far to trust each retriever, judged per query and per document, with six numbers and no switch.
 
 Both sides speak in evidence, so neither list is stretched to fill a scale: a query that the words hardly answer gets little lexical
 evidence whatever ranks first, and a query far from every text gets little semantic evidence.
@@ -7,7 +7,9 @@ evidence whatever ranks first, and a query far from every text gets little seman
     lexical  = lexical_weight * share * I / (I + prior_terms * ln(1 + N)) * (1 + coverage_gain * coverage^2)
 
 share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the part of I that the document's terms
-hold; N = documents. The score is the sum, mapped to 0..1 so that it reads as the chance that the hit is right.
+hold; N = documents. Where both lists agree on something, it should count: the query is moved by `consensus` towards the LEADERS best
+by that sum, and the cosines are taken again, with the best one held in place. The score is the sum, mapped to 0..1 so that it reads as
+the chance that the hit is right.
 """
 
 from __future__ import annotations
@@ -15,23 +17,28 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.search.store import Hit, LexicalMatch, LexicalResult
 
+if TYPE_CHECKING:
+    from commonplace.search.embed import Vectors
+
 PIVOT = 0.6  # fixes the unit of evidence only: another pivot is another lexical_weight
+LEADERS = 3
+SLOPE = 2.0  # odds grow with the square of the evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
     """Fitted by `benchmarks/quality.py --fit`; what was learned on what is in docs/explanation/search.md."""
 
-    lexical_weight: float = 0.41
-    prior_terms: float = 2.25  # a query that tells no more than this many of the rarest words is half trusted
-    sharpness: float = 5.5
-    coverage_gain: float = 2.5
-    slope: float = 1.95  # calibration: odds = exp(intercept) * evidence ** slope
-    intercept: float = 1.09
+    lexical_weight: float = 0.27
+    prior_terms: float = 2.2  # a query that tells no more than this many of the rarest words is half trusted
+    sharpness: float = 5.8
+    coverage_gain: float = 3.7
+    consensus: float = 0.15
+    intercept: float = 1.38  # calibration: odds = exp(intercept) * evidence ** SLOPE
 
 
 DEFAULT = Parameters()
@@ -65,7 +72,7 @@ def lexical_evidence(share: float, coverage: float, information: float, document
 
 def calibrated(evidence: float, parameters: Parameters = DEFAULT) -> float:
     """Evidence as a chance between 0 and 1; keeps the order."""
-    odds = math.exp(parameters.intercept) * math.pow(max(evidence, 0.0), parameters.slope)
+    odds = math.exp(parameters.intercept) * math.pow(max(evidence, 0.0), SLOPE)
     return odds / (1 + odds)
 
 
@@ -74,25 +81,31 @@ def fuse(
     cosines: Mapping[str, float] | None,
     parameters: Parameters = DEFAULT,
     fixed: Weights | None = None,
+    vectors: Mapping[str, Vectors] | None = None,
     *,
     explained: bool = True,
 ) -> list[Hit]:
-    """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side."""
+    """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side.
+
+    `vectors` are the candidates' own; without them there is no consensus."""
     information = sum(term.idf for term in lexical.terms)
     idf = {term.term: term.idf for term in lexical.terms}
     matches = {match.key: match for match in lexical.matches}
     found = {key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()}
     stretched = _stretch(found, cosines or {}) if fixed is not None else {}
+    agreed = _agreed(found, cosines, vectors, parameters) if cosines and vectors and fixed is None else {}
     hits = []
     for key in sorted(found.keys() | (cosines or {}).keys()):
         side = found.get(key)
         cosine = cosines.get(key) if cosines is not None else None
-        semantic = semantic_evidence(cosine, parameters) if cosine is not None else 0.0
+        semantic = semantic_evidence(agreed.get(key, cosine), parameters) if cosine is not None else 0.0
         words = side.evidence if side is not None else 0.0
         judged = calibrated(semantic + words, parameters)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
         explain = _explain(match, side, cosine, semantic, idf, fixed) if explained else {}
+        if explained and cosine is not None and key in agreed:
+            explain["consensus"] = round(agreed[key] - cosine, 4)
         shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
         hits.append(
             Hit(
@@ -106,6 +119,29 @@ def fuse(
         )
     hits.sort(key=lambda hit: (-hit.score, hit.key))
     return hits
+
+
+def _agreed(
+    found: Mapping[str, _Lexical], cosines: Mapping[str, float], vectors: Mapping[str, Vectors], parameters: Parameters
+) -> dict[str, float]:
+    """Cosines with the query moved towards the leaders, shifted so that the best stays what it was: scores keep their meaning."""
+    import numpy as np
+
+    keys = sorted(key for key in cosines if key in vectors)
+    if not keys or parameters.consensus <= 0:
+        return {}
+    first = {key: semantic_evidence(cosines[key], parameters) + (found[key].evidence if key in found else 0.0) for key in keys}
+    leaders = sorted(keys, key=lambda key: (-first[key], key))[:LEADERS]
+    total = sum(first[key] for key in leaders)
+    shares = np.array([first[key] / total for key in leaders])
+    centre = shares @ np.stack([vectors[key] for key in leaders])
+    towards = np.stack([vectors[key] for key in keys]) @ centre
+    near = float(shares @ np.array([cosines[key] for key in leaders]))
+    weight = parameters.consensus
+    length = math.sqrt(max(1e-12, 1 + 2 * weight * near + weight * weight * float(centre @ centre)))
+    moved = (np.array([cosines[key] for key in keys]) + weight * towards) / length
+    moved -= moved.max() - max(cosines[key] for key in keys)
+    return dict(zip(keys, map(float, moved), strict=True))
 
 
 def describe(parameters: Parameters = DEFAULT) -> dict[str, float]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,7 @@ class Neighbours:
     cosines: dict[str, float]
     rows: int
     exact: bool
+    vectors: Mapping[str, Vectors] = field(default_factory=dict)  # of these keys, where they are cheap to have
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +125,15 @@ class VectorIndex:
         else:
             scores = view.similarities(query)
             rows = np.arange(len(scores))
-        cosines: dict[str, float] = {}
+        found: dict[str, int] = {}
         for at in _best(scores, limit):
             name = names[int(rows[at])]
             if name is not None and view.weights[int(rows[at])] > 0:
-                cosines[name] = float(scores[at])
-        if asked:
-            numbers = np.fromiter(asked.values(), dtype=np.int64)
-            cosines |= dict(zip(asked, map(float, view.similarities_of(numbers, query)), strict=True))
-        return Neighbours(cosines, len(snapshot.rows), exact)
+                found[name] = int(rows[at])
+        found |= asked
+        vectors = view.vectors_of(np.fromiter(found.values(), dtype=np.int64, count=len(found)))
+        cosines = dict(zip(found, map(float, vectors @ query), strict=True))
+        return Neighbours(cosines, len(snapshot.rows), exact, dict(zip(found, vectors, strict=True)))
 
     def status(self, partition: Partition) -> VectorStatus | None:
         file = self._file(partition)
@@ -147,6 +148,13 @@ class VectorIndex:
         file = self._file(partition)
         with file.writing():
             file.clear()
+
+    def build_now(self, partition: Partition, threads: int = 1) -> None:
+        """Build the approximate index of a partition, whatever its size; blocks until it is there."""
+        file = self._file(partition)
+        snapshot = file.snapshot()
+        if snapshot is not None:
+            vector_ann.build(snapshot.view(), file.ann_path(snapshot.generation), threads)
 
     def close(self) -> None:
         """Wait for index builds in progress."""

@@ -66,8 +66,16 @@ class View:
         return scores
 
     def similarities_of(self, rows: npt.NDArray[np.int64], query: Vectors) -> Vectors:
-        scores: Vectors = (self.matrix[rows].astype(np.float32) @ query) * self.weights[rows]
+        scores = np.empty(len(rows), dtype=np.float32)
+        for start in range(0, len(rows), SCAN_ROWS):
+            part = rows[start : start + SCAN_ROWS]
+            scores[start : start + len(part)] = self.matrix[part].astype(np.float32) @ query
+        scores *= self.weights[rows]
         return scores
+
+    def vectors_of(self, rows: npt.NDArray[np.int64]) -> Vectors:
+        vectors: Vectors = self.matrix[rows].astype(np.float32) * self.weights[rows][:, None]
+        return vectors
 
 
 @dataclass(slots=True)

@@ -410,3 +410,16 @@ def test_feedback_from_submission_to_statistics(desk: Any) -> None:
         {"type": "issue"},
     ):
         assert desk.error("feedback/submit", **wrong).code.kind is Kind.INVALID_ARGUMENT
+
+
+def test_reviews_list_what_is_overdue_longest_first_and_count_the_catalogue(desk: Any) -> None:
+    desk.add("late", "L", nextReviewDue="2020-01-01T00:00:00.000Z", owner="team-a", status="approved")
+    desk.add("later", "L", nextReviewDue="2021-01-01T00:00:00.000Z", owner="team-b", status="review")
+    desk.add("fine", "F", nextReviewDue="2999-01-01T00:00:00.000Z", owner="team-a", status="approved")
+    found = desk.call("instructions_reviews")
+    assert [item["id"] for item in found["items"]] == ["late", "later"]
+    assert (found["total"], found["due"]) == (3, 2)
+    assert found["counts"]["owner"] == {"team-a": 2, "team-b": 1}
+    assert found["counts"]["status"] == {"approved": 2, "review": 1}
+    assert [item["id"] for item in desk.call("instructions_reviews", limit=1, offset=1)["items"]] == ["later"]
+    assert desk.call("instructions_reviews", before="3000-01-01T00:00:00Z")["due"] == 3

@@ -100,6 +100,7 @@ def test_every_answer_fits_its_schema(desk: Any) -> None:
         ("instructions_governance_update", {"id": "c", "owner": "ann"}),
         ("instructions_history", {"id": "c"}),
         ("instructions_restore", {"id": "c"}),
+        ("instructions_reviews", {}),
         ("instructions_groom", {"mode": {"mergeDuplicates": True}}),
         ("instructions_repair", {}),
         ("instructions_enrich", {}),

@@ -281,6 +281,9 @@ def test_inline_schemas_are_named_by_their_json_path(tools: Tools) -> None:
 def test_walk_schemas_filters(tools: Tools) -> None:
     assert ask(tools, "walk_schemas", name="name")["matched"] == 1  # a property, not a component
     assert ask(tools, "walk_schemas", name="pet")["matched"] == 1
+    named = ask(tools, "walk_schemas", named=True)
+    assert named["matched"] == ask(tools, "parse")["schema_count"]
+    assert "name" not in names(named, "name")
     assert ask(tools, "walk_schemas", name="*a*", component=True)["matched"] == 4
     assert ask(tools, "walk_schemas", name="name", component=True)["matched"] == 1
     assert ask(tools, "walk_schemas", extension="x-kind=animal")["matched"] == 1

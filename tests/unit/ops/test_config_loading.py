@@ -15,6 +15,14 @@ from commonplace.kernel.settings import ENVIRONMENT_ALIASES, WITHOUT_EFFECT, Fil
 ALL = dict(leaves())
 
 
+ADDRESSES = {
+    "storage.url": "postgresql://elsewhere",
+    "storage.cache_url": "redis://elsewhere",
+    "mcp.files.search.embedding.endpoint": "https://elsewhere/v1/embeddings",
+    "mcp.files.search.rerank.endpoint": "https://elsewhere/v1/rerank",
+}
+
+
 def another(name: str) -> Any:
     """A legal value of a key that is not its default."""
     declared, kind = ALL[name], type_of(name)
@@ -27,8 +35,8 @@ def another(name: str) -> Any:
     if arm in (int, float):
         low = declared.minimum if declared.minimum is not None else 0
         return next(arm(value) for value in (low, low + 1) if value != declared.default)
-    if name.startswith("storage.") and arm is str:
-        return {"storage.url": "postgresql://elsewhere", "storage.cache_url": "redis://elsewhere"}[name]
+    if name in ADDRESSES:
+        return ADDRESSES[name]
     if arm is str:
         return "/elsewhere" if declared.path else "changed"
     if get_origin(arm) is tuple:
@@ -153,6 +161,18 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("server.toolsets", [1], "list of texts"),
         ("mcp.files.security.encryption_keks", {"70000": "a secret of sixteen"}, "0 to 65535"),
         ("mcp.files.security.encryption_keks", {"1": "short"}, "fewer than 16"),
+        ("mcp.files.security.encryption_keks", {"1": "a secret of sixteen", "01": "a secret of sixteen"}, "the same number"),
+        ("mcp.files.security.credential_cache_prefix", "", "printable characters"),
+        ("mcp.files.security.credential_cache_prefix", "two words", "printable characters"),
+        ("mcp.files.security.credential_cache_ttl_seconds", 0, "the least is 1"),
+        ("mcp.files.search.fallback", {"semantic_weight": 0, "lexical_weight": 0}, "weight of 0"),
+        ("mcp.files.search.rerank.endpoint", "ftp://models/rerank", "http://HOST/PATH"),
+        ("mcp.files.search.rerank.endpoint", "https://models:99999/rerank", "http://HOST/PATH"),
+        ("mcp.files.search.rerank.model", " ", "must not be empty"),
+        ("mcp.files.search.embedding.endpoint", "models/v1", "http://HOST/PATH"),
+        ("mcp.files.search.embedding.timeout_ms", 0, "the least is 1"),
+        ("mcp.files.search.embedding.dimensions", 0, "the least is 1"),
+        ("mcp.files.index.slo_p95_seconds", 0, "the least is 1"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_key(key: str, value: Any, said: str, tmp_path: Path) -> None:
@@ -169,9 +189,29 @@ def test_a_wrong_variable_is_refused_by_name(tmp_path: Path) -> None:
 
 def test_external_models_need_key_encryption_keys(tmp_path: Path) -> None:
     assert "encryption_keks" in refused(tmp_path, nested("mcp.files.search.rerank.enabled", True)).message
-    openai = {"provider": "openai", "endpoint": "http://127.0.0.1:1/v1/embeddings"}
+    openai = {"provider": "openai", "model": "m", "endpoint": "http://127.0.0.1:1/v1/embeddings"}
     assert "encryption_keks" in refused(tmp_path, nested("mcp.files.search.embedding", openai)).message
     assert "endpoint" in refused(tmp_path, nested("mcp.files.search.embedding", {"provider": "openai"})).message
+
+
+def test_the_local_models_name_is_not_taken_for_an_external_one(tmp_path: Path) -> None:
+    openai = {"provider": "openai", "endpoint": "http://127.0.0.1:1/v1/embeddings"}
+    assert "search.embedding.model names the local model" in refused(tmp_path, nested("mcp.files.search.embedding", openai)).message
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("mcp.files.security.encryption_keks", "hunter2-hunter2-hunter2"),
+        ("mcp.files.security.encryption_keks", ["hunter2-hunter2-hunter2"]),
+        ("mcp.files.search.rerank.endpoint", "https://user:hunter2@models/rerank"),
+        ("storage.cache_url", {"redis": "hunter2"}),
+        ("storage.cache_url", "http://:hunter2@cache"),
+    ],
+)
+def test_a_secret_in_the_wrong_form_is_refused_without_being_shown(key: str, value: Any, tmp_path: Path) -> None:
+    error = refused(tmp_path, nested(key, value))
+    assert "hunter2" not in f"{error} {error.hint} {error.details}"
 
 
 def test_secrets_never_show_in_a_message_or_a_repr(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, Weights, calibrated, fuse, lexical_evidence, semantic_evidence
@@ -78,6 +79,23 @@ def test_components_and_explanation_stay_visible() -> None:
     assert hit.explain["missing"] == ["boundari", "layer"]
     total = hit.explain["lexical_evidence"] + hit.explain["semantic_evidence"]
     assert calibrated(total) == pytest.approx(hit.score, abs=1e-3)
+
+
+def test_what_the_leaders_resemble_moves_up_and_the_best_cosine_stays() -> None:
+    words, cosines = result(("lead", 18.0, ("boundari", "slipstream"))), {"lead": 0.6, "kin": 0.45, "stranger": 0.46}
+    vectors = {"lead": np.array([1.0, 0.0, 0.0]), "kin": np.array([0.9, 0.43589, 0.0]), "stranger": np.array([0.0, 0.0, 1.0])}
+    assert [hit.key for hit in fuse(words, cosines)] == ["lead", "stranger", "kin"]
+    hits = fuse(words, cosines, vectors=vectors)
+    assert [hit.key for hit in hits] == ["lead", "kin", "stranger"]
+    assert hits[0].explain["consensus"] == 0.0
+    assert hits[2].explain["consensus"] < 0
+    assert hits[1].semantic == 0.45  # what is shown stays the cosine with the query itself
+
+
+def test_fixed_weights_ignore_the_consensus() -> None:
+    words, vectors = result(("a", 12.0, ("slipstream",))), {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
+    fixed = Weights(semantic=0.5, lexical=0.5)
+    assert fuse(words, {"a": 0.5, "b": 0.4}, fixed=fixed, vectors=vectors) == fuse(words, {"a": 0.5, "b": 0.4}, fixed=fixed)
 
 
 def test_fixed_weights_stretch_each_list_and_take_the_weighted_mean() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from benchmarks import quality, retrieval
+from benchmarks import fitting, quality, retrieval
 
 from commonplace.search.fusion import DEFAULT, calibrated, fuse
 
@@ -24,8 +24,7 @@ COLLECTION = retrieval.Collection(
 
 class FakeBench(quality.Bench):
     def __init__(self) -> None:
-        self.postings = {}
-        self.vectors = {}
+        self.indexed = {}
         self.embed = lambda texts: np.stack([_direction(text) for text in texts])  # type: ignore[method-assign,assignment]
 
 
@@ -37,14 +36,37 @@ def _direction(text: str) -> np.ndarray:
 def test_the_array_formula_is_the_products_formula() -> None:
     bench = FakeBench()
     features = bench.features(COLLECTION)
-    found = quality.evidence(features, DEFAULT)
+    found = fitting.evidence(features, DEFAULT)
     for at, text in enumerate(COLLECTION.queries.values()):
-        postings, vectors = bench.index(COLLECTION)
+        _, postings, vectors = bench.index(COLLECTION)
         terms, _ = postings.statistics(text)
         scores, cosines = postings.scores(terms), vectors @ _direction(text)
-        hits = fuse(postings.result(text, scores, range(40)), {key: float(cosines[row]) for row, key in enumerate(postings.keys)})
-        best = max(found[at][features.present[at]])
-        assert hits[0].score == pytest.approx(calibrated(float(best)), abs=1e-5)
+        by_words = [int(row) for row in np.argsort(-scores, kind="stable")[: quality.CANDIDATES] if scores[row] > 0]
+        rows = {*by_words, *(int(row) for row in np.argsort(-cosines, kind="stable")[: quality.CANDIDATES])}
+        near = {postings.keys[row]: float(cosines[row]) for row in rows}
+        hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors={postings.keys[row]: vectors[row] for row in rows})
+        expected = sorted((calibrated(float(value)) for value in found[at][features.present[at]]), reverse=True)
+        assert [hit.score for hit in hits] == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_document_stands_where_its_best_chunk_stands() -> None:
+    long = " ".join(f"filler{n} talk" for n in range(400)) + " the zanzibar clause " + " ".join(f"other{n} words" for n in range(200))
+    collection = retrieval.Collection("long", {"long": long, "short": "a short note"}, {"q": "zanzibar clause"}, {"q": {"long": 1.0}})
+    features = FakeBench().features(collection)
+    assert features.siblings
+    assert features.lexical[0].tolist() == [1.0, 1.0]
+
+
+def test_the_fit_finds_what_separates_right_from_wrong_and_stays_near_its_prior_otherwise() -> None:
+    features = FakeBench().features(COLLECTION)
+    fitted = fitting.fit([features], [])
+    assert fitting.surprise(features, fitted, 3.0, None) <= fitting.surprise(features, fitting.PRIOR, 3.0, None) + 0.05
+    assert all(0.2 < getattr(fitted, name) / getattr(fitting.PRIOR, name) < 5 for name in fitting.FITTED)
+
+
+def test_the_simplex_search_finds_the_bottom_of_a_bowl() -> None:
+    found = fitting.least(lambda point: float(((point - np.array([1.0, -2.0, 0.5])) ** 2).sum()), np.zeros(3))
+    assert found == pytest.approx([1.0, -2.0, 0.5], abs=0.01)
 
 
 def test_metrics_of_known_rankings() -> None:

@@ -10,22 +10,24 @@ import orjson
 from nicegui import ui
 
 from commonplace.console.pages.overview import audit_table
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.parts import QUIET, opening, remember
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 
-LIMIT = 200
+LIMIT = 50
 OUTCOMES = ["any", "ok", "refused", "rejected", "failed"]
 
 
 def register(shell: Shell) -> None:
     @ui.page("/audit")
-    async def audit(tool: str = "", outcome: str = "any", code: str = "", reads: str = "") -> None:
+    async def audit(tool: str = "", outcome: str = "any", code: str = "", reads: str = "", until: str = "") -> None:
         with shell.page("Audit") as view:
-            await _AuditPage(view, tool, outcome, code, reads == "1").show()
+            await patiently(_AuditPage(view, tool, outcome, code, reads == "1", until).show())
 
 
 class _AuditPage:
-    def __init__(self, view: View, tool: str, outcome: str, code: str, reads: bool) -> None:
+    def __init__(self, view: View, tool: str, outcome: str, code: str, reads: bool, until: str) -> None:
         self._view = view
+        self._until = until
         self._initial = (tool, outcome if outcome in OUTCOMES else "any", code, reads)
         self._records: list[dict[str, Any]] = []
 
@@ -36,12 +38,20 @@ class _AuditPage:
             self._outcome = ui.select(OUTCOMES, value=outcome, label="Outcome").props("outlined dense").classes("w-36")
             self._code = ui.input("Code", value=code).props("outlined dense clearable").classes("w-48")
             self._reads = ui.switch("Reads too", value=reads)
-            ui.button("Show", icon="filter_alt", on_click=self._load)
-            ui.button("Check the chains", icon="verified", on_click=self._verify).props("outline").style("color: inherit !important")
+            ui.button("Show", icon="filter_alt", on_click=self._newest).props("dense no-caps")
+            ui.button("Check the chains", icon="verified", on_click=self._verify).props(QUIET).classes("cp-quiet")
         self._verdict = ui.column().classes("w-full")
         self._rows = ui.column().classes("w-full")
         for field in (self._tool, self._code):
-            field.on("keydown.enter", self._load)
+            field.on("keydown.enter", self._newest)
+        await self._load()
+
+    async def _newest(self) -> None:
+        self._until = ""
+        await self._load()
+
+    async def _older(self) -> None:
+        self._until = str(self._records[-1]["ts"])
         await self._load()
 
     async def _load(self) -> None:
@@ -55,7 +65,9 @@ class _AuditPage:
         if self._reads.value:
             wanted["reads"] = True
             shared["reads"] = "1"
-        ui.navigate.history.replace("/audit" + (f"?{urlencode(shared)}" if shared else ""))
+        if self._until:
+            wanted["until"] = shared["until"] = self._until
+        remember("/audit" + (f"?{urlencode(shared)}" if shared else ""))
         answer = await self._view.call("audit_query", wanted)
         self._rows.clear()
         with self._rows:
@@ -66,10 +78,18 @@ class _AuditPage:
             if not self._records:
                 empty("No record fits.", "Changes and refusals are kept for good; reads only while the server runs.")
                 return
-            ui.label(f"{len(self._records)} records, newest first. Click one to see it whole.").classes("text-sm cp-muted")
-            table = audit_table(self._records)
+            ui.label(f"{len(self._records)} records, newest first. Choose one to see it whole.").classes("text-sm cp-muted")
+            table = opening(audit_table(self._records), "tool", self._chosen)
             table.props("hover").classes("cursor-pointer")
             table.on("rowClick", lambda event: self._open(event.args[1]["id"]))
+            with ui.row().classes("gap-2"):
+                if self._until:
+                    ui.button("Newest", icon="first_page", on_click=self._newest).props(QUIET).classes("cp-quiet")
+                if len(self._records) == LIMIT:
+                    ui.button("Older", icon="chevron_right", on_click=self._older).props(QUIET).classes("cp-quiet")
+
+    async def _chosen(self, row: dict[str, Any]) -> None:
+        self._open(int(row["id"]))
 
     def _open(self, number: int) -> None:
         record = self._records[number]

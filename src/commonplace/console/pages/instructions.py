@@ -1,4 +1,4 @@
-"""Instructions: the catalogue to search and filter, page by page, and its graph."""
+"""Instructions: the catalogue to search and filter, page by page; its graph, governance, prompt review, use and feedback."""
 
 from __future__ import annotations
 
@@ -8,14 +8,25 @@ from nicegui import ui
 
 from commonplace.console.graph_panel import GraphPanel
 from commonplace.console.instruction_entry import InstructionPage, writable
-from commonplace.console.parts import address, linked
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.instruction_panels import FeedbackPanel, GovernancePanel, PromptPanel, UsagePanel
+from commonplace.console.parts import address, columns_of, linked, pager, remember, whole
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 PAGE = 25
 ANY = "any"
 STATES = ["draft", "review", "approved", "deprecated"]
 TIERS = ["P1", "P2", "P3", "P4"]
-MAX_CATEGORIES = 500
+REQUIREMENTS = ["mandatory", "critical", "recommended", "optional", "deprecated"]
+ORDERS = {"": "id", "priority": "priority", "title": "title", "updatedAt": "last change"}
+MAX_CHOICES = 500
+TABS = (
+    ("rules", "Rules"),
+    ("graph", "Graph"),
+    ("governance", "Governance"),
+    ("prompt", "Prompt review"),
+    ("usage", "Use"),
+    ("feedback", "Feedback"),
+)
 COLUMNS = (
     ("id", "id"),
     ("title", "title"),
@@ -29,46 +40,86 @@ COLUMNS = (
 
 def register(shell: Shell) -> None:
     @ui.page("/instructions")
-    async def instructions(q: str = "", category: str = "", status: str = "", tier: str = "", tab: str = "", page: int = 1) -> None:
+    async def instructions() -> None:
         with shell.page("Instructions") as view:
-            chosen = {"category": category, "status": status, "tier": tier}
-            await _Catalogue(view).show(q, chosen, tab, max(1, page))
+            await patiently(_Catalogue(view).show(dict(ui.context.client.request.query_params)))
 
     @ui.page("/instructions/{identity}")
     async def instruction(identity: str) -> None:
         with shell.page("Instructions") as view:
-            await InstructionPage(view, identity).show()
+            await patiently(InstructionPage(view, identity).show())
 
     @ui.page("/new-instruction")
     async def new() -> None:
         with shell.page("Instructions") as view:
-            await InstructionPage(view, None).show()
+            await patiently(InstructionPage(view, None).show())
 
 
 class _Catalogue:
+    """The tabs. What the address holds is for the tab it names; another tab starts without."""
+
     def __init__(self, view: View) -> None:
         self._view = view
 
-    async def show(self, query: str, chosen: dict[str, str], tab: str, page: int) -> None:
-        self._page = page
-        may_change = await writable(self._view)
+    async def show(self, shared: dict[str, str]) -> None:
+        self._shared = shared
+        self._may_change = await writable(self._view)
+        with ui.tabs().props("dense no-caps align=left outside-arrows mobile-arrows").classes("w-full") as self._tabs:
+            for name, title in TABS:
+                ui.tab(name, label=title)
+        self._tabs.value = shared.get("tab") if shared.get("tab") in dict(TABS) else "rules"
+        self._body = ui.column().classes("w-full gap-3 min-w-0")
+        self._tabs.on_value_change(self._open)
+        await self._open()
+
+    async def _open(self) -> None:
+        shared, self._shared = self._shared, {}
+        self._body.clear()
+        with self._body:
+            match self._tabs.value:
+                case "graph":
+                    await GraphPanel(self._view).show(shared)
+                case "governance":
+                    await GovernancePanel(self._view, self._may_change).show(shared)
+                case "prompt":
+                    await PromptPanel(self._view).show(shared)
+                case "usage":
+                    await UsagePanel(self._view).show(shared)
+                case "feedback":
+                    await FeedbackPanel(self._view).show(shared)
+                case _:
+                    await _Rules(self._view, self._may_change).show(shared)
+
+
+class _Rules:
+    """The list: instant search, filters, one page at a time from the server."""
+
+    def __init__(self, view: View, may_change: bool) -> None:
+        self._view = view
+        self._may_change = may_change
+
+    async def show(self, shared: dict[str, str]) -> None:
+        self._page = whole(shared.get("page"), 1)
         known = await self._view.call("instructions_categories", {})
-        categories = [one["name"] for one in known.output["categories"]][:MAX_CATEGORIES] if known.ok else []
-        with ui.tabs().props("dense no-caps align=left").classes("w-full") as self._tabs:
-            ui.tab("rules", label="Rules")
-            ui.tab("graph", label="Graph")
-        self._tabs.value = "graph" if tab == "graph" else "rules"
-        with ui.row().classes("w-full items-center gap-2") as self._bar:
-            self._query = ui.input("Search", value=query).props("outlined dense clearable autofocus debounce=250").classes("grow min-w-48")
-            self._category = _choice("Category", categories, chosen["category"])
-            self._status = _choice("Status", STATES, chosen["status"])
-            self._tier = _choice("Tier", TIERS, chosen["tier"])
-            if may_change:
+        categories = [one["name"] for one in known.output["categories"]][:MAX_CHOICES] if known.ok else []
+        with ui.row().classes("w-full items-center gap-2"):
+            self._query = ui.input("Search", value=shared.get("q", "")).props("outlined dense clearable autofocus debounce=250")
+            self._query.classes("grow min-w-48")
+            self._filters = {
+                "categories": ("category", _choice("Category", categories, shared.get("category", ""))),
+                "status": ("status", _choice("Status", STATES, shared.get("status", ""))),
+                "priorityTiers": ("tier", _choice("Tier", TIERS, shared.get("tier", ""))),
+                "requirements": ("requirement", _choice("Requirement", REQUIREMENTS, shared.get("requirement", ""))),
+            }
+            self._owner = ui.input("Owner", value=shared.get("owner", "")).props("outlined dense clearable debounce=400").classes("w-32")
+            order = shared.get("sort", "")
+            self._order = ui.select(ORDERS, value=order if order in ORDERS else "", label="Sort by").props("outlined dense options-dense")
+            self._order.classes("min-w-28")
+            if self._may_change:
                 ui.button("New", icon="add", on_click=lambda: ui.navigate.to("/new-instruction")).props("dense no-caps")
         self._rows = ui.column().classes("w-full gap-2 min-w-0")
-        for field in (self._query, self._category, self._status, self._tier):
+        for field in (self._query, self._owner, self._order, *(field for _, field in self._filters.values())):
             field.on_value_change(self._from_start)
-        self._tabs.on_value_change(self._refresh)
         await self._refresh()
 
     async def _from_start(self) -> None:
@@ -76,30 +127,22 @@ class _Catalogue:
         await self._refresh()
 
     async def _refresh(self) -> None:
-        graph = self._tabs.value == "graph"
-        self._bar.set_visibility(not graph)
-        if graph:
-            ui.navigate.history.replace(address("/instructions", tab="graph"))
-            self._rows.clear()
-            with self._rows:
-                await GraphPanel(self._view).show()
-            return
-        query = (self._query.value or "").strip()
+        query, owner = (self._query.value or "").strip(), (self._owner.value or "").strip()
         filters: dict[str, Any] = {}
-        shared: dict[str, str] = {}
-        for name, key, field in (
-            ("categories", "category", self._category),
-            ("status", "status", self._status),
-            ("priorityTiers", "tier", self._tier),
-        ):
+        shared: dict[str, Any] = {"q": query}
+        for name, (key, field) in self._filters.items():
             if field.value != ANY:
                 filters[name] = [field.value]
                 shared[key] = field.value
         if query:
             filters["text"] = query
+        if owner:
+            filters["owners"] = [owner]
         page = self._page if self._page > 1 else None
-        ui.navigate.history.replace(address("/instructions", q=query, page=page, **shared))
-        arguments = {"filters": filters, "limit": PAGE, "offset": (self._page - 1) * PAGE}
+        remember(address("/instructions", **shared, owner=owner, sort=self._order.value, page=page))
+        arguments: dict[str, Any] = {"filters": filters, "limit": PAGE, "offset": (self._page - 1) * PAGE}
+        if self._order.value:
+            arguments["sort"] = {"field": self._order.value, "direction": "desc" if self._order.value == "updatedAt" else "asc"}
         answer = await self._view.call("instructions_query", arguments)
         self._rows.clear()
         with self._rows:
@@ -117,26 +160,20 @@ class _Catalogue:
                 empty("The catalogue is empty.", "Press New, or put JSON files into the instructions folder.")
             return
         ui.label(f"Instructions: {total:,}").classes("text-sm cp-muted")
-        columns = [{"name": name, "label": title, "field": name, "align": "left"} for name, title in COLUMNS]
         rows = [
             {name: (str(item.get(name) or "")[:10] if name == "nextReviewDue" else item.get(name)) for name, _ in COLUMNS}
             for item in found["items"]
         ]
-        table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"')
-        table.classes("w-full cursor-pointer")
+        table = ui.table(columns=columns_of(COLUMNS), rows=rows, row_key="id")
+        table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
         linked(table, "id", "/instructions")
-        pages = -(-total // PAGE)
-        if pages > 1:
-            ui.pagination(
-                1, pages, value=min(self._page, pages), direction_links=True, on_change=lambda event: self._turn(event.value)
-            ).props("max-pages=7")
+        pager(total, PAGE, self._page, self._turn)
 
-    async def _turn(self, page: int | None) -> None:
-        if page and page != self._page:
-            self._page = page
-            await self._refresh()
+    async def _turn(self, page: int) -> None:
+        self._page = page
+        await self._refresh()
 
 
 def _choice(title: str, options: list[str], value: str) -> ui.select:
     known = [ANY, *options] if value in ("", *options) else [ANY, *options, value]
-    return ui.select(known, value=value or ANY, label=title).props("outlined dense options-dense").classes("min-w-32")
+    return ui.select(known, value=value or ANY, label=title).props("outlined dense options-dense").classes("min-w-28")

@@ -7,74 +7,96 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.memory_entry import KINDS, EntryPage, entry_form
-from commonplace.console.parts import QUIET, address, linked, marked
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.parts import QUIET, address, columns_of, linked, marked, pager, remember, whole
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.search.text import query_terms
 
 PAGE = 20
 FOUND = 10
+STALE = 100
 ANY = "any type"
+TABS = (("entries", "Entries"), ("suggestions", "Suggestions"), ("stale", "Stale"), ("deleted", "Deleted"))
 
 
 def register(shell: Shell) -> None:
     @ui.page("/memory")
-    async def memory(q: str = "", kind: str = "", tab: str = "", page: int = 1) -> None:
+    async def memory() -> None:
         with shell.page("Memory") as view:
-            await _Memory(view).show(q, kind, tab, page)
+            await patiently(_Memory(view).show(dict(ui.context.client.request.query_params)))
 
     @ui.page("/memory/{entry_id}")
     async def entry(entry_id: str) -> None:
         with shell.page("Memory") as view:
-            await EntryPage(view, entry_id).show()
+            await patiently(EntryPage(view, entry_id).show())
 
 
 class _Memory:
     def __init__(self, view: View) -> None:
         self._view = view
 
-    async def show(self, query: str, kind: str, tab: str, page: int) -> None:
-        self._page = max(1, page)
+    async def show(self, shared: dict[str, str]) -> None:
+        self._page = whole(shared.get("page"), 1)
+        self._days = whole(shared.get("days"), 0, 0)
+        kind = shared.get("kind", "")
         with ui.row().classes("w-full items-center gap-2"):
-            self._query = ui.input("Search the memory, as an agent would", value=query)
+            self._query = ui.input("Search the memory, as an agent would", value=shared.get("q", ""))
             self._query.props("outlined dense clearable autofocus debounce=300").classes("grow min-w-48")
             self._kind = ui.select([ANY, *KINDS], value=kind if kind in KINDS else ANY, label="Type").props("outlined dense options-dense")
-            self._kind.classes("min-w-32")
+            self._kind.classes("min-w-28")
+            self._project = ui.input("Project", value=shared.get("project", "")).props("outlined dense clearable debounce=400")
+            self._tag = ui.input("Tag", value=shared.get("tag", "")).props("outlined dense clearable debounce=400")
+            self._project.classes("w-32")
+            self._tag.classes("w-32")
             if self._view.may_write:
                 ui.button("Add", icon="add", on_click=self._add).props("dense no-caps")
-        with ui.tabs().props("dense no-caps align=left").classes("w-full") as tabs:
-            for name, title in (("entries", "Entries"), ("suggestions", "Suggestions"), ("stale", "Stale")):
+        with ui.tabs().props("dense no-caps align=left outside-arrows mobile-arrows").classes("w-full") as tabs:
+            for name, title in TABS:
                 ui.tab(name, label=title)
-        tabs.value = tab if tab in ("suggestions", "stale") else "entries"
+        tabs.value = shared.get("tab") if shared.get("tab") in dict(TABS) else "entries"
         self._tabs = tabs
         self._rows = ui.column().classes("w-full gap-2")
-        self._query.on_value_change(self._from_start)
-        self._kind.on_value_change(self._from_start)
-        tabs.on_value_change(self._refresh)
+        for field in (self._query, self._kind, self._project, self._tag):
+            field.on_value_change(self._from_start)
+        tabs.on_value_change(self._first_page)
         await self._refresh()
 
     async def _from_start(self) -> None:
         self._page = 1
-        if self._tabs.value != "entries":
+        if self._tabs.value not in ("entries", "deleted"):
             self._tabs.value = "entries"  # which refreshes
         else:
             await self._refresh()
 
+    async def _first_page(self) -> None:
+        self._page = 1
+        await self._refresh()
+
+    def _filters(self) -> dict[str, str]:
+        chosen = {
+            "type": "" if self._kind.value == ANY else str(self._kind.value),
+            "project": (self._project.value or "").strip(),
+            "tag": (self._tag.value or "").strip(),
+        }
+        return {name: value for name, value in chosen.items() if value}
+
     async def _refresh(self) -> None:
-        query, tab = (self._query.value or "").strip(), str(self._tabs.value)
-        kind = None if self._kind.value == ANY else self._kind.value
+        query, tab, filters = (self._query.value or "").strip(), str(self._tabs.value), self._filters()
+        shared: dict[str, Any] = {"kind" if name == "type" else name: value for name, value in filters.items()}
         page = self._page if self._page > 1 else None
-        ui.navigate.history.replace(address("/memory", q=query, kind=kind, tab=tab if tab != "entries" else None, page=page))
+        days = self._days if tab == "stale" else None
+        remember(address("/memory", q=query, **shared, tab=tab if tab != "entries" else None, days=days, page=page))
         if tab == "suggestions":
             await self._suggestions()
         elif tab == "stale":
             await self._stale()
-        elif query:
-            await self._search(query, kind)
+        elif tab == "entries" and query:
+            await self._search(query, filters)
         else:
-            await self._list(kind)
+            await self._list(filters, deleted=tab == "deleted")
 
-    async def _search(self, query: str, kind: str | None) -> None:
-        arguments = {"query": query, "limit": FOUND, "why": True} | ({"type": kind} if kind else {})
+    async def _search(self, query: str, filters: dict[str, str]) -> None:
+        taken = {name: value for name, value in filters.items() if name != "tag"}
+        arguments = {"query": query, "limit": FOUND, "why": True, **taken}
         answer = await self._view.call("rekall_search", arguments)
         self._rows.clear()
         with self._rows:
@@ -107,8 +129,8 @@ class _Memory:
                 ui.link(f"Replaced by: {found['superseded_by']['title']}", f"/memory/{found['superseded_by']['id']}").classes("text-sm")
             ui.label(_reason(found.get("why") or {})).classes("text-xs cp-muted cp-text")
 
-    async def _list(self, kind: str | None) -> None:
-        arguments = {"limit": PAGE, "offset": (self._page - 1) * PAGE} | ({"type": kind} if kind else {})
+    async def _list(self, filters: dict[str, str], *, deleted: bool) -> None:
+        arguments = {"limit": PAGE, "offset": (self._page - 1) * PAGE, "deleted": deleted, **filters}
         answer = await self._view.call("memory_list", arguments)
         self._rows.clear()
         with self._rows:
@@ -117,33 +139,70 @@ class _Memory:
                 return
             total = answer.output["total"]
             if not total:
-                empty("Nothing is remembered yet.", "Press Add, or let an agent call rekall_add after it solved something.")
+                _nothing(filters, deleted)
                 return
-            ui.label(f"Entries: {total:,}").classes("text-sm cp-muted")
-            _entries(answer.output["entries"])
-            pages = -(-total // PAGE)
-            if pages > 1:
-                ui.pagination(1, pages, value=min(self._page, pages), direction_links=True, on_change=lambda event: self._turn(event.value))
+            ui.label(f"{'Deleted' if deleted else 'Entries'}: {total:,}").classes("text-sm cp-muted")
+            table = _entries(answer.output["entries"], selectable=deleted and self._view.may_write)
+            if deleted and self._view.may_write:
+                ui.button("Bring back", icon="restore", on_click=lambda: self._bring_back(table.selected)).props("dense no-caps")
+            pager(total, PAGE, self._page, self._turn)
 
-    async def _turn(self, page: int | None) -> None:
-        if page and page != self._page:
-            self._page = page
-            await self._refresh()
+    async def _bring_back(self, chosen: list[dict[str, Any]]) -> None:
+        if not chosen:
+            ui.notify("Tick what to bring back.")
+            return
+        for one in chosen:
+            answer = await self._view.call("memory_delete", {"id": one["id"], "restore": True})
+            if answer.error is not None:
+                ui.notify(str(answer.error["message"]), type="negative")
+                return
+        ui.notify(f"{len(chosen)} brought back", type="positive")
+        await self._refresh()
+
+    async def _turn(self, page: int) -> None:
+        self._page = page
+        await self._refresh()
 
     async def _stale(self) -> None:
-        answer = await self._view.call("memory_stale", {"limit": 50})
+        answer = await self._view.call("memory_stale", {"limit": STALE} | ({"days": self._days} if self._days else {}))
         self._rows.clear()
         with self._rows:
             if answer.error is not None:
                 failure(answer.error)
-            elif not answer.output["entries"]:
-                empty("Nothing is stale.", f"Entries nobody read for {answer.output['days']} days are shown here.")
-            else:
-                days, total = answer.output["days"], answer.output["total"]
-                ui.label(f"{total:,} entries nobody read for {days} days: check them, correct them or mark them obsolete.").classes(
-                    "text-sm cp-muted"
+                return
+            found = answer.output
+            with ui.row().classes("w-full items-center gap-2"):
+                days = ui.number("Not read for days", value=found["days"], min=1, max=3650, precision=0).props(
+                    "outlined dense debounce=500"
                 )
-                _entries(answer.output["entries"])
+                days.classes("w-40").on_value_change(self._set_days)
+                total = found["total"]
+                ui.label(f"{total:,} entries. Check them, correct them or mark them obsolete.").classes("text-sm cp-muted")
+            if not found["entries"]:
+                empty("Nothing is stale.", f"Entries nobody read for {found['days']} days are shown here.")
+                return
+            table = _entries(found["entries"], selectable=self._view.may_write)
+            if self._view.may_write:
+                ui.button("Mark as obsolete", icon="archive", on_click=lambda: self._retire(table.selected)).props("dense no-caps")
+            if found["total"] > len(found["entries"]):
+                ui.label(f"The {len(found['entries'])} that were left alone for longest are shown.").classes("text-xs cp-muted")
+
+    async def _set_days(self, event: Any) -> None:
+        if event.value and int(event.value) != self._days:
+            self._days = int(event.value)
+            await self._refresh()
+
+    async def _retire(self, chosen: list[dict[str, Any]]) -> None:
+        if not chosen:
+            ui.notify("Tick what no longer holds.")
+            return
+        for one in chosen:
+            answer = await self._view.call("memory_update", {"id": one["id"], "status": "obsolete"})
+            if answer.error is not None:
+                ui.notify(str(answer.error["message"]), type="negative")
+                return
+        ui.notify(f"{len(chosen)} marked as obsolete", type="positive")
+        await self._refresh()
 
     async def _suggestions(self) -> None:
         links = await self._view.call("rekall_suggest_links", {"limit": 20})
@@ -207,11 +266,17 @@ class _Memory:
         entry_form("Add to the memory", {}, store)
 
 
-def _entries(entries: list[dict[str, Any]]) -> None:
-    columns = [
-        {"name": name, "label": title, "field": name, "align": "left"}
-        for name, title in (("title", "title"), ("type", "type"), ("tags", "tags"), ("project", "project"), ("updated", "changed"))
-    ]
+def _nothing(filters: dict[str, str], deleted: bool) -> None:
+    if deleted:
+        empty("Nothing was deleted.", "Deleted entries can be brought back here.")
+    elif filters:
+        empty("No entry fits.", "Take a filter away.")
+    else:
+        empty("Nothing is remembered yet.", "Press Add, or let an agent call rekall_add after it solved something.")
+
+
+def _entries(entries: list[dict[str, Any]], *, selectable: bool = False) -> ui.table:
+    names = (("title", "title"), ("type", "type"), ("tags", "tags"), ("project", "project"), ("updated", "changed"))
     rows = [
         {
             "id": one["id"],
@@ -223,9 +288,9 @@ def _entries(entries: list[dict[str, Any]]) -> None:
         }
         for one in entries
     ]
-    table = ui.table(columns=columns, rows=rows, row_key="id").props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"')
-    table.classes("w-full cursor-pointer")
-    linked(table, "title", "/memory")
+    table = ui.table(columns=columns_of(names), rows=rows, row_key="id", selection="multiple" if selectable else None)
+    table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
+    return linked(table, "title", "/memory")
 
 
 def _reason(why: dict[str, Any]) -> str:

@@ -1,86 +1,168 @@
-"""Overview: is it well, how busy is it, what happened last, and what needs a person."""
+"""Overview: is it well, what does it hold, how busy was it in the last hour, what happened last, and what needs a person."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
+from datetime import datetime
 from typing import Any
 
 from nicegui import ui
 
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.charts import bar_chart, line_chart
+from commonplace.console.parts import columns_of, size
+from commonplace.console.shell import Shell, View, empty, failure, patiently
+from commonplace.kernel.clock import utc_now
 
 REFRESH_SECONDS = 2.0
-POINTS = 90
+SLOWER_SECONDS = 6.0
+LAG_POINTS = 600
+SLOW_LAG_SECONDS = 30  # the promise of contract 003 for 95 % of changes
 
 
 def register(shell: Shell) -> None:
     @ui.page("/")
     async def overview() -> None:
         with shell.page("Overview") as view:
-            await _Overview(view).show()
+            await patiently(_Overview(view).show())
 
 
 class _Overview:
     def __init__(self, view: View) -> None:
         self._view = view
         self._last: tuple[float, int] | None = None
-        self._rates: deque[list[Any]] = deque(maxlen=POINTS)
+        self._drawn = ""
+        self._lags: deque[list[float]] = deque(maxlen=LAG_POINTS)
+        self._problems: list[tuple[str, str]] = []
 
     async def show(self) -> None:
-        with ui.row().classes("w-full gap-4"):
+        with ui.element("div").classes("grid w-full gap-3").style("grid-template-columns: repeat(auto-fit, minmax(150px, 1fr))"):
             self._status = _card("Status", "monitor_heart")
             self._uptime = _card("Up for", "schedule")
-            self._calls = _card("Calls", "bolt")
-            self._errors = _card("Errors", "error_outline")
+            self._calls = _card("Calls", "bolt", "/audit?reads=1")
+            self._errors = _card("Errors", "error_outline", "/audit?outcome=refused")
+            self._rules = _card("Instructions", "gavel", "/instructions")
+            self._files = _card("Files", "folder", "/files")
+            self._memories = _card("Memories", "psychology", "/memory")
+            self._index = _card("Search index", "manage_search")
+            self._memory = _card("Memory of the process", "memory")
         self._alerts = ui.column().classes("w-full gap-2")
         with ui.row().classes("w-full gap-4 items-stretch"):
-            with _panel("Calls per second"):
-                self._rate = ui.echart(_line_chart()).classes("w-full h-56")
+            with _panel("Calls per second, last hour"):
+                self._rate = ui.echart(line_chart("calls", "errors")).classes("w-full h-56")
             with _panel("Latency by tool, ms"):
-                self._latency = ui.echart(_bar_chart()).classes("w-full h-56")
+                self._latency = ui.echart(bar_chart()).classes("w-full h-56")
+            with _panel("Latency, ms, last hour"):
+                self._times = ui.echart(line_chart("mean", "slowest")).classes("w-full h-56")
+            with _panel("Files that wait for the search index"):
+                self._lag = ui.echart(line_chart("waiting")).classes("w-full h-56")
+            with _panel("Memory of the process, MiB, last hour") as self._memory_panel:
+                self._memory_plot = ui.echart(line_chart("resident")).classes("w-full h-56")
+            with _panel("Caches") as self._caches_panel:
+                self._caches = ui.column().classes("w-full")
         with _panel("Recent changes and refusals").classes("w-full"):
             self._audit = ui.column().classes("w-full")
+        await self._refresh_slower()
         await self._refresh()
-        await self._refresh_audit()
         ui.timer(REFRESH_SECONDS, self._refresh)
-        ui.timer(REFRESH_SECONDS * 3, self._refresh_audit)
+        ui.timer(SLOWER_SECONDS, self._refresh_slower)
 
     async def _refresh(self) -> None:
-        health = await self._view.call("health_check", {})
+        status = await self._view.call("server_status", {})
         snapshot = await self._view.call("metrics_snapshot", {})
         self._alerts.clear()
-        if health.error is not None or snapshot.error is not None:
+        if status.error is not None or snapshot.error is not None:
             self._status.text = "unreachable"
             with self._alerts:
-                failure(health.error or snapshot.error or {})
+                failure(status.error or snapshot.error or {})
             return
         methods = snapshot.output["methods"]
         calls = sum(method["count"] for method in methods)
-        errors = sum(method["errors"] for method in methods)
-        self._status.text = f"{health.output['status']}, {health.output['version']}"
-        self._uptime.text = _duration(snapshot.output["uptimeSeconds"])
-        self._calls.text = f"{calls:,}"
-        self._errors.text = f"{errors:,}"
-        self._plot_rate(calls)
-        self._plot_latency(methods)
+        self._status.text = f"{status.output['status']}, {status.output['version']}"
+        self._uptime.text = _duration(status.output["uptime_seconds"])
+        self._calls.text = f"{calls:,}{self._rate_now(calls)}"
+        self._errors.text = f"{sum(method['errors'] for method in methods):,}"
+        self._show_process(status.output)
+        self._plot(status.output, methods)
         with self._alerts:
-            _alerts(methods)
+            for text, action in [*self._problems, *_slow_or_failing(methods)]:
+                _alert(text, action)
 
-    def _plot_rate(self, calls: int) -> None:
-        now = time.time()
-        if self._last is not None and now > self._last[0]:
-            self._rates.append([int(now * 1000), round(max(0.0, (calls - self._last[1]) / (now - self._last[0])), 2)])
+    def _rate_now(self, calls: int) -> str:
+        now, before = time.monotonic(), self._last
         self._last = (now, calls)
-        self._rate.options["series"][0]["data"] = list(self._rates)
-        self._rate.update()
+        if before is None or now <= before[0]:
+            return ""
+        return f", {max(0.0, (calls - before[1]) / (now - before[0])):.1f}/s"
 
-    def _plot_latency(self, methods: list[dict[str, Any]]) -> None:
+    def _show_process(self, status: dict[str, Any]) -> None:
+        process = status.get("process")
+        self._memory.text = size(process["memory_bytes"]) if process else "for admins"
+        self._memory_panel.set_visibility(process is not None)
+        self._caches_panel.set_visibility(process is not None)
+
+    def _plot(self, status: dict[str, Any], methods: list[dict[str, Any]]) -> None:
+        """Charts change when a slot of the hour does, or a tool was called: nothing is sent for nothing."""
+        timeline = status["timeline"]
+        drawn = f"{timeline[-1]['at'] if timeline else ''}"
+        if drawn == self._drawn:
+            return
+        self._drawn = drawn
+        points = _filled(timeline, status["slot_seconds"])
+        seconds = status["slot_seconds"]
+        _draw(
+            self._rate,
+            [[at, round(one["calls"] / seconds, 2)] for at, one in points],
+            [[at, round(one["errors"] / seconds, 2)] for at, one in points],
+        )
+        _draw(self._times, [[at, one["average_ms"]] for at, one in points], [[at, one["maximum_ms"]] for at, one in points])
+        _draw(self._memory_plot, [[at, round(one["memory_bytes"] / 2**20, 1)] for at, one in points if one.get("memory_bytes")])
         busiest = sorted(methods, key=lambda method: -method["count"])[:8][::-1]
         self._latency.options["yAxis"]["data"] = [method["method"] for method in busiest]
-        self._latency.options["series"][0]["data"] = [method["p50Ms"] for method in busiest]
-        self._latency.options["series"][1]["data"] = [method["p95Ms"] for method in busiest]
-        self._latency.update()
+        _draw(self._latency, [method["p50Ms"] for method in busiest], [method["p95Ms"] for method in busiest])
+        self._show_caches(status.get("caches", {}))
+
+    def _show_caches(self, caches: dict[str, dict[str, int]]) -> None:
+        self._caches.clear()
+        with self._caches:
+            if not caches:
+                empty("No cache is in use yet.", "They fill with the first searches and documents.")
+                return
+            rows = [{"name": name, "held": _held(one), "most": _held(one, "most_")} for name, one in caches.items()]
+            table = ui.table(columns=columns_of((("name", "cache"), ("held", "holds"), ("most", "at most"))), rows=rows, row_key="name")
+            table.props("dense flat").classes("w-full")
+
+    async def _refresh_slower(self) -> None:
+        rules = await self._view.call("instructions_list", {"limit": 1})
+        projects = await self._view.call("file_projects", {})
+        memories = await self._view.call("memory_list", {"limit": 1})
+        index = await self._view.call("file_index_status", {})
+        if rules.ok:
+            self._rules.text = f"{rules.output['count']:,}"
+        if projects.ok:
+            listed = projects.output["projects"]
+            total = sum(one["files"] for one in listed)
+            self._files.text = f"{total:,} in {len(listed):,} projects" if listed else "none yet"
+        if memories.ok:
+            self._memories.text = f"{memories.output['total']:,}"
+        if index.ok:
+            self._show_index(index.output)
+        await self._refresh_audit()
+
+    def _show_index(self, index: dict[str, Any]) -> None:
+        waiting = index["pending"] + index["processing"]
+        lag = _since(index["oldest_queued_at"]) if waiting and index["oldest_queued_at"] else 0.0
+        self._index.text = "up to date" if not waiting else f"{waiting:,} wait, {_duration(lag)} behind"
+        self._lags.append([time.time() * 1000, waiting])
+        _draw(self._lag, list(self._lags))
+        self._problems = []
+        if lag > SLOW_LAG_SECONDS:
+            text = f"The search index is {_duration(lag)} behind: {waiting:,} files wait."
+            self._problems.append((text, "After an import this is normal. If it does not shrink, run commonplace doctor on the server."))
+        if index["dead"]:
+            paths = ", ".join(f"{one['file_path']} ({one['error'][:120]})" for one in index["dead_letters"][:5])
+            action = "Mend what the error names, then run commonplace files reindex."
+            self._problems.append((f"{index['dead']:,} files could not be indexed: {paths}", action))
 
     async def _refresh_audit(self) -> None:
         answer = await self._view.call("audit_query", {"limit": 8})
@@ -89,55 +171,49 @@ class _Overview:
             if answer.error is not None:
                 ui.label("The audit trail is shown to keys with scope admin.").classes("cp-muted")
             elif not answer.output["records"]:
-                empty("Nothing was changed and nothing refused yet.")
+                empty("Nothing was changed and nothing refused yet.", "What agents and people change is listed here.")
             else:
                 audit_table(answer.output["records"])
 
 
 def audit_table(records: list[dict[str, Any]]) -> ui.table:
     """Audit records as rows, newest first."""
-    columns = [
-        {"name": name, "label": label, "field": name, "align": "left"}
-        for name, label in (
-            ("ts", "when"),
-            ("tool", "tool"),
-            ("label", "who"),
-            ("outcome", "outcome"),
-            ("code", "code"),
-            ("duration_ms", "ms"),
-        )
-    ]
-    keys = ("ts", "tool", "label", "outcome", "code", "duration_ms")
-    rows = [{"id": number, **{key: record.get(key) for key in keys}} for number, record in enumerate(records)]
-    return ui.table(columns=columns, rows=rows, row_key="id").props("dense flat").classes("w-full")
+    names = (("ts", "when"), ("tool", "tool"), ("label", "who"), ("outcome", "outcome"), ("code", "code"), ("duration_ms", "ms"))
+    rows = [{"id": number, **{key: record.get(key) for key, _ in names}} for number, record in enumerate(records)]
+    for row in rows:
+        row["ts"] = str(row["ts"])[:19].replace("T", " ")
+    return ui.table(columns=columns_of(names), rows=rows, row_key="id").props("dense flat").classes("w-full")
 
 
-def _alerts(methods: list[dict[str, Any]]) -> None:
+def _slow_or_failing(methods: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    found = []
     for method in methods:
         if method["count"] >= 20 and method["errors"] / method["count"] > 0.2:
             share = round(100 * method["errors"] / method["count"])
-            _alert(
-                f"{method['method']}: {share} % of {method['count']} calls failed.", "Open Audit and filter by this tool to see the codes."
-            )
+            text = f"{method['method']}: {share} % of {method['count']} calls failed."
+            found.append((text, "Open Audit and filter by this tool to see the codes."))
         if method["count"] >= 20 and method["p95Ms"] > 2000:
-            _alert(
-                f"{method['method']}: 95 % of calls end within {method['p95Ms']:.0f} ms, which is slow.",
-                "Run commonplace doctor on the server.",
-            )
+            text = f"{method['method']}: 95 % of calls end within {method['p95Ms']:.0f} ms, which is slow."
+            found.append((text, "Run commonplace doctor on the server."))
+    return found
 
 
 def _alert(text: str, action: str) -> None:
-    with ui.card().props("flat bordered").classes("w-full border-l-4 border-warning"):
-        ui.label(text).classes("font-semibold")
+    with ui.card().props("flat bordered").classes("w-full border-l-4 border-warning gap-1 p-3"):
+        ui.label(text).classes("font-semibold cp-text")
         ui.label(action).classes("cp-muted text-sm")
 
 
-def _card(title: str, icon: str) -> ui.label:
-    with ui.card().props("flat bordered").classes("grow min-w-40"):
-        with ui.row().classes("items-center gap-2 cp-muted"):
-            ui.icon(icon)
-            ui.label(title).classes("text-sm")
-        return ui.label("...").classes("text-xl font-semibold")
+def _card(title: str, icon: str, page: str | None = None) -> ui.label:
+    """A figure with its name; with a page, the name leads there."""
+    with ui.card().props("flat bordered").classes("gap-1 p-3 min-w-0"):
+        with ui.row().classes("items-center gap-2 no-wrap"):
+            ui.icon(icon).classes("cp-muted")
+            if page is None:
+                ui.label(title).classes("text-sm cp-muted")
+            else:
+                ui.link(title, page).classes("text-sm")
+        return ui.label("...").classes("text-lg font-semibold")
 
 
 def _panel(title: str) -> ui.card:
@@ -147,6 +223,40 @@ def _panel(title: str) -> ui.card:
     return card
 
 
+def _draw(chart: ui.echart, *series: list[Any]) -> None:
+    for place, data in enumerate(series):
+        chart.options["series"][place]["data"] = data
+    chart.update()
+
+
+def _filled(timeline: list[dict[str, Any]], slot_seconds: int) -> list[tuple[int, dict[str, Any]]]:
+    """The slots of the hour in order, those without a call as zeros."""
+    silent = {"calls": 0, "errors": 0, "average_ms": 0.0, "maximum_ms": 0.0}
+    found: list[tuple[int, dict[str, Any]]] = []
+    step = slot_seconds * 1000
+    for one in timeline:
+        at = int(datetime.fromisoformat(one["at"]).timestamp() * 1000)
+        if found and at - found[-1][0] > step:
+            found.append((found[-1][0] + step, silent))
+            if at - step > found[-1][0]:
+                found.append((at - step, silent))
+        found.append((at, one))
+    return found
+
+
+def _held(cache: dict[str, int], prefix: str = "") -> str:
+    parts = []
+    if f"{prefix}entries" in cache:
+        parts.append(f"{cache[f'{prefix}entries']:,} entries")
+    if f"{prefix}bytes" in cache:
+        parts.append(size(cache[f"{prefix}bytes"]))
+    return ", ".join(parts)
+
+
+def _since(moment: str) -> float:
+    return max(0.0, (utc_now() - datetime.fromisoformat(moment)).total_seconds())
+
+
 def _duration(seconds: float) -> str:
     minutes, _ = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
@@ -154,30 +264,3 @@ def _duration(seconds: float) -> str:
     if days:
         return f"{days} d {hours} h"
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {int(seconds) % 60} s"
-
-
-INK = "#7d8894"  # readable on light and dark paper
-
-
-def _line_chart() -> dict[str, Any]:
-    return {
-        "animation": False,
-        "grid": {"left": 48, "right": 16, "top": 16, "bottom": 28},
-        "xAxis": {"type": "time", "axisLabel": {"color": INK}},
-        "yAxis": {"type": "value", "min": 0, "axisLabel": {"color": INK}, "splitLine": {"lineStyle": {"color": "#88888833"}}},
-        "series": [{"type": "line", "showSymbol": False, "areaStyle": {"opacity": 0.15}, "data": [], "color": "#0f8f88"}],
-    }
-
-
-def _bar_chart() -> dict[str, Any]:
-    return {
-        "animation": False,
-        "legend": {"top": 0, "textStyle": {"color": INK}},
-        "grid": {"left": 8, "right": 24, "top": 32, "bottom": 8, "containLabel": True},
-        "xAxis": {"type": "value", "axisLabel": {"color": INK}, "splitLine": {"lineStyle": {"color": "#88888833"}}},
-        "yAxis": {"type": "category", "data": [], "axisLabel": {"color": INK}},
-        "series": [
-            {"type": "bar", "name": "p50", "data": [], "color": "#0f8f88"},
-            {"type": "bar", "name": "p95", "data": [], "color": "#c98a2b"},
-        ],
-    }

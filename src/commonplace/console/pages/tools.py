@@ -12,7 +12,8 @@ from nicegui import ui
 
 from commonplace.console.caller import Answer
 from commonplace.console.forms import Form
-from commonplace.console.shell import Shell, View, empty, failure
+from commonplace.console.parts import QUIET, remember
+from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 MAX_HISTORY = 50
 MAX_SHOWN = 200_000
@@ -23,12 +24,12 @@ def register(shell: Shell) -> None:
     @ui.page("/tools")
     async def tools(q: str = "") -> None:
         with shell.page("Tools") as view:
-            await _list(shell, view, q)
+            await patiently(_list(shell, view, q))
 
     @ui.page("/tools/{name}")
     async def tool(name: str) -> None:
         with shell.page("Tools") as view:
-            await _ToolPage(shell, view, name).show()
+            await patiently(_ToolPage(shell, view, name).show())
 
 
 def entry_of(name: str) -> str:
@@ -51,7 +52,7 @@ async def _list(shell: Shell, view: View, wanted: str) -> None:
                 empty("No tool has this word.", "Clear the field to see all of them.")
             for toolset in dict.fromkeys(tool.get("_toolset", "tools") for tool in shown):
                 _toolset(toolset, [tool for tool in shown if tool.get("_toolset", "tools") == toolset])
-        ui.navigate.history.replace(f"/tools?q={text}" if text else "/tools")
+        remember(f"/tools?q={text}" if text else "/tools")
 
     field.on_value_change(show)
     show()
@@ -130,10 +131,11 @@ class _ToolPage:
             ui.label(FILE_ENTRY).classes("font-semibold")
             for tool in listed:
                 if entry_of(tool["name"]) == FILE_ENTRY:
-                    look = "dense no-caps " + ("unelevated" if tool["name"] == self._name else "flat")
-                    ui.button(
+                    here = tool["name"] == self._name
+                    button = ui.button(
                         tool["name"].removeprefix("file_"), on_click=lambda name=tool["name"]: ui.navigate.to(f"/tools/{name}")
-                    ).props(look)
+                    )
+                    button.props("dense no-caps unelevated" if here else QUIET).classes("" if here else "cp-quiet")
 
     def _fill(self, initial: Mapping[str, Any] | None) -> None:
         self._fields.clear()

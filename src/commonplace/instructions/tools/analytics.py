@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NotRequired
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
 from commonplace.instructions import inspection
+from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.instructions.service import Service
 from commonplace.instructions.tools.shapes import Answer, CamelArguments, inline, threaded
@@ -69,6 +70,27 @@ class TrackArguments(CamelArguments):
 
 class HotsetArguments(CamelArguments):
     limit: int = Field(default=inspection.HOTSET_DEFAULT, description="Most items, 1 to 100.")
+
+
+class ReviewsArguments(CamelArguments):
+    before: str | None = Field(default=None, max_length=40, description="Due before this ISO 8601 time; now when absent.")
+    limit: int = Field(default=25, ge=1, le=500, description="Most items.")
+    offset: int = Field(default=0, ge=0, description="Items to leave out.")
+
+    @field_validator("before")
+    @classmethod
+    def _is_time(cls, moment: str | None) -> str | None:
+        if moment is not None and parse_time(moment) is None:
+            raise ValueError("must be an ISO 8601 time such as 2025-09-01T12:00:00Z")
+        return moment
+
+
+class ReviewsOutput(TypedDict):
+    total: int
+    due: int
+    before: str
+    items: list[dict[str, Any]]
+    counts: dict[str, dict[str, int]]
 
 
 class CapabilitiesOutput(TypedDict):
@@ -226,7 +248,20 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
     def hotset(ctx: Context, args: HotsetArguments) -> Answer:
         return inspection.hotset(service, args.limit)
 
+    def reviews(ctx: Context, args: ReviewsArguments) -> Answer:
+        return inspection.reviews(service, args.before, args.limit, args.offset)
+
     return (
+        Tool(
+            name="instructions_reviews",
+            toolset="instructions",
+            title="Reviews due",
+            description="Instructions due for review, longest overdue first, and how many there are of each status, tier and owner.",
+            input=ReviewsArguments,
+            output=ReviewsOutput,
+            handler=threaded(service, reviews),
+            tier=Tier.EXTENDED,
+        ),
         Tool(
             name="graph_export",
             toolset="instructions",

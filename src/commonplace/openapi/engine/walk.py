@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.openapi.engine.index import Index, Node, RefNode, SchemaNode
+from commonplace.openapi.engine.index import ROOT, Index, Node, Place, RefNode, SchemaNode
 from commonplace.openapi.engine.match import extension_filter, glob, match_path, match_status, type_of
 from commonplace.openapi.engine.refs import Inliner, at_pointer
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
@@ -201,7 +201,7 @@ class Walk:
         extra = item.get("additionalOperations")
         return count + (len(extra) if type(extra) is dict else 0)
 
-    def schemas(self, *, name: str | None, type_: str | None, component: bool, inline: bool) -> JsonObject:
+    def schemas(self, *, name: str | None, type_: str | None, component: bool, inline: bool, named: bool = False) -> JsonObject:
         if component and inline:
             raise CommonplaceError(INVALID_ARGUMENT, "component and inline exclude each other.", hint="Pass one of them.")
         names = self._names(name) if name else frozenset()
@@ -211,6 +211,7 @@ class Walk:
             lambda node: node.schema,
             (lambda node: node.scope.component) if component else None,
             (lambda node: not node.scope.component) if inline else None,
+            (lambda node: _is_named(node.place)) if named else None,
             (lambda node: node.name in names) if name else None,
             (lambda node: type_of(node.schema).lower() == wanted) if wanted else None,
         )
@@ -447,6 +448,14 @@ def _path_test(pattern: str | None) -> Callable[[Node], bool] | None:
     if not pattern:
         return None
     return lambda node: bool(node.scope.path) and match_path(pattern, node.scope.path)
+
+
+def _is_named(place: Place) -> bool:
+    """Whether it stands directly in components.schemas or definitions."""
+    above = place.parent
+    if above is not None and above.step == "schemas" and above.parent is not None and above.parent.step == "components":
+        return above.parent.parent == ROOT
+    return above is not None and above.step == "definitions" and above.parent == ROOT
 
 
 def _location(node: SchemaNode) -> str:

@@ -57,6 +57,7 @@ class WalkSchemasInput(WalkInput):
     type: OptionalText = Field(None, max_length=100, description="Exact type (object, array, string, ...); not part of a type list.")
     component: bool = Field(False, description="Only schemas inside components or definitions.")
     inline: bool = Field(False, description="Only schemas outside components.")
+    named: bool = Field(False, description="Only the components themselves, without what is nested in them.")
     group_by: Annotated[Literal["type", "location"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
 
 
@@ -330,7 +331,9 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
             "List or count schemas, also nested ones, by name, type or place. component=true restricts to components.",
             WalkSchemasInput,
             SchemasOutput,
-            lambda walk, args: walk.schemas(name=args.name, type_=args.type, component=args.component, inline=args.inline),
+            lambda walk, args: walk.schemas(
+                name=args.name, type_=args.type, component=args.component, inline=args.inline, named=args.named
+            ),
         ),
         tool(
             "parameters",

@@ -1,0 +1,81 @@
+"""Rules between settings: what no single value can be blamed for. `kernel/config.py` asks them at start and refuses what they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from commonplace.kernel.settings import Embedding, FilesSearch, FilesSecurity, FilesSettings
+
+MIN_KEK_CHARACTERS = 16
+MAX_KEK_ID = 65_535
+MAX_PREFIX_CHARACTERS = 200
+_PLACE = "settings.mcp.files"
+
+
+class Complaint(NamedTuple):
+    """What is wrong, which key to change, and how. Never holds a secret, nor an address that may carry one."""
+
+    key: str
+    message: str
+    hint: str | None = None
+
+
+def complaints(files: FilesSettings) -> Iterator[Complaint]:
+    """Everything wrong between the keys of contract 003 section 12."""
+    yield from _weights(files.search)
+    yield from _models(files.search, files.security)
+    yield from _keks(files.security)
+    prefix = files.security.credential_cache_prefix
+    if not prefix or len(prefix) > MAX_PREFIX_CHARACTERS or not prefix.isprintable() or " " in prefix:
+        yield Complaint("security.credential_cache_prefix", f"must be 1 to {MAX_PREFIX_CHARACTERS} printable characters without a space")
+
+
+def _weights(search: FilesSearch) -> Iterator[Complaint]:
+    if search.fallback.semantic_weight == 0 and search.fallback.lexical_weight == 0:
+        yield Complaint("search.fallback", "gives both sides a weight of 0, so that nothing could be ranked")
+
+
+def _models(search: FilesSearch, security: FilesSecurity) -> Iterator[Complaint]:
+    embedding, rerank = search.embedding, search.rerank
+    external = embedding.provider == "openai"
+    if external and not embedding.endpoint:
+        yield Complaint("search.embedding.endpoint", "is required by provider `openai`")
+    if external and embedding.model == Embedding().model:
+        yield Complaint("search.embedding.model", "names the local model; provider `openai` needs the name of the external one")
+    for key, name in (("search.embedding.model", embedding.model), ("search.rerank.model", rerank.model)):
+        if not name.strip():
+            yield Complaint(key, "must not be empty")
+    for key, address in (("search.embedding.endpoint", embedding.endpoint), ("search.rerank.endpoint", rerank.endpoint)):
+        if address and not _is_address(address):
+            yield Complaint(key, "must be http://HOST/PATH or https://HOST/PATH, without a user name, a password or a fragment")
+    if rerank.enabled and not rerank.endpoint:
+        yield Complaint("search.rerank.endpoint", "is required once rerank is on")
+    if not security.encryption_keks and (external or rerank.enabled):
+        hint = "Give at least one id and secret: encryption_keks: {1: a-long-random-secret}."
+        yield Complaint("security.encryption_keks", "is required once an external model is on", hint)
+
+
+def _keks(security: FilesSecurity) -> Iterator[Complaint]:
+    key = "security.encryption_keks"
+    numbers = []
+    for kek_id, secret in security.encryption_keks.items():
+        if not (kek_id.isascii() and kek_id.isdecimal()) or int(kek_id) > MAX_KEK_ID:
+            yield Complaint(key, f"has an id that is not a number from 0 to {MAX_KEK_ID}")
+            continue
+        numbers.append(int(kek_id))
+        if len(secret) < MIN_KEK_CHARACTERS:
+            yield Complaint(key, f"has a secret {kek_id} of fewer than {MIN_KEK_CHARACTERS} characters")
+    if len(set(numbers)) != len(numbers):
+        yield Complaint(key, "has two ids that are the same number")
+
+
+def _is_address(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        port_is_right = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    plain = parts.username is None and parts.password is None and not parts.fragment and address.isprintable() and " " not in address
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port_is_right and plain
