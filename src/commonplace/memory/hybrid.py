@@ -28,7 +28,7 @@ from commonplace.search.vector_file import VectorFileError
 # The order is the engine's own judgement. Only the scale is ours: WEAK_SCORE is where 99 of 100 questions about something else stay
 # below, chosen on half of the questions of cosqa and cranfield asked of each other's collection and reported on the other half
 # (benchmarks/memory_quality.py). It moves no order.
-JUDGEMENT = replace(DEFAULT, intercept=2.2)
+JUDGEMENT = replace(DEFAULT, intercept=2.8)
 POLL_SECONDS = 0.02
 SIFTED = 8  # times the pool that vectors give, when a filter must be applied after them
 NOBODY = "\x1e"  # begins no key: vectors are added and nobody's taken away

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from commonplace.memory.postgres import QUERIES as POSTGRES
 from commonplace.memory.sqlite import QUERIES as SQLITE
-from memory_calls import Calls, WordEmbedder
+from memory_calls import Calls
 
 WORDS = ("gateway", "timeout", "safari", "cookie", "deploy", "runner", "disk", "cache", "30", "90", "never", "always")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
@@ -27,11 +27,10 @@ def test_both_dialects_define_the_same_statements_with_the_same_parameters() -> 
         assert in_sqlite == in_postgres, name
 
 
-@pytest.fixture(params=["words", "vectors"])
-def pair(request: pytest.FixtureRequest, tmp_path: Path, postgres_url: str) -> Any:
-    """Memory in each database, with and without vectors."""
-    embedders = (WordEmbedder(), WordEmbedder()) if request.param == "vectors" else (None, None)
-    both = Calls(tmp_path, embedder=embedders[0]), Calls(tmp_path, embedder=embedders[1], url=postgres_url)
+@pytest.fixture
+def pair(tmp_path: Path, postgres_url: str) -> Any:
+    """Memory in each database. Without vectors: those are rounded differently, so that a cosine at a threshold may fall either way."""
+    both = Calls(tmp_path), Calls(tmp_path, url=postgres_url)
     yield both
     for calls in both:
         calls.close()
@@ -49,7 +48,7 @@ class Named:
         if isinstance(value, list):
             return [self(item) for item in value]
         if isinstance(value, float):
-            return round(value, 2)  # pgvector keeps half precision, the files bytes with a scale
+            return round(value, 6)
         if isinstance(value, str) and re.fullmatch(r"[0-7][0-9A-HJKMNP-TV-Z]{25}", value):
             return self._seen.setdefault(value, f"id {len(self._seen)}")
         return value
@@ -66,7 +65,7 @@ def script(calls: Calls, texts: list[tuple[str, str]]) -> list[Any]:
     seen(ids)
     for query in ("gateway timeout", "safari cookie never", "disk"):
         found = calls("rekall_search", query=query, limit=20)
-        answers.append(sorted((seen(r["id"]), round(r["score"], 1)) for r in found["results"] if r["score"] > 0.02))
+        answers.append([(seen(r["id"]), r["score"]) for r in found["results"]])
     if len(ids) > 1:
         calls("rekall_link", source_id=ids[0], target_id=ids[1], relation_type="supersedes")
         calls("memory_update", id=ids[0], tags=["one", "two"], project="p")

@@ -26,7 +26,9 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
     def line(*words: str) -> tuple[int, str]:
         code = run(["--data", str(tmp_path / "home"), "memory", *words])
-        return code, capsys.readouterr().out
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return code, said.out
 
     return line
 
@@ -136,12 +138,8 @@ WRONG: list[tuple[tuple[str, ...], int]] = [
 
 
 @pytest.mark.parametrize(("words", "code"), WRONG, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
-def test_wrong_input_ends_in_its_exit_code_and_a_sentence(
-    typed: Typed, words: tuple[str, ...], code: int, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_input_ends_in_its_exit_code_and_a_sentence(typed: Typed, words: tuple[str, ...], code: int) -> None:
     assert typed(*words)[0] == code
-    said = capfd.readouterr()
-    assert "Traceback" not in said.err + said.out
 
 
 def test_every_command_has_a_test_of_wrong_input_or_takes_none() -> None:
