@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import os
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
 from tests.server.conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
 
 from commonplace.console.caller import Remote
@@ -53,6 +54,9 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+SOAK = bool(os.environ.get("COMMONPLACE_SOAK"))
+
+
 def add_key(data: Path, scope: str) -> str:
     """A key made by the command line, as an operator would."""
     command = [str(COMMONPLACE), "keys", "add", "--tenant", "team", "--label", f"{scope}er", "--scope", scope, "--json"]
@@ -90,6 +94,7 @@ class Visitor:
         self.foreign: list[str] = []
         self.problems: list[str] = []
         self.executed: list[str] = []
+        self.clicks = 0
         self.page.add_init_script(SHIFTS)
         self.page.on("request", self._note)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
@@ -98,6 +103,11 @@ class Visitor:
     def _note(self, request: Any) -> None:
         if not request.url.startswith((f"http://{self.address}", f"ws://{self.address}", "data:", "blob:")):
             self.foreign.append(request.url)
+
+    def click(self, target: Locator) -> None:
+        """A click of the person, counted."""
+        self.clicks += 1
+        target.click()
 
     def go(self, path: str) -> None:
         self.page.goto(f"http://{self.address}{path}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import subprocess
@@ -13,10 +12,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.conftest import Visitor, add_key, call
+from tests.browser.conftest import SOAK, Visitor, add_key, call
 from tests.server.conformance.program import COMMONPLACE, Served, environment
 
-SOAK = bool(os.environ.get("COMMONPLACE_SOAK"))
 HOSTILE = "<img src=x onerror=\"alert('owned')\"><script>alert('owned')</script>"
 
 PAGES = (

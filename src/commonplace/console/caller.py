@@ -119,7 +119,7 @@ class Remote:
             return Answer(None, error.as_dict())
         text = next((block["text"] for block in reversed(result.get("content", [])) if block.get("type") == "text"), "{}")
         value = orjson.loads(text)
-        if result.get("isError") and "error" in value:
+        if result.get("isError") and isinstance(value.get("error"), dict):  # a result of contract 000 has a word there
             return Answer(None, value["error"])
         return Answer(result.get("structuredContent", value))
 

@@ -36,7 +36,7 @@ def drawn(view: View, source: str) -> ui.mermaid:
     config: dict[str, Any] = {
         "securityLevel": "strict",
         "htmlLabels": False,
-        "flowchart": {"htmlLabels": False},
+        "flowchart": {"htmlLabels": False, "nodeSpacing": 18, "rankSpacing": 70},
         "maxTextSize": 500_000,
         "maxEdges": 5000,
         "theme": "dark" if view.session.dark else "neutral",

@@ -11,7 +11,7 @@ from commonplace.console.parts import QUIET, address, remember, whole
 from commonplace.console.shell import View, empty, failure
 
 KINDS = ["primary", "category", "belongs"]
-EDGES = 120  # more cannot be read on a screen, and a browser draws them slowly
+EDGES = 60  # more cannot be read on a screen, and a browser draws them slowly
 DRAWN_MOST = 600
 MOST_EDGES = 100_000
 MAX_SHOWN = 200_000  # characters of source on the page; the button copies all of it

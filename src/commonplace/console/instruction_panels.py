@@ -6,7 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
-from commonplace.console.parts import QUIET, address, columns_of, confirmed, linked, pager, remember, whole
+from commonplace.console.parts import ANY, QUIET, address, choice, columns_of, confirmed, linked, pager, remember, whole
 from commonplace.console.shell import View, empty, failure
 from commonplace.kernel.clock import iso, utc_now
 
@@ -14,7 +14,6 @@ PAGE = 25
 SEVERITIES = ["low", "medium", "high", "critical"]
 STATES = ["new", "acknowledged", "in-progress", "resolved", "closed"]
 KINDS = ["issue", "status", "security", "feature-request", "bug-report", "performance", "usability", "other"]
-ANY = "any"
 GATES_EXAMPLE = """{
   "gates": [
     {"id": "some-mandatory-rule", "type": "count", "where": {"requirement": "mandatory"},
@@ -200,9 +199,12 @@ class UsagePanel:
             empty("No use was counted yet.", "Agents call usage_track when they follow an instruction.")
             return
         ui.label(f"The {len(items)} most used and latest used instructions.").classes("text-sm cp-muted")
-        rows = [{"id": one["id"], "usageCount": one["usageCount"], "lastUsedAt": str(one.get("lastUsedAt", ""))[:16]} for one in items]
+        rows = [
+            {"id": one["id"], "usageCount": one["usageCount"], "lastUsedAt": str(one.get("lastUsedAt", ""))[:16].replace("T", " ")}
+            for one in items
+        ]
         names = (("id", "id"), ("usageCount", "uses"), ("lastUsedAt", "last used"))
-        table = ui.table(columns=columns_of(names), rows=rows, row_key="id", pagination=PAGE)
+        table = ui.table(columns=columns_of(names), rows=rows, row_key="id", pagination=PAGE if len(rows) > PAGE else None)
         table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
         linked(table, "id", "/instructions")
 
@@ -216,9 +218,9 @@ class FeedbackPanel:
     async def show(self, shared: dict[str, str]) -> None:
         self._page = whole(shared.get("page"), 1)
         with ui.row().classes("w-full items-center gap-2"):
-            self._status = _choice("Status", STATES, shared.get("status", ""))
-            self._severity = _choice("Severity", SEVERITIES, shared.get("severity", ""))
-            self._kind = _choice("Kind", KINDS, shared.get("kind", ""))
+            self._status = choice("Status", STATES, known(shared, "status", STATES))
+            self._severity = choice("Severity", SEVERITIES, known(shared, "severity", SEVERITIES))
+            self._kind = choice("Kind", KINDS, known(shared, "kind", KINDS))
             ui.space()
             ui.button("Give feedback", icon="add_comment", on_click=self._give).props("dense no-caps")
         self._rows = ui.column().classes("w-full gap-2")
@@ -302,12 +304,9 @@ class FeedbackPanel:
         await self._load()
 
 
-def _choice(title: str, options: list[str], value: str) -> ui.select:
-    return (
-        ui.select([ANY, *options], value=value if value in options else ANY, label=title)
-        .props("outlined dense options-dense")
-        .classes("min-w-32")
-    )
+def known(shared: dict[str, str], name: str, options: list[str]) -> str:
+    """A value of the address where it is one of the options."""
+    return shared[name] if shared.get(name) in options else ""
 
 
 def _bars(title: str, counts: dict[str, int], total: int) -> None:
@@ -316,10 +315,9 @@ def _bars(title: str, counts: dict[str, int], total: int) -> None:
         ui.label(title).classes("text-sm font-semibold")
         for name, count in list(counts.items())[:8]:
             with ui.row().classes("w-full no-wrap items-center gap-2"):
-                ui.label(name).classes("text-sm ellipsis w-28")
-                ui.linear_progress(count / max(1, total), show_value=False, size="6px").props(f'rounded aria-label="{count}"').classes(
-                    "grow"
-                )
+                ui.label(name).classes("text-sm ellipsis w-28 shrink-0")
+                bar = ui.linear_progress(count / max(1, total), show_value=False, size="6px", color=None)
+                bar.classes("grow cp-bar").props(f'rounded aria-label="{count}"')
                 ui.label(f"{count:,}").classes("text-xs cp-muted w-12 text-right")
         if len(counts) > 8:
             ui.label(f"and {len(counts) - 8} more").classes("text-xs cp-muted")

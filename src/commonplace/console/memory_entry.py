@@ -14,6 +14,7 @@ from commonplace.console.shell import View, failure
 KINDS = ["bug", "pattern", "decision", "pitfall", "config", "reference"]
 RELATIONS = ["related", "supersedes", "derived_from", "contradicts"]
 MAX_NODES = 60
+VERBS = {"related": "is related to", "supersedes": "replaces", "derived_from": "comes from"}
 
 
 class EntryPage:
@@ -53,7 +54,7 @@ class EntryPage:
                 ui.button("Correct", icon="edit", on_click=self._edit).props("dense no-caps")
                 ui.button("Link", icon="link", on_click=self._link).props(QUIET).classes("cp-quiet")
                 ui.button("Delete", icon="delete", on_click=self._delete).props(QUIET).classes("cp-quiet")
-        facts = [f"confidence {entry['confidence']}", f"read {entry['access_count']} times", f"changed {entry['updated_at'][:10]}"]
+        facts = [f"confidence {entry['confidence']}", f"reads: {entry['access_count']}", f"changed {entry['updated_at'][:10]}"]
         facts += [f"project {entry['project']}"] if entry["project"] else []
         facts += [f"tags {', '.join(entry['tags'])}"] if entry["tags"] else []
         ui.label("; ".join(facts)).classes("text-sm cp-muted cp-text")
@@ -69,12 +70,12 @@ class EntryPage:
             ui.label("Links").classes("font-semibold")
             for one in links["outgoing"]:
                 with ui.row().classes("items-center gap-2"):
-                    ui.label(f"this {one['relation_type']}").classes("text-sm cp-muted")
+                    ui.label(f"this {_verb(one['relation_type'])}").classes("text-sm cp-muted")
                     ui.link(one["target_title"], f"/memory/{one['target_id']}")
             for one in links["incoming"]:
                 with ui.row().classes("items-center gap-2"):
                     ui.link(one["source_title"], f"/memory/{one['source_id']}")
-                    ui.label(f"{one['relation_type']} this").classes("text-sm cp-muted")
+                    ui.label(f"{_verb(one['relation_type'])} this").classes("text-sm cp-muted")
 
     def _graph(self, related: dict[str, Any]) -> None:
         nodes = {self._id: self._entry["title"]} | {one["id"]: one["title"] for one in related["entries"][:MAX_NODES]}
@@ -133,6 +134,10 @@ class EntryPage:
 
             field.on_value_change(find)
         dialog.open()
+
+
+def _verb(relation: str) -> str:
+    return VERBS.get(relation, relation)
 
 
 def entry_form(title: str, entry: dict[str, Any], store: Callable[[dict[str, Any]], Awaitable[bool]]) -> None:

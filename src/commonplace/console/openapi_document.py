@@ -49,6 +49,7 @@ class DocumentPane:
         self._view = view
         self._changed = changed
         self._held: str | None = None  # a document too large for the editor
+        self._loaded: str | None = None  # what the editor was filled with
         self.ref = ref
         self._build()
 
@@ -105,8 +106,6 @@ class DocumentPane:
     @property
     def _edited(self) -> bool:
         return self._loaded is not None and self._source.value != self._loaded
-
-    _loaded: str | None = None
 
     def _show(self, text: str, *, editable: bool) -> None:
         self._source.decorations = []

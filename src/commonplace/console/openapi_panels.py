@@ -89,7 +89,7 @@ class FindingsPanel(Panel):
             if not rows:
                 empty("Nothing to mend.", "Strict also applies rules beyond the specification.")
                 return
-            table = opening(table_of(FINDINGS, rows), "line", self._go)
+            table = opening(table_of(FINDINGS, rows), "line", self._go, wraps=False)
             table.on("rowClick", lambda event: self._go(event.args[1]))
             ui.label("Choose a finding to go to its line.").classes("text-xs cp-muted")
             pager(max(found["error_count"], found["warning_count"]), PAGE, self.page, self.turn)

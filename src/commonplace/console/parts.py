@@ -9,9 +9,10 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from commonplace.console.shell import View
-from commonplace.search.text import matches
+from commonplace.search.text import matches, query_terms
 
 MOUNT = "/console"
+ANY = "any"
 MAX_MARKS = 60
 QUIET = "flat dense no-caps text-color=none"  # with class cp-quiet, which has a colour for each theme
 LANGUAGES: dict[str, str] = {
@@ -50,6 +51,12 @@ def marked(text: str, terms: Iterable[str]) -> None:
             ui.label(text[start:end]).classes("inline cp-mark")
             at = end
         ui.label(text[at:]).classes("inline")
+
+
+def in_words(terms: Iterable[str], query: str) -> str:
+    """Search terms as the words the person typed: the index keeps stems."""
+    typed = {term: word for word in query.split() for term in query_terms(word)}
+    return ", ".join(dict.fromkeys(typed.get(term, term) for term in terms))
 
 
 def editor(view: View, text: str, language: str | None, *, editable: bool, label: str) -> ui.codemirror:
@@ -101,12 +108,19 @@ def linked(table: ui.table, column: str, page: str) -> ui.table:
     return table
 
 
-def opening(table: ui.table, column: str, act: Callable[[dict[str, Any]], Awaitable[None]]) -> ui.table:
+def opening(table: ui.table, column: str, act: Callable[[dict[str, Any]], Awaitable[None]], *, wraps: bool = True) -> ui.table:
     """One column as a button, for the keyboard. The slot shows the value as text."""
-    button = '<q-btn flat dense no-caps align="left" class="cp-quiet cp-text" :label="String(props.value ?? \'\')"'
+    look = "cp-quiet cp-text" if wraps else "cp-quiet cp-whole"
+    button = f'<q-btn flat dense no-caps align="left" class="{look}" :label="String(props.value ?? \'\')"'
     table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{button} @click.stop="$parent.$emit(\'opened\', props.row)" /></q-td>')
     table.on("opened", lambda event: act(event.args))
     return table
+
+
+def choice(title: str, options: list[str], value: str) -> ui.select:
+    """A filter: one of the options, or any. A value of the address that is no option stays, and finds nothing."""
+    known = [ANY, *options] if value in ("", *options) else [ANY, *options, value]
+    return ui.select(known, value=value or ANY, label=title).props("outlined dense options-dense").classes("min-w-28")
 
 
 def columns_of(names: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

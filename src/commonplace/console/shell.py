@@ -45,6 +45,9 @@ body { font-feature-settings: "tnum"; }
 .body--light .q-field__label { color: rgba(0, 0, 0, .7); }
 a.cp-link { color: inherit; text-decoration: none; }
 .cp-text { white-space: pre-wrap; overflow-wrap: anywhere; }
+.cp-bar { color: #0b6e69; } .body--dark .cp-bar, .body--dark .q-toggle__inner--truthy { color: #4fb8b1; }
+.q-td .q-btn { min-height: 0; padding: 0 2px; font-size: 13px; }
+.cp-whole { white-space: nowrap; }
 .cp-mark { background: #ffe08a; color: #1d1d1d; border-radius: 2px; }
 .cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
 .cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
@@ -257,4 +260,4 @@ def empty(text: str, hint: str = "") -> None:
         ui.icon("inbox", size="2rem").classes("cp-muted")
         ui.label(text).classes("text-base")
         if hint:
-            ui.label(hint).classes("cp-muted text-sm cp-mono")
+            ui.label(hint).classes("cp-muted text-sm text-center")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 from commonplace.files.model import FilePath, Project, VectorCounts
 from commonplace.files.store import VectorJobStore
 from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
 
 log = logging.getLogger("commonplace.files.deposit")
 
 BATCH = 500
+COMPLAIN_SECONDS = 10.0
 
 
 class KeyDeposit:
@@ -22,6 +25,7 @@ class KeyDeposit:
         self._jobs = jobs
         self._handover = handover
         self._wake = wake
+        self._silent_until = 0.0
 
     async def counts(self) -> VectorCounts:
         """Of all tenants, for the operator."""
@@ -39,8 +43,14 @@ class KeyDeposit:
                 self._wake()
                 if len(files) < BATCH:
                     return
-        except CredentialsUnavailableError as unavailable:
-            log.warning("a key could not be handed over; its files wait for the caller's next call: %s", unavailable)
+        except (CredentialsUnavailableError, CommonplaceError) as unavailable:
+            self._complain(unavailable)
+
+    def _complain(self, unavailable: Exception) -> None:
+        now = time.monotonic()
+        if now >= self._silent_until:  # every call tries; one line in a while says it
+            self._silent_until = now + COMPLAIN_SECONDS
+            log.warning("keys cannot be handed over; files wait for their tenant's next call: %s", unavailable)
 
 
 def vector_checks(counts: VectorCounts) -> list[dict[str, str]]:

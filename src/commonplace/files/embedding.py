@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError
 
 from commonplace.files.model import VectorJob
 from commonplace.files.store import VECTOR_LEASE_SECONDS, PassageSource, VectorJobStore
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.model_http import ModelError, ModelKeyRefusedError, ModelRejectedError, ModelUnavailableError
 from commonplace.search.store import KeyedListener, KeyNeededError, Partition
 from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
@@ -82,6 +83,8 @@ class EmbeddingWorker:
                             await self._jobs.reclaim(self._owner)
                         await self._fill()
                     led = leads()
+                except CommonplaceError as away:
+                    log.warning("the embedding worker waits: %s", away)
                 except Exception:  # as in the index worker: it complains and goes on
                     log.exception("the embedding worker failed; it goes on")
                 with contextlib.suppress(TimeoutError):

@@ -27,7 +27,7 @@ Decide = Callable[[Situation], bytes]
 """The rules of a mutation: the new content, or an exception that leaves everything as it was. Pure; may run in any thread."""
 
 
-VECTOR_LEASE_SECONDS = 30.0  # renewed while a model works
+VECTOR_LEASE_SECONDS = 15.0  # renewed while a model works; a worker that was killed is noticed after this time
 
 
 class FileStore(Protocol):

@@ -14,6 +14,7 @@ import pytest
 
 from commonplace.search.embed import EmbedderUnavailableError
 from commonplace.search.embed_external import ExternalModel, ExternalSide
+from commonplace.search.engine import HybridRetriever
 from commonplace.search.model_http import (
     ModelEndpoint,
     ModelError,
@@ -22,7 +23,15 @@ from commonplace.search.model_http import (
     ModelUnavailableError,
 )
 from commonplace.search.rerank import ExternalReranker
-from commonplace.search.store import KeyNeededError, Partition, Passage
+from commonplace.search.store import (
+    KeyNeededError,
+    LexicalMatch,
+    LexicalResult,
+    Partition,
+    Passage,
+    QueryTerm,
+    SearchUnavailableError,
+)
 from commonplace.search.vector import VectorIndex
 from commonplace.storage.breaker import Breaker
 from commonplace.storage.outbound import Outbound
@@ -192,6 +201,46 @@ def test_vectors_are_made_with_the_key_and_removed_without_one(server: ModelServ
 
     asyncio.run(story())
     assert server.keys == {KEY}
+
+
+class Words:
+    """A lexical store with one document, or one that cannot be read."""
+
+    def __init__(self, away: bool) -> None:
+        self._away = away
+
+    async def search(self, partition: Partition, terms: Any, *, limit: int, weights: Any, prefix: str = "") -> LexicalResult:
+        if self._away:
+            raise SearchUnavailableError("the index is away")
+        return LexicalResult((LexicalMatch("/a#0", 1.0, ("walnut",)),), (QueryTerm("walnut", 1, 1.0),), 1, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("words_away", "model_away", "mode", "said"),
+    [
+        (False, False, "hybrid", ""),
+        (False, True, "lexical", "ranked by words alone: the embedding model answered 500"),
+        (True, False, "hybrid", "ranked by meaning alone: the words cannot be searched (the index is away)"),
+        (True, True, None, ""),
+    ],
+)
+def test_one_side_answers_for_the_other_and_both_away_is_an_error(
+    words_away: bool, model_away: bool, mode: str | None, said: str, server: ModelServer, outbound: Outbound, tmp_path: Path
+) -> None:
+    model = embedding(server, outbound)
+    side = ExternalSide(model, VectorIndex(tmp_path, model))
+    here = Partition("t", "files", "p")
+    asyncio.run(side.synchronise(here, "/a#", [Passage("/a#0", "green walnut", "d")], KEY))
+    server.fault = (lambda request: (500, b"{}")) if model_away else None
+    retriever = HybridRetriever(Words(words_away), external=side)
+    asked = retriever.retrieve(here, "walnut", limit=5, weights={"text": 1.0}, model_key=KEY)
+    if mode is None:
+        with pytest.raises(SearchUnavailableError):
+            asyncio.run(asked)
+        return
+    found = asyncio.run(asked)
+    assert (found.mode, [hit.key for hit in found.hits]) == (mode, ["/a#0"])
+    assert not said or said in found.notes
 
 
 def rerank(server: ModelServer, outbound: Outbound, texts: list[str], limit: int = 5) -> Any:

@@ -8,7 +8,7 @@ from nicegui import events, ui
 
 from commonplace.console.file_tree import FileTree
 from commonplace.console.file_view import FileView
-from commonplace.console.parts import QUIET, address, asked, confirmed, marked, remember, size
+from commonplace.console.parts import QUIET, address, asked, confirmed, in_words, marked, remember, size
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.search.text import query_terms
 
@@ -262,12 +262,16 @@ class _Files:
                 ui.label(f"score {chunk['score']:.2f}").classes("cp-tag")
             why = chunk.get("explain", {})
             marked(str(why.get("snippet") or chunk["chunk_content"][:400]), query_terms(query))
-            ui.label(_reason(why)).classes("text-xs cp-muted cp-text")
+            ui.label(_reason(why, query)).classes("text-xs cp-muted cp-text")
 
     def _state_row(self) -> None:
         """Made once and changed in place, so that nothing on the page moves."""
         with ui.row().classes("w-full items-center gap-3 min-h-[28px]"):
-            self._bar = ui.linear_progress(0, show_value=False, size="8px").classes("w-40").props('rounded aria-label="Quota used"')
+            self._bar = (
+                ui.linear_progress(0, show_value=False, size="8px", color=None)
+                .classes("w-40 cp-bar")
+                .props('rounded aria-label="Quota used"')
+            )
             self._used = ui.label("").classes("text-sm cp-muted")
             self._index = ui.label("").classes("cp-tag")
             self._dead = ui.label("").classes("cp-tag cp-bad")
@@ -307,12 +311,12 @@ class _Files:
         await self._tree.load(self._project, self._file.path)
 
 
-def _reason(why: dict[str, Any]) -> str:
+def _reason(why: dict[str, Any], query: str) -> str:
     parts = []
     if why.get("matched"):
-        parts.append(f"words found: {', '.join(why['matched'])}")
+        parts.append(f"words found: {in_words(why['matched'], query)}")
     if why.get("missing"):
-        parts.append(f"not found: {', '.join(why['missing'])}")
+        parts.append(f"not found: {in_words(why['missing'], query)}")
     if why.get("cosine") is not None:
         parts.append(f"closeness in meaning {why['cosine']:.2f}")
     if why.get("bm25") is not None:

@@ -9,11 +9,11 @@ from nicegui import ui
 from commonplace.console.graph_panel import GraphPanel
 from commonplace.console.instruction_entry import InstructionPage, writable
 from commonplace.console.instruction_panels import FeedbackPanel, GovernancePanel, PromptPanel, UsagePanel
-from commonplace.console.parts import address, columns_of, linked, pager, remember, whole
+from commonplace.console.parts import ANY, address, choice, columns_of, linked, pager, remember, whole
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 PAGE = 25
-ANY = "any"
+LIVE_SECONDS = 5.0
 STATES = ["draft", "review", "approved", "deprecated"]
 TIERS = ["P1", "P2", "P3", "P4"]
 REQUIREMENTS = ["mandatory", "critical", "recommended", "optional", "deprecated"]
@@ -97,6 +97,7 @@ class _Rules:
     def __init__(self, view: View, may_change: bool) -> None:
         self._view = view
         self._may_change = may_change
+        self._hash = ""
 
     async def show(self, shared: dict[str, str]) -> None:
         self._page = whole(shared.get("page"), 1)
@@ -106,10 +107,10 @@ class _Rules:
             self._query = ui.input("Search", value=shared.get("q", "")).props("outlined dense clearable autofocus debounce=250")
             self._query.classes("grow min-w-48")
             self._filters = {
-                "categories": ("category", _choice("Category", categories, shared.get("category", ""))),
-                "status": ("status", _choice("Status", STATES, shared.get("status", ""))),
-                "priorityTiers": ("tier", _choice("Tier", TIERS, shared.get("tier", ""))),
-                "requirements": ("requirement", _choice("Requirement", REQUIREMENTS, shared.get("requirement", ""))),
+                "categories": ("category", choice("Category", categories, shared.get("category", ""))),
+                "status": ("status", choice("Status", STATES, shared.get("status", ""))),
+                "priorityTiers": ("tier", choice("Tier", TIERS, shared.get("tier", ""))),
+                "requirements": ("requirement", choice("Requirement", REQUIREMENTS, shared.get("requirement", ""))),
             }
             self._owner = ui.input("Owner", value=shared.get("owner", "")).props("outlined dense clearable debounce=400").classes("w-32")
             order = shared.get("sort", "")
@@ -121,6 +122,13 @@ class _Rules:
         for field in (self._query, self._owner, self._order, *(field for _, field in self._filters.values())):
             field.on_value_change(self._from_start)
         await self._refresh()
+        ui.timer(LIVE_SECONDS, self._live)
+
+    async def _live(self) -> None:
+        """Show what others changed meanwhile: the hash of the catalogue tells that something is new."""
+        answer = await self._view.call("instructions_list", {"limit": 1})
+        if answer.ok and answer.output["hash"] != self._hash:
+            await self._refresh()
 
     async def _from_start(self) -> None:
         self._page = 1
@@ -149,6 +157,7 @@ class _Rules:
             if answer.error is not None:
                 failure(answer.error)
             else:
+                self._hash = answer.output["hash"]
                 self._table(answer.output, bool(filters))
 
     def _table(self, found: dict[str, Any], narrowed: bool) -> None:
@@ -172,8 +181,3 @@ class _Rules:
     async def _turn(self, page: int) -> None:
         self._page = page
         await self._refresh()
-
-
-def _choice(title: str, options: list[str], value: str) -> ui.select:
-    known = [ANY, *options] if value in ("", *options) else [ANY, *options, value]
-    return ui.select(known, value=value or ANY, label=title).props("outlined dense options-dense").classes("min-w-28")

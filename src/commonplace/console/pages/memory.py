@@ -7,11 +7,12 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.memory_entry import KINDS, EntryPage, entry_form
-from commonplace.console.parts import QUIET, address, columns_of, linked, marked, pager, remember, whole
+from commonplace.console.parts import QUIET, address, columns_of, in_words, linked, marked, pager, remember, whole
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.search.text import query_terms
 
 PAGE = 20
+LIVE_SECONDS = 5.0
 FOUND = 10
 STALE = 100
 ANY = "any type"
@@ -33,6 +34,7 @@ def register(shell: Shell) -> None:
 class _Memory:
     def __init__(self, view: View) -> None:
         self._view = view
+        self._newest: tuple[int, list[dict[str, Any]]] | None = None
 
     async def show(self, shared: dict[str, str]) -> None:
         self._page = whole(shared.get("page"), 1)
@@ -59,6 +61,16 @@ class _Memory:
             field.on_value_change(self._from_start)
         tabs.on_value_change(self._first_page)
         await self._refresh()
+        ui.timer(LIVE_SECONDS, self._live)
+
+    async def _live(self) -> None:
+        """The list of entries follows what agents add; a search, a decision or a choice in progress is left alone."""
+        if self._tabs.value != "entries" or (self._query.value or "").strip():
+            return
+        answer = await self._view.call("memory_list", {"limit": 1, **self._filters()})
+        if answer.ok and (answer.output["total"], answer.output["entries"][:1]) != self._newest:
+            self._newest = (answer.output["total"], answer.output["entries"][:1])
+            await self._refresh()
 
     async def _from_start(self) -> None:
         self._page = 1
@@ -127,7 +139,7 @@ class _Memory:
             marked(found["snippet"], query_terms(query))
             if found.get("superseded_by"):
                 ui.link(f"Replaced by: {found['superseded_by']['title']}", f"/memory/{found['superseded_by']['id']}").classes("text-sm")
-            ui.label(_reason(found.get("why") or {})).classes("text-xs cp-muted cp-text")
+            ui.label(_reason(found.get("why") or {}, query)).classes("text-xs cp-muted cp-text")
 
     async def _list(self, filters: dict[str, str], *, deleted: bool) -> None:
         arguments = {"limit": PAGE, "offset": (self._page - 1) * PAGE, "deleted": deleted, **filters}
@@ -138,6 +150,8 @@ class _Memory:
                 failure(answer.error)
                 return
             total = answer.output["total"]
+            if self._page == 1 and not deleted:
+                self._newest = (total, answer.output["entries"][:1])
             if not total:
                 _nothing(filters, deleted)
                 return
@@ -293,10 +307,10 @@ def _entries(entries: list[dict[str, Any]], *, selectable: bool = False) -> ui.t
     return linked(table, "title", "/memory")
 
 
-def _reason(why: dict[str, Any]) -> str:
+def _reason(why: dict[str, Any], query: str) -> str:
     parts = []
     if why.get("terms"):
-        parts.append(f"words found: {', '.join(why['terms'])}")
+        parts.append(f"words found: {in_words(why['terms'], query)}")
     if why.get("semantic") is not None:
         parts.append(f"closeness in meaning {why['semantic']:.2f}")
     if why.get("lexical") is not None:

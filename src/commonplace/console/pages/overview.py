@@ -36,7 +36,7 @@ class _Overview:
         self._problems: list[tuple[str, str]] = []
 
     async def show(self) -> None:
-        with ui.element("div").classes("grid w-full gap-3").style("grid-template-columns: repeat(auto-fit, minmax(150px, 1fr))"):
+        with ui.element("div").classes("grid w-full gap-3").style("grid-template-columns: repeat(auto-fit, minmax(200px, 1fr))"):
             self._status = _card("Status", "monitor_heart")
             self._uptime = _card("Up for", "schedule")
             self._calls = _card("Calls", "bolt", "/audit?reads=1")
@@ -45,7 +45,7 @@ class _Overview:
             self._files = _card("Files", "folder", "/files")
             self._memories = _card("Memories", "psychology", "/memory")
             self._index = _card("Search index", "manage_search")
-            self._memory = _card("Memory of the process", "memory")
+            self._memory = _card("Process memory", "memory")
         self._alerts = ui.column().classes("w-full gap-2")
         with ui.row().classes("w-full gap-4 items-stretch"):
             with _panel("Calls per second, last hour"):
