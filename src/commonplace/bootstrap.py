@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
     from commonplace.storage.outbound import Outbound
-    from commonplace.storage.postgres import PostgresDatabase
     from commonplace.storage.postgres_schema import Component
     from commonplace.storage.valkey import Valkey, ValkeyRates
 
@@ -196,8 +195,6 @@ def build(
     gauges: dict[str, Callable[[], Mapping[str, int]]] = {}
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
-    if on_postgres(settings):
-        services["postgres"] = once(_builder(_postgres, parts))
     services["meaning"] = once(_builder(_meaning, parts))
     services["outbound"] = once(_builder(_outbound, parts))
     services["cache"] = once(lambda: _cache(parts))
@@ -241,10 +238,6 @@ def _instructions(selection: Selection, settings: Settings) -> str:
     from commonplace.memory.engine.guide import language_of
 
     return CONSTITUTION[language_of(settings.mcp.memory.language)]
-
-
-def on_postgres(settings: Settings) -> bool:
-    return settings.storage.url.startswith(("postgresql://", "postgres://"))
 
 
 def postgres_components() -> list[Component]:
@@ -294,21 +287,6 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
     return toolsets
 
 
-def _postgres(parts: Parts) -> PostgresDatabase:
-    """The one database of a team, its schema checked. The components of this process share its connections."""
-    from commonplace.storage.postgres import PostgresDatabase
-    from commonplace.storage.postgres_schema import require
-
-    storage = parts.settings.storage
-    database = PostgresDatabase(storage.url, pool_size=storage.pool_size)
-    try:
-        require(database, postgres_components())
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
 def _files(parts: Parts) -> Any:
     """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
     from commonplace.files.assembly import database_path, from_settings
@@ -349,14 +327,14 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
 
 def _memory(parts: Parts) -> Any:
     """Memory in its own file or in the team's database, with the same model as files."""
-    from commonplace.memory.assembly import DATABASE, build_memory, build_postgres_memory
+    from commonplace.memory.assembly import DATABASE, build_memory, open_postgres_memory
     from commonplace.storage.sqlite import Database
 
-    settings, meaning = parts.settings.mcp.memory, parts.service("meaning")
+    storage, settings, meaning = parts.settings.storage, parts.settings.mcp.memory, parts.service("meaning")
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
     absent = meaning.absent or None
-    if on_postgres(parts.settings):
-        return build_postgres_memory(parts.service("postgres"), settings=settings, embedder=embedder, model_missing=absent)
+    if storage.url.startswith(("postgresql://", "postgres://")):
+        return open_postgres_memory(storage, settings=settings, embedder=embedder, model_missing=absent)
     database = Database(parts.settings.data / DATABASE)
     return build_memory(database, settings=settings, embedder=embedder, model_missing=absent, on_close=database.close)
 
