@@ -38,11 +38,11 @@ class Parameters:
     sharpness: float = 5.8
     coverage_gain: float = 3.7
     consensus: float = 0.15
-    intercept: float = 1.38  # calibration: odds = exp(intercept) * evidence ** SLOPE
+    intercept: float = 1.09  # calibration: odds = exp(intercept) * evidence ** SLOPE
 
 
 DEFAULT = Parameters()
-ABSTAIN_BELOW = 0.03  # a best score below this means: probably nothing here answers
+ABSTAIN_BELOW = 0.025  # a best score below this means: probably nothing here answers
 
 
 @dataclass(frozen=True, slots=True)
