@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.measure import ROOT, StdioServer, call_line, median, show, verdict
+from benchmarks.seed import PROJECT, WORDS, Language, seed
 from commonplace.files.assembly import Files, build_files
 from commonplace.kernel.auth import local_user
 from commonplace.search.lexical import LexicalRetriever
@@ -26,10 +26,9 @@ CALLS = 1_000
 WRITES = 300
 BODY = "All work and no play makes a dull benchmark. " * 45  # 2 kB
 LIST_SIZES = (1_000, 10_000, 100_000)
-SEARCH_SIZES = (1_000, 10_000, 100_000, 1_000_000)
+SEARCH_SIZES = tuple(int(size) for size in os.environ.get("SIZES", "1000 10000 100000").split())  # a million takes minutes to make
+SEEDS = Path(os.environ.get("SEEDS", ROOT / ".tools" / "seeded-words"))
 SEARCHES = 200
-VOCABULARY = 50_000
-TERMS_PER_CHUNK = 40
 FRESH_SECONDS = 120
 FRESH_WRITES_PER_SECOND = 10
 TENANT = local_user().apikey_hash
@@ -186,79 +185,47 @@ def fill(database: Database, size: int) -> None:
 
 
 def searches() -> bool:
+    """Over a seeded folder, in process; `python -m benchmarks.search_scale growth` does the same through the shipped program."""
     rows, bound = [], True
     for size in SEARCH_SIZES:
-        with tempfile.TemporaryDirectory() as folder:
-            begun = time.perf_counter()
-            database, files = box(Path(folder))
-            fill(database, size)
-            fill_index(database, size)
-            built = time.perf_counter() - begun
-            wall, cpu = asyncio.run(searched(files))
-            size_mb = sum(path.stat().st_size for path in Path(folder).iterdir()) / 1e6
-            rows.append((f"{size:,}", *(f"{percentile(wall, p) * 1000:.1f}" for p in (50, 95)), f"{percentile(cpu, 95) * 1000:.1f}",
-                         f"{size_mb:,.0f}", f"{built:.0f}"))  # fmt: skip
-            if size == 100_000:
-                bound = percentile(wall, 95) <= 0.015
-            database.close()
-    show(
-        f"file_search, lexical, 4 words of a Zipf vocabulary, {TERMS_PER_CHUNK} words a chunk",
-        ("chunks", "p50 ms", "p95 ms", "p95 CPU ms", "MB", "built in s"),
-        rows,
-    )
+        folder = SEEDS / str(size)
+        begun = time.perf_counter()
+        seed(folder, size, None)
+        built = time.perf_counter() - begun
+        database = Database(folder / "commonplace.db")
+        postings = SqlitePostings(database)
+        files = build_files(database, folder, postings=postings, retriever=LexicalRetriever(postings))
+        wall, cpu = asyncio.run(searched(files))
+        size_mb = (folder / "commonplace.db").stat().st_size / 1e6
+        figures = (percentile(wall, 50), percentile(wall, 95), percentile(cpu, 95))
+        rows.append((f"{size:,}", *(f"{seconds * 1000:.1f}" for seconds in figures), f"{size_mb:,.0f}", f"{built:.0f}"))
+        if size == 100_000:
+            bound = percentile(wall, 95) <= 0.015
+        database.close()
+    title = f"file_search, lexical, 4 words as frequent as words are, {WORDS} words a chunk"
+    show(title, ("chunks", "p50 ms", "p95 ms", "p95 CPU ms", "MB", "made in s"), rows)
     print(f"p95 at 100,000 chunks at most 15 ms: {verdict(bound)}")
     return bound
 
 
-def fill_index(database: Database, size: int) -> None:
-    """Chunks and postings with word frequencies as in language (rank times frequency is constant), written in key order."""
-    keys = {"size": size, "tenant": TENANT, "vocabulary": VOCABULARY, "words": TERMS_PER_CHUNK}
-    database.write_now(
-        lambda c: (
-            c.execute(
-                """
-            INSERT INTO search_partition VALUES (1, :tenant, 'files', 'p');
-            INSERT INTO search_field VALUES (1, 'text', :size, :size * :words);
-            INSERT INTO mcp_file_chunks (id, apikey_hash, project, file_path, chunk_index, start_byte, end_byte,
-                                         chunk_content, content_hash, context, created_at, updated_at)
-            SELECT id, apikey_hash, project, path, 0, 0, length(content), CAST(content AS TEXT), '', '', 0, 0 FROM mcp_files ORDER BY id;
-            INSERT INTO search_document SELECT id, 1, file_path || '#' || id, '{}' FROM mcp_file_chunks ORDER BY id;
-            WITH RECURSIVE w (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM w WHERE n < :words)
-            INSERT OR IGNORE INTO search_posting
-            SELECT CAST(exp(abs(random() / 9223372036854775807.0) * ln(:vocabulary)) AS INTEGER) AS term, d.id, 1, :words
-            FROM search_document d CROSS JOIN w ORDER BY term, d.id;
-            INSERT INTO search_term SELECT term_id, 1, term_id, 'text', count(*) FROM search_posting GROUP BY term_id
-            """,
-                keys,
-            )
-            and None
-        ),
-        lock_timeout_seconds=3600,
-    )
-    # a word as the analyser sees it: letters only, so that it is one term
-    database.write_now(lambda c: c.executemany("UPDATE search_term SET term = ? WHERE id = ?", words(c)) and None, lock_timeout_seconds=600)
-
-
-def words(connection: object) -> list[tuple[str, int]]:
-    return [(word(n), n) for (n,) in connection.execute("SELECT id FROM search_term")]  # type: ignore[attr-defined]
-
-
-def word(number: int) -> str:
-    letters = "bcdfghjk"
-    return "zu" + "".join(letters[(number >> shift) & 7] + "o" for shift in (0, 3, 6, 9, 12, 15)) + "x"
-
-
 async def searched(files: Files) -> tuple[list[float], list[float]]:
-    rng = random.Random(3)
+    language = Language(seed=77)
     wall, cpu = [], []
     for number in range(SEARCHES + 20):
-        query = " ".join(word(20 + int(VOCABULARY ** rng.random())) for _ in range(4))
+        query = language.text(4)
         begun, used = time.perf_counter(), time.process_time()
-        await files.service.search(local_user(), "p", query)
+        found = await files.service.search(local_user(), PROJECT, query)
         if number >= 20:
             wall.append(time.perf_counter() - begun)
             cpu.append(time.process_time() - used)
+        assert found.chunks
     return wall, cpu
+
+
+def word(number: int) -> str:
+    """Letters only, so that it is one search term."""
+    letters = "bcdfghjk"
+    return "zu" + "".join(letters[(number >> shift) & 7] + "o" for shift in (0, 3, 6, 9, 12, 15)) + "x"
 
 
 def percentile(values: Sequence[float], percent: int) -> float:

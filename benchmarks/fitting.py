@@ -18,7 +18,7 @@ from commonplace.search.fusion import LEADERS, PIVOT, SLOPE, Parameters, calibra
 FITTED = ("lexical_weight", "prior_terms", "sharpness", "coverage_gain", "consensus")
 PRIOR = Parameters(lexical_weight=0.25, prior_terms=2.25, sharpness=5.0, coverage_gain=3.5, consensus=0.15)
 PRIOR_POWER = 3.0  # of the evidence as odds among candidates; fitted along and not kept
-PRIOR_WEIGHT = 0.2  # of a squared change by e, against nats per query
+PRIOR_WEIGHT = 0.3  # of a squared change by e, against nats per query
 LOOKUP_WEIGHT = 0.4  # of simulated look-ups, against 1 for judged queries
 DISCOUNT = 1 / np.log2(np.arange(CUT) + 2)
 DEPTH = 5  # hits of a default call: what the score is calibrated on

@@ -1,5 +1,6 @@
 """The instruction catalogue at 100 to 50,000 entries: rates against a trivial tool, CPU of searches, durable writes, start, memory,
-and contract 000's objectives over HTTP. `make bench SUITE=instructions`; sizes as arguments."""
+and contract 000's objectives over HTTP. `make bench SUITE=instructions`; for less, name parts and sizes:
+`python -m benchmarks.instructions read write 100 5000` (parts: start, read, search, write, http)."""
 
 from __future__ import annotations
 
@@ -20,11 +21,14 @@ import orjson
 from benchmarks.measure import ROOT, StdioServer, call_line, http_server, median, rss_mb, show, verdict
 
 SIZES = (100, 1_000, 5_000, 50_000)
+PARTS = ("start", "read", "search", "write", "http")
+Marks = list[tuple[str, bool]]
 ROUNDS = 3
 TURNS = 60
 BLOCK = 50
 PIPELINED = 4_000
-WRITES = 150
+WRITES = 15
+WRITE_TURNS = 20
 SEARCHES = 40
 COMMON, USUAL = "error", "handler"
 MIX = ("zephyrine", COMMON, "er", f"{COMMON} {USUAL}", "qqxxzzyy")
@@ -145,8 +149,8 @@ def searching(home: Path) -> tuple[dict[str, list[float]], dict[str, list[float]
         one.close()
 
 
-def writing(home: Path) -> tuple[float, float]:
-    """Adds per second, and the bare sequence temp-fsync-rename-fsync per second, taken in turns."""
+def writing(home: Path) -> tuple[float, float, float]:
+    """Adds per second, the bare sequence temp-fsync-rename-fsync per second, and their ratio: short blocks in turns."""
     one = server(home)
     folder = home / "instructions"
     bare = home / "bare"
@@ -155,32 +159,28 @@ def writing(home: Path) -> tuple[float, float]:
         one.call("instructions_add", {"entry": {"id": "warm", "body": "x"}, "lax": True})
         one.call("instructions_search", {"q": "warm"})
         ours, floor = [], []
-        for round_number in range(ROUNDS):
-            requests = lines(
-                "instructions_add",
-                lambda n, r=round_number: {"entry": {"id": f"new-{r}-{n}", "body": "Always close what you open. " * 40}, "lax": True},  # type: ignore[misc]
-                WRITES,
-            )
-            ours.append(one.sequential(requests))
-            floor.append(bare_writes(bare, WRITES))
-        return median(ours), median(floor)
+        for turn in range(WRITE_TURNS):
+            entries = [{"id": f"new-{turn}-{number}", "body": "Always close what you open. " * 40} for number in range(WRITES)]
+            ours.append(one.sequential([call_line("instructions_add", {"entry": entry, "lax": True}, 1) for entry in entries]))
+            floor.append(bare_writes(bare, WRITES, turn))
+        return median(ours), median(floor), median(a / b for a, b in zip(ours, floor, strict=True))
     finally:
         one.close()
         for path in [*folder.glob("new-*.json"), folder / "warm.json"]:
             path.unlink(missing_ok=True)
 
 
-def bare_writes(folder: Path, count: int) -> float:
+def bare_writes(folder: Path, count: int, turn: int) -> float:
     content = b"x" * 2500
     directory = os.open(folder, os.O_RDONLY)
     begun = time.perf_counter()
     for number in range(count):
-        temporary = f"{folder}/.t{number}"
+        temporary = f"{folder}/.t{turn}-{number}"
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT, 0o644)
         os.write(file, content)
         os.fsync(file)
         os.close(file)
-        Path(temporary).rename(f"{folder}/{number}.json")
+        Path(temporary).rename(f"{folder}/{turn}-{number}.json")
         os.fsync(directory)
     rate = count / (time.perf_counter() - begun)
     os.close(directory)
@@ -270,67 +270,83 @@ def flat(values: Sequence[float], tolerance: float) -> bool:
 
 
 def main() -> int:
-    sizes = tuple(int(argument) for argument in sys.argv[1:]) or SIZES
-    marks: list[tuple[str, bool]] = []
-    reads, searches, writes, starts = {}, {}, {}, {}
+    named = [argument for argument in sys.argv[1:] if argument in PARTS]
+    parts = tuple(named) or PARTS
+    sizes = tuple(int(argument) for argument in sys.argv[1:] if argument not in PARTS) or SIZES
+    marks: Marks = []
+    starts, reads, searches, writes = {}, {}, {}, {}
     with tempfile.TemporaryDirectory() as temporary:
         for size in sizes:
             home = Path(temporary) / str(size)
             corpus(home / "instructions", size)
-            starts[size] = starting(home)
-            reads[size] = reading(home, size)
-            searches[size] = searching(home)
-            writes[size] = writing(home)
-            if size != 5_000:
-                shutil.rmtree(home)
-        report(sizes, reads, searches, writes, starts, marks)
-        if 5_000 in sizes:
-            objectives(over_http(Path(temporary) / "5000", 5_000), marks)
+            if "start" in parts:
+                starts[size] = starting(home)
+            if "read" in parts:
+                reads[size] = reading(home, size)
+            if "search" in parts:
+                searches[size] = searching(home)
+            if "write" in parts:
+                writes[size] = writing(home)
+            if "http" in parts and size == 5_000:
+                objectives(over_http(home, size), marks)
+            shutil.rmtree(home)
+        if reads:
+            report_reads(reads, marks)
+        if searches:
+            report_searches(searches, marks)
+        if writes:
+            report_writes(writes, marks)
+        if starts:
+            report_starts(starts, marks)
     show("marks", ["mark", "verdict"], [[mark, verdict(passed)] for mark, passed in marks])
     return 0 if all(passed for _, passed in marks) else 1
 
 
-def report(
-    sizes: Sequence[int],
-    reads: dict[int, dict[str, float]],
-    searches: dict[int, tuple[dict[str, list[float]], dict[str, list[float]]]],
-    writes: dict[int, tuple[float, float]],
-    starts: dict[int, dict[str, float]],
-    marks: list[tuple[str, bool]],
-) -> None:
+def report_reads(reads: dict[int, dict[str, float]], marks: Marks) -> None:
     names = [f"{tool} {way}" for tool in ("trivial", "get", "list") for way in ("sequential", "pipelined")]
-    show("requests per second over stdio", ["entries", *names], [[f"{n:,}", *(f"{reads[n][name]:,.0f}" for name in names)] for n in sizes])
-    ratios = {
-        n: {name: reads[n][name] / reads[n][f"trivial {name.split()[1]}"] for name in names if not name.startswith("trivial")}
-        for n in sizes
-    }
-    shown = list(next(iter(ratios.values())))
-    show(
-        "share of the trivial tool's rate", ["entries", *shown], [[f"{n:,}", *(f"{ratios[n][name]:.2f}" for name in shown)] for n in sizes]
-    )
+    shown = names[2:]
+    for title, columns, suffix, form in (
+        ("requests per second over stdio", names, "", ",.0f"),
+        ("share of the trivial tool's rate, median of turns", shown, " share", ".2f"),
+        ("CPU of the server's main thread, microseconds per request", names, " us", ".0f"),
+    ):
+        show(title, ["entries", *columns], [[f"{n:,}", *(f"{row[name + suffix]:{form}}" for name in columns)] for n, row in reads.items()])
     for name, least in (("get sequential", 0.8), ("get pipelined", 0.5), ("list sequential", 0.5)):
-        marks.append((f"{name} at least {least} of the trivial tool", all(ratios[n][name] >= least for n in sizes)))
-    for name in ("get sequential", "list sequential"):
-        marks.append((f"{name} flat over sizes (15 %)", flat([ratios[n][name] for n in sizes], 0.15)))
+        marks.append((f"{name} at least {least} of the trivial tool", all(row[f"{name} share"] >= least for row in reads.values())))
+    if len(reads) > 1:
+        for name in ("get sequential", "list sequential"):
+            marks.append((f"{name} flat over sizes (15 %)", flat([row[f"{name} share"] for row in reads.values()], 0.15)))
+
+
+def report_searches(searches: dict[int, tuple[dict[str, list[float]], dict[str, list[float]]]], marks: Marks) -> None:
     for number, tool in enumerate(("search", "query")):
         rows = []
-        for n in sizes:
-            spent = searches[n][number]
+        for n, both in searches.items():
+            spent = both[number]
             everything = sorted(value for values in spent.values() for value in values)
             rows.append([f"{n:,}", *(f"{statistics.median(spent[name]):.2f}" for name in MIX_NAMES), f"{at(everything, 0.95):.2f}"])
             if n == 5_000:
                 marks.append((f"{tool}: under 1 ms of CPU at p95 with 5,000 entries", at(everything, 0.95) < 1.0))
         show(f"{tool}, limit 10: CPU ms per request", ["entries", *MIX_NAMES, "p95 of all"], rows)
-        low, high = min(sizes), max(sizes)
-        means = {n: statistics.mean(value for values in searches[n][number].values() for value in values) for n in (low, high)}
-        marks.append((f"{tool} grows slower than the catalogue", means[high] / means[low] < high / low))
+        low, high = min(searches), max(searches)
+        if low < high:
+            means = {n: statistics.mean(value for values in searches[n][number].values() for value in values) for n in (low, high)}
+            marks.append((f"{tool} grows slower than the catalogue", means[high] / means[low] < high / low))
+
+
+def report_writes(writes: dict[int, tuple[float, float, float]], marks: Marks) -> None:
     show(
-        "durable writes",
+        "durable writes, share as the median of turns",
         ["entries", "add/s", "bare sequence/s", "share"],
-        [[f"{n:,}", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}"] for n, (ours, bare) in writes.items()],
+        [[f"{n:,}", f"{ours:,.0f}", f"{bare:,.0f}", f"{share:.2f}"] for n, (ours, bare, share) in writes.items()],
     )
-    marks.append(("add at least a third of the bare sequence", all(ours / bare >= 1 / 3 for ours, bare in writes.values())))
-    marks.append(("add flat over sizes (share within 35 %)", flat([ours / bare for ours, bare in writes.values()], 0.35)))
+    shares = [share for _, _, share in writes.values()]
+    marks.append(("add at least a third of the bare sequence", min(shares) >= 1 / 3))
+    if len(shares) > 1:
+        marks.append(("add flat over sizes (share within 35 %)", flat(shares, 0.35)))
+
+
+def report_starts(starts: dict[int, dict[str, float]], marks: Marks) -> None:
     show(
         "start",
         ["entries", "first get s", "first search s", "RSS MB"],
@@ -343,7 +359,7 @@ def report(
         marks.append(("RSS after that under 120 MB", row["rss"] < 120))
 
 
-def objectives(results: list[tuple[str, Sequence[float], float, tuple[float, float, float]]], marks: list[tuple[str, bool]]) -> None:
+def objectives(results: list[tuple[str, Sequence[float], float, tuple[float, float, float]]], marks: Marks) -> None:
     rows = []
     for name, spent, rate, targets in results:
         p50, p95, p99 = (at(spent, share) for share in (0.5, 0.95, 0.99))

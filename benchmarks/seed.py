@@ -76,7 +76,8 @@ def seed(folder: Path, size: int, identity: str | None, dimensions: int = 384) -
     """Fill `folder` with `size` chunks; with `identity`, vectors of that model too. Nothing to do when it is there."""
     note = folder / "seeded.json"
     wanted = {"chunks": size, "vectors": identity}
-    if note.is_file() and orjson.loads(note.read_bytes()) == wanted:
+    there = orjson.loads(note.read_bytes()) if note.is_file() else {}
+    if there == wanted or (there.get("chunks") == size and identity is None):
         return
     database = Database(folder / "commonplace.db", durable=False)
     postings = SqlitePostings(database)

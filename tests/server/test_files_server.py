@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from files_client import Gone, Server
 
-KILLS = 300 if os.environ.get("COMMONPLACE_SOAK") == "1" else 20
+KILLS = int(os.environ.get("COMMONPLACE_KILLS") or (300 if os.environ.get("COMMONPLACE_SOAK") == "1" else 20))
 WRITERS = 4
 
 

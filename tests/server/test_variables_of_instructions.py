@@ -196,7 +196,15 @@ def test_catalogue_diagnostics_go_to_stderr(tmp_path: Path) -> None:
     _, errors = serve(tmp_path, {"MCP_CATALOG_DIAG": "1"}, ("instructions/list", {"expectId": "one"}))
     listed = next(line for line in errors.splitlines() if line.startswith("[trace:list"))
     data = json.loads(listed.partition(" ")[2])["data"]
-    assert {"expectId", "repairedVisibility", "expectOnDisk", "expectInCatalog"} <= set(data)
+    assert {
+        "expectId",
+        "repairedVisibility",
+        "lateMaterialized",
+        "attemptedReload",
+        "attemptedLate",
+        "expectOnDisk",
+        "expectInCatalog",
+    } <= set(data)
     _, errors = serve(tmp_path, {"MCP_CATALOG_FILE_TRACE": "1"}, ("instructions/list", {}))
     assert re.search(r"^\[trace:catalog:file\] .*one\.json", errors, re.MULTILINE)
     _, errors = serve(tmp_path, {}, ("instructions/list", {"expectId": "one"}))

@@ -127,6 +127,8 @@ class Pipeline:
             if not callable(tool.scope):
                 _authorize(call.auth, tool.scope)
             admission = self._limiter.admit(call.auth)
+            if tool.writes_catalogue is True and not (self.read_only or call.read_only):  # before its arguments, as contract 000 draws it
+                self._open_catalogue(call.auth)
             arguments = validate(tool, call.arguments)
             self._authorize_arguments(tool, call, arguments)
             self._recorder.before(tool, call)
@@ -168,15 +170,19 @@ class Pipeline:
                 hint="Start the server without --read-only." if self.read_only else "Drop the X-MCP-Readonly header.",
             )
         call.mutates = not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
-        gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue
-        if gated and not call.auth.configured:
+        if callable(tool.writes_catalogue) and tool.writes_catalogue(arguments):
+            self._open_catalogue(call.auth)
+
+    def _open_catalogue(self, auth: AuthContext) -> None:
+        """Refuse a change of the instruction catalogue by a stranger, or while it is closed."""
+        if not auth.configured:
             raise CommonplaceError(
                 SCOPE_REQUIRED,
                 "The instruction catalogue is shared by all tenants; writing it needs a key of this server.",
                 hint="Ask the operator for one: commonplace keys add --scope write.",
                 details={"required": "configured key"},
             )
-        if gated and not self._mutation_enabled():
+        if not self._mutation_enabled():
             raise CommonplaceError(
                 MUTATION_DISABLED,
                 "Mutation is disabled: this server's instruction catalogue is read-only.",

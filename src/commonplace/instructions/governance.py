@@ -8,7 +8,7 @@ from typing import Any
 from commonplace.instructions.engine.entry import Refused, bump, version_key
 from commonplace.instructions.engine.normalise import due_after, mend_change_log, parse_time
 from commonplace.instructions.errors import INVALID_INSTRUCTION
-from commonplace.instructions.model import CLASSIFICATIONS, SEMVER, STATUSES, TIERS, Actor, stored_form
+from commonplace.instructions.model import CLASSIFICATIONS, STATUSES, STRICT_SEMVER, TIERS, Actor, stored_form
 from commonplace.instructions.service import Service
 from commonplace.instructions.writing import Writing, expect
 from commonplace.kernel.errors import CommonplaceError
@@ -96,7 +96,7 @@ def _check_patch(patch: Mapping[str, Any]) -> None:
             raise _invalid(None, name, "is not an ISO 8601 time")
         if name == "reviewIntervalDays" and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 365):
             raise _invalid(None, name, "must be a whole number from 1 to 365")
-        if name == "version" and (not isinstance(value, str) or not SEMVER.fullmatch(value)):
+        if name == "version" and (not isinstance(value, str) or not STRICT_SEMVER.fullmatch(value)):
             raise _invalid(None, name, "is not MAJOR.MINOR.PATCH")
 
 

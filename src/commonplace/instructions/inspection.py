@@ -177,6 +177,8 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
         entry = service.shelf.fresh().get(id_)
         shown = service.show(entry) if entry else None
     issues = [f"{reading.rejection.reason}: {reading.rejection.detail}"] if reading.rejection else []
+    if reading.stamp is None:
+        issues.append(f"there is no file {id_}.json")
     warnings: list[str] = []
     found = reading.instruction
     if found is not None:

@@ -74,12 +74,16 @@ class Journal:
         self._sequence = 0
         self._lock: int | None = None
 
-    def current(self, *, marked: bool) -> bool:
-        """Whether nothing was appended since the last look: one seek. Before the first write there is no journal, and a marker
-        (`marked`: the caller reads one) tells of that write by itself."""
-        now = time.monotonic()
+    @property
+    def begun(self) -> bool:
+        """Whether there is one: it comes with the first write."""
+        return self._file is not None
+
+    def current(self) -> bool:
+        """Whether nothing was appended since the last look: one seek, or one question while there is no journal."""
         if self._file is None:
-            return marked or not os.access(self._name, os.F_OK)
+            return not os.access(self._name, os.F_OK)
+        now = time.monotonic()
         if os.lseek(self._file, 0, os.SEEK_END) != self._offset:
             return False
         if now < self._check_at:

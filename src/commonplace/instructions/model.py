@@ -35,7 +35,8 @@ TIERS = frozenset({"P1", "P2", "P3", "P4"})
 
 ID = re.compile(r"(?!.*\.\.)[a-z0-9](?:[a-z0-9._-]{0,118}[a-z0-9])?")
 CATEGORY = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,48})")
-SEMVER = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)
+SEMVER = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)  # as files are read
+STRICT_SEMVER = re.compile(r"(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}", re.ASCII)  # as callers give it: 2024.09.01 is a date
 
 # Files of the folder that configure it; an instruction may not take their names.
 CONFIGURATION_STEMS = frozenset({"gates", "owners", "prompt-criteria", "package", "package-lock", "tsconfig"})

@@ -35,6 +35,15 @@ DEFAULT_SEARCH = 50
 DEFAULT_QUERY = 100
 THREADS = 24
 MATCHES_KEPT = 32
+REPAIR_FIELDS = (  # of contract 000's recovery guide, in every trace
+    "expectOnDisk",
+    "expectInCatalog",
+    "attemptedReload",
+    "attemptedLate",
+    "repairedVisibility",
+    "lateMaterialized",
+    "lateMaterializeRejected",
+)
 GRAPH_EDGES = 250_000  # the most one answer holds; `maxEdges` asks for fewer
 
 
@@ -198,15 +207,7 @@ class Service:
 
     def _surface(self, id_: str) -> dict[str, Any]:
         """Make one file visible if it can be: the repair paths of contract 000's recovery guide, with its trace fields."""
-        repair: dict[str, Any] = {
-            "expectOnDisk": False,
-            "expectInCatalog": False,
-            "attemptedReload": False,
-            "attemptedLate": False,
-            "repairedVisibility": False,
-            "lateMaterialized": False,
-            "lateMaterializeRejected": False,
-        }
+        repair: dict[str, Any] = dict.fromkeys(REPAIR_FIELDS, False)
         if not is_valid_id(id_) or self.shelf.directory.stamp_of(f"{id_}.json") is None:
             return repair
         repair["expectOnDisk"] = repair["attemptedReload"] = True
@@ -235,12 +236,10 @@ class Service:
             catalogue = self.shelf.fresh()
             repair: dict[str, Any] | None = None
             if expect_id is not None:
-                seen = catalogue.get(expect_id) is not None
-                repair = (
-                    {**self._surface(expect_id)}
-                    if not seen
-                    else {"expectOnDisk": True, "expectInCatalog": True, "repairedVisibility": False}
-                )
+                if catalogue.get(expect_id) is None:
+                    repair = self._surface(expect_id)
+                else:
+                    repair = {**dict.fromkeys(REPAIR_FIELDS, False), "expectOnDisk": True, "expectInCatalog": True}
             ids = catalogue.ids if category is None else catalogue.members(category.strip().lower())
             count = len(ids)
             if expect_id is not None and catalogue.get(expect_id) is not None and (category is None or expect_id in ids):

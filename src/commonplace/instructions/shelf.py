@@ -79,7 +79,10 @@ class Shelf:
         """The catalogue with everything other processes acknowledged. The caller holds `lock`."""
         if not self.loaded:
             self._load()
-        elif not (self._journal.current(marked=self._marker_usable) and (self._marker.current() or not self._marker_usable)):
+        elif self._marker_usable:  # a first write, which begins the journal, is told by the marker too
+            if not self._marker.current() or (self._journal.begun and not self._journal.current()):
+                self._catch_up()
+        elif not self._journal.current():
             self._catch_up()
         return self.catalogue
 

@@ -279,12 +279,13 @@ class Writing:
             present = [id_ for id_ in wanted if self._on_disk(id_)]
             missing = [id_ for id_ in wanted if id_ not in present]
             dependents = self._dependents(present) if cascade else []
-            if len(present) + len(dependents) > CONFIRM_ABOVE and not confirm:
+            count = len(present) + len(dependents)
+            if max(count, len(wanted)) > CONFIRM_ABOVE and not confirm:
                 raise CommonplaceError(
                     CONFIRMATION_REQUIRED,
-                    f"This would remove {len(present) + len(dependents)} instructions; nothing was removed.",
-                    hint="Repeat the call with confirm: true if you mean it.",
-                    details={"count": len(present) + len(dependents), "cascadeRemovals": dependents[:100], "field": "confirm"},
+                    f"{len(wanted)} ids are given and {count} instructions would go; above {CONFIRM_ABOVE} that needs a confirmation.",
+                    hint="Nothing was removed. Repeat the call with confirm: true if you mean it.",
+                    details={"count": count, "cascadeRemovals": dependents[:100], "field": "confirm"},
                 )
             if missing and self._service.settings.strict_remove and not missing_ok:
                 raise CommonplaceError(

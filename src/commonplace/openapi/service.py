@@ -15,11 +15,12 @@ from pathlib import Path
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.openapi.engine.bundle import Bundled, as_one
 from commonplace.openapi.engine.collector import forget_kept
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.load import load, parse_text
 from commonplace.openapi.engine.refs import Inliner, Resolver
-from commonplace.openapi.errors import PATH_NOT_ALLOWED, SPEC_INPUT, SPEC_NOT_FOUND, SPEC_TOO_LARGE, SPEC_UNREADABLE
+from commonplace.openapi.errors import PATH_NOT_ALLOWED, SPEC_INPUT, SPEC_NOT_FOUND, SPEC_TOO_DEEP, SPEC_TOO_LARGE, SPEC_UNREADABLE
 from commonplace.openapi.fetch import UrlRules, fetch
 from commonplace.openapi.model import Document, Limits, Tree
 
@@ -202,6 +203,16 @@ class OpenApiService:
 
     def inliner(self, document: Document) -> Inliner:
         return Inliner(self.resolver(document))
+
+    def as_one(self, document: Document) -> tuple[Document, Bundled | None]:
+        """The document with what it takes from other files in it; the document itself where it takes nothing."""
+        if all(node.ref.startswith("#") for node in index_of(document).refs):
+            return document, None
+        try:
+            return as_one(document, self.resolver(document))
+        except RecursionError:
+            hint = "Bundle it into one file, or break the circle of path items."
+            raise CommonplaceError(SPEC_TOO_DEEP, "The files of this document refer to each other too deeply.", hint=hint) from None
 
     def _tree(self, spec: Spec) -> Tree:
         if spec.content is not None:

@@ -19,10 +19,12 @@ from commonplace.storage.sqlite import Connection
 if TYPE_CHECKING:
     import numpy as np
 
-    Integers = np.ndarray[Any, np.dtype[np.int64]]
+    Integers = np.ndarray[Any, np.dtype[np.int64 | np.int32]]
+    Smalls = np.ndarray[Any, np.dtype[np.uint16]]
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-BUDGET_BYTES = 32 << 20
+BUDGET_BYTES = 48 << 20  # six million postings
+SAMPLED = 8  # one score in so many gives a bound that nearly all others stay below
 DENSE_SLACK = 1_000_000  # ids between the first and the last that may be without a posting, before sums are kept sparsely
 LENGTH_BITS = 16
 FREQUENCY_BITS = 15
@@ -42,11 +44,12 @@ class WeightedTerm:
 @dataclass(slots=True)
 class _List:
     ids: Integers
-    packed: Integers  # frequency << LENGTH_BITS | length
+    frequencies: Smalls
+    lengths: Smalls
 
     @property
     def size(self) -> int:
-        return int(self.ids.nbytes + self.packed.nbytes)
+        return int(self.ids.nbytes + self.frequencies.nbytes + self.lengths.nbytes)
 
 
 class PostingCache:
@@ -74,7 +77,7 @@ class PostingCache:
         ids, scores = _summed(lists)
         edge = 0.0
         if len(scores) > first:
-            edge = float(np.partition(scores, len(scores) - first)[len(scores) - first])
+            edge = _edge(scores, first)
             if edge > 0:
                 yield from _ordered(ids, scores, np.flatnonzero(scores >= edge))
         yield from _ordered(ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0))
@@ -103,10 +106,16 @@ class PostingCache:
                 if term_id in self._lists:
                     self._lists.move_to_end(term_id)
             return known
-        ids, packed = fresh >> ID_SHIFT, fresh & ((1 << ID_SHIFT) - 1)
+        ids = fresh >> ID_SHIFT
+        ids = ids.astype(np.int32) if not len(ids) or ids[-1] < 1 << 31 else ids
+        made = _List(ids, (fresh >> LENGTH_BITS & ((1 << FREQUENCY_BITS) - 1)).astype(np.uint16), (fresh & 0xFFFF).astype(np.uint16))
         if known is not None:
-            ids, packed = np.concatenate((known.ids, ids)), np.concatenate((known.packed, packed))
-        return self._keep(term_id, _List(ids, packed))
+            made = _List(
+                np.concatenate((known.ids, made.ids)),
+                np.concatenate((known.frequencies, made.frequencies)),
+                np.concatenate((known.lengths, made.lengths)),
+            )
+        return self._keep(term_id, made)
 
     def _keep(self, term_id: int, made: _List) -> _List:
         with self._guard:
@@ -126,15 +135,25 @@ def _summed(lists: Sequence[tuple[WeightedTerm, _List]]) -> tuple[Integers | int
     ids = np.concatenate([found.ids for _, found in lists])
     parts = []
     for term, found in lists:
-        frequency = (found.packed >> LENGTH_BITS).astype(np.float64)
-        length = (found.packed & ((1 << LENGTH_BITS) - 1)).astype(np.float64)
-        parts.append(term.gain * frequency / (frequency + term.base + term.slope * length))
+        frequency = found.frequencies.astype(np.float64)
+        parts.append(term.gain * frequency / (frequency + term.base + term.slope * found.lengths))
     scores = np.concatenate(parts)
     low, high = int(ids.min()), int(ids.max())
     if high - low > len(ids) + DENSE_SLACK:
         documents, places = np.unique(ids, return_inverse=True)
         return documents, np.bincount(places, scores).astype(np.float64, copy=False)
     return low, np.bincount(ids - low, scores).astype(np.float64, copy=False)
+
+
+def _edge(scores: Floats, first: int) -> float:
+    """The score of the `first`-th best. That of a sample cannot be higher, so only what reaches it has to be looked at."""
+    import numpy as np
+
+    sample = scores[::SAMPLED]
+    if len(sample) > SAMPLED * first:
+        bound = np.partition(sample, len(sample) - first)[len(sample) - first]
+        scores = scores[scores >= bound]
+    return float(np.partition(scores, len(scores) - first)[len(scores) - first])
 
 
 def _ordered(ids: Integers | int, scores: Floats, places: Any) -> Iterator[tuple[int, float]]:

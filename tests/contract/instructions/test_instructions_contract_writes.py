@@ -117,7 +117,7 @@ def test_an_entry_without_id_or_with_a_bad_one(desk: Any) -> None:
 
 
 @promise("000-add-semver")
-@pytest.mark.parametrize("version", ["1.0", "v1.0.0", "1.0.0-beta", "2024.09", "1.0.0.0", "", "1.0.0\n", 3])
+@pytest.mark.parametrize("version", ["1.0", "v1.0.0", "1.0.0-beta", "2024.09", "2024.09.01", "1.0.0.0", "", "1.0.0\n", 3])
 def test_versions_are_strict(desk: Any, version: Any) -> None:
     answer = desk.outcome("instructions/add", {"entry": {"id": "one", "body": "x", "version": version}, "lax": True}).output.output
     assert answer["error"] == "invalid_semver"
@@ -266,6 +266,8 @@ def test_more_than_ten_need_confirmation(desk: Any) -> None:
     for id_ in ids[:10]:
         desk.add(id_)
     assert desk.do("remove", ids=ids, confirm=True)["removed"] == 11
+    assert desk.error("instructions/remove", ids=ids).code.kind is Kind.INVALID_ARGUMENT  # eleven are asked for, whether they exist or not
+    assert desk.do("remove", ids=ids, confirm=True)["missing"] == ids
 
 
 @promise("000-remove-cascade")
@@ -477,6 +479,16 @@ def test_no_write_passes_while_mutation_is_off(desk: Any, action: str, arguments
     assert inside[1]["count"] == 1
     assert {path.name: path.read_bytes() for path in desk.folder.iterdir()} == before
     assert desk.do("capabilities")["mutationEnabled"] is False
+
+
+@promise("000-mutation-off")
+@pytest.mark.parametrize("action", ["remove", "import", "governanceUpdate"])
+def test_the_switch_is_looked_at_before_the_arguments(desk: Any, action: str) -> None:
+    desk.mutation = False
+    assert desk.error(f"instructions/{action}", nonsense=1).code.kind is Kind.MUTATION_OFF
+    assert desk.do("batch", operations=[{"action": action}])["results"][0]["error"]["code"] == -32000
+    desk.mutation = True
+    assert desk.error(f"instructions/{action}", nonsense=1).code.kind is Kind.INVALID_ARGUMENT
 
 
 @promise("000-mutation-not-gated", "000-repair-diff")

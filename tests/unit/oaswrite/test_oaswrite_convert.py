@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
 from commonplace.openapi.engine.convert.issues import Issue
+from commonplace.openapi.engine.shape import resolve_pointer
 from commonplace.openapi.model import Family
 
 V20, V30, V31, V32 = LADDER
@@ -398,3 +399,44 @@ def test_an_exact_target_is_declared_as_given_and_the_same_version_is_left_alone
     assert convert(document, V30, V31, "3.1.2").document["openapi"] == "3.1.2"
     assert convert(document, V30, V30).document is document
     assert convert(document, V30, V30, "3.0.4").document["openapi"] == "3.0.4"
+
+
+def test_anchors_ids_and_dynamic_references_become_pointers_in_3_0() -> None:
+    schemas = {
+        "Tree": {
+            "$id": "https://x.example/tree",
+            "type": "object",
+            "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}, "leaf": {"$ref": "#/$defs/leaf"}},
+            "$defs": {"leaf": {"type": "string"}},
+        },
+        "Named": {"$anchor": "here", "type": "string"},
+        "ByAnchor": {"$ref": "#here"},
+        "ById": {"$ref": "https://x.example/tree"},
+        "Dynamic": {"$dynamicAnchor": "node", "type": "object", "properties": {"next": {"$dynamicRef": "#node"}}},
+    }
+    made = converted(spec(V31, components={"schemas": schemas}), V31, V30)
+    schemas = made.document["components"]["schemas"]
+    assert schemas["Tree"]["properties"]["kids"]["items"] == {"$ref": "#/components/schemas/Tree"}
+    assert resolve_pointer(made.document, schemas["Tree"]["properties"]["leaf"]["$ref"]) == {"type": "string"}
+    assert schemas["ByAnchor"] == {"$ref": "#/components/schemas/Named"}
+    assert schemas["ById"] == {"$ref": "#/components/schemas/Tree"}
+    assert schemas["Dynamic"]["properties"]["next"] == {"$ref": "#/components/schemas/Dynamic"}
+    lost = [(issue.severity, issue.path) for issue in made.issues if issue.severity != "info"]
+    assert lost == [("warning", "/components/schemas/Dynamic/properties/next/$dynamicRef")]
+
+
+def test_a_second_form_and_the_encoding_of_parts_are_told_to_be_lost_in_2_0() -> None:
+    form = {"type": "object", "properties": {"a": {"type": "string"}}}
+    content = {
+        "multipart/form-data": {"schema": form, "encoding": {"a": {"contentType": "text/plain"}}},
+        "application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {"b": {"type": "integer"}}}},
+    }
+    source = spec(V30, paths={"/a": {"post": {"requestBody": {"content": content}, "responses": {"200": {"description": "d"}}}}})
+    told = {issue.path: issue.severity for issue in converted(source, V30, V20).issues}
+    start = "/paths/~1a/post/requestBody/content"
+    assert told == {start: "warning", f"{start}/multipart~1form-data/encoding/a/contentType": "warning"}
+
+
+def test_webhooks_that_2_0_drops_are_told_once() -> None:
+    source = spec(V31, webhooks={"w": {"post": {"responses": {"200": {"description": "d"}}}}})
+    assert [(issue.severity, issue.path) for issue in converted(source, V31, V20).issues] == [("critical", "/webhooks")]

@@ -215,15 +215,14 @@ def test_bundling_brings_all_files_into_one_and_keeps_cycles(tmp_path: Path) -> 
     schemas = made.document["components"]["schemas"]
     get = made.document["paths"]["/a"]["get"]
     assert get["parameters"] == [{"$ref": "#/components/parameters/limit"}]
-    assert get["responses"]["200"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Pet"}
+    assert get["responses"]["200"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Local"}
     assert get["responses"]["default"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Error"}
-    assert schemas["Pet"]["properties"] == {
-        "friend": {"$ref": "#/components/schemas/Pet"},
+    assert schemas["Local"]["properties"] == {
+        "friend": {"$ref": "#/components/schemas/Local"},
         "error": {"$ref": "#/components/schemas/Error2"},
     }
     assert schemas["Error"] == {"type": "object"}
     assert schemas["Error2"] == {"type": "string"}
-    assert schemas["Local"] == {"$ref": "#/components/schemas/Pet"}
     assert len(made.files) == 3
 
 

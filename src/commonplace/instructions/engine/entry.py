@@ -29,6 +29,7 @@ from commonplace.instructions.model import (
     MAX_TITLE_CHARS,
     SCHEMA_VERSION,
     SEMVER,
+    STRICT_SEMVER,
     UNOWNED,
     Instruction,
     is_reserved_id,
@@ -196,7 +197,7 @@ def compose(
         _check_schema({**given, "id": id_})
     elif not isinstance(merged.get("body"), str) or not merged["body"].strip():
         raise Refused(Problem("missing required fields", "Give entry.body.", [{"field": "body", "problem": "is missing"}], structural=True))
-    _check_version(given.get("version"))
+    _check_version(given.get("version"), existing)
     _settle_owner(merged, id_, rules)
     if checked:
         _check_rules(merged)
@@ -265,8 +266,10 @@ def _check_schema(given: Mapping[str, Any]) -> None:
         raise Refused(Problem(error, hint + (" (lax: true keeps unknown fields under extensions)" if unknown else ""), problems))
 
 
-def _check_version(version: object) -> None:
-    if version is not None and (not isinstance(version, str) or not SEMVER.fullmatch(version)):
+def _check_version(version: object, existing: Instruction | None) -> None:
+    if version is None or (existing is not None and version == existing.document["version"]):
+        return
+    if not isinstance(version, str) or not STRICT_SEMVER.fullmatch(version):
         raise Refused(
             Problem(
                 "invalid_semver",

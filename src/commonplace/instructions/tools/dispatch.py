@@ -148,6 +148,8 @@ class Dispatcher:
             if action == "batch":
                 raise CommonplaceError(INVALID_ARGUMENT, "A batch cannot hold a batch.", details={"action": "batch"})
             tool = self.tool(action)
+            if tool.writes_catalogue is True:  # before its arguments are looked at
+                self._gate(ctx, tool, None)
             validated = self.validated(action, tool, arguments)
             self._gate(ctx, tool, validated)
             output = tool.handler(ctx, validated)

@@ -52,16 +52,17 @@ class Entry(TypedDict):
 Use = Callable[[Context, Any], Output]
 
 
-def inline(service: Service, use: Use, *, searches: Callable[[Any], bool] = lambda _: False) -> Handler:
+def inline(service: Service, use: Use, *, searches: Callable[[Any], bool] | None = None) -> Handler:
     """Run where the call arrives: bounded work in memory. Only the very first call waits, in a thread, for the catalogue or the index."""
+    shelf = service.shelf
 
     def handler(ctx: Context, args: Any) -> Any:
-        if service.loaded and (service.searchable or not searches(args)):
+        if shelf.loaded and (searches is None or service.searchable or not searches(args)):
             return use(ctx, args)
         return prepared(ctx, args)
 
     async def prepared(ctx: Context, args: Any) -> Output:
-        await asyncio.to_thread(service.prepare_search if searches(args) else service.load)
+        await asyncio.to_thread(service.prepare_search if searches is not None and searches(args) else service.load)
         return use(ctx, args)
 
     return handler

@@ -116,6 +116,11 @@ def index_of(document: Document) -> Index:
     return index
 
 
+def spread(document: Document) -> bool:
+    """Whether path items stand in other files: then the operations do too."""
+    return any(node.node_type == "pathItem" and not node.ref.startswith("#") for node in index_of(document).refs)
+
+
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 NAMED_MAPS = frozenset({"properties", "$defs"})
 SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})

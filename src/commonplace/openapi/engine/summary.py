@@ -13,9 +13,11 @@ DESCRIPTION_LIMIT = 200
 FULL_LIMIT_BYTES = 1_000_000
 
 
-def summarize(document: Document, *, truncate: bool = True) -> JsonObject:
-    """Version, title, counts, servers, tags. Long descriptions are cut to 200 characters."""
-    data = document.data
+def summarize(document: Document, whole: Document | None = None, *, truncate: bool = True) -> JsonObject:
+    """Version, title, counts, servers, tags. Long descriptions are cut to 200 characters.
+
+    `whole`: the document with its path items from other files, whose operations count."""
+    data = (whole or document).data
     info = data.get("info")
     info = info if isinstance(info, dict) else {}
     paths = data.get("paths")

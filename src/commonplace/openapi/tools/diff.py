@@ -77,6 +77,7 @@ def diff_tool(service: OpenApiService) -> Tool:
 
 
 def answer(service: OpenApiService, base: Document, revision: Document, args: DiffInput) -> dict[str, Any]:
+    base, revision = service.as_one(base)[0], service.as_one(revision)[0]
     changes = diff(base, revision, service.resolver(base), service.resolver(revision), literal=args.literal)
     if args.breaking_only:
         changes = [change for change in changes if change.level in BREAKING]

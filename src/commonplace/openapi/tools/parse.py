@@ -9,6 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.openapi.engine.index import spread
 from commonplace.openapi.engine.summary import full_document, summarize
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
 from commonplace.openapi.model import Document
@@ -70,7 +71,8 @@ def parse_tool(service: OpenApiService) -> Tool:
 
 
 def _answer(service: OpenApiService, document: Document, args: ParseInput) -> dict[str, Any]:
-    answer = summarize(document, truncate=not args.full)
+    whole = service.as_one(document)[0] if spread(document) else document
+    answer = summarize(document, whole, truncate=not args.full)
     if args.full:
         inliner = service.inliner(document) if args.resolve_refs else None
         answer |= full_document(document, inliner, args.pointer, service.answer_bytes)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.validate import validate, with_lines
+from commonplace.openapi.engine.validate import Report, validate, with_lines
 from commonplace.openapi.engine.validate_rule import Finding
 from commonplace.openapi.engine.walk import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
@@ -74,7 +76,7 @@ def validate_tool(service: OpenApiService) -> Tool:
 
 
 def answer(service: OpenApiService, document: Document, args: ValidateInput) -> dict[str, Any]:
-    report = validate(document, service.resolver(document), strict=args.strict, ignore=args.ignore)
+    report = report_on(service, document, args)
     size = min(args.limit or DEFAULT_LIMIT, MAX_LIMIT)
     warnings = () if args.no_warnings else report.warnings
     pages = [list(findings[args.offset : args.offset + size]) for findings in (report.errors, warnings)]
@@ -92,6 +94,30 @@ def answer(service: OpenApiService, document: Document, args: ValidateInput) -> 
     if report.suppressed:
         output["suppressed_count"] = report.suppressed
     return output
+
+
+def report_on(service: OpenApiService, document: Document, args: ValidateInput) -> Report:
+    """The findings on a document and on what it takes from other files. Those are named by the component they would become."""
+    resolver = service.resolver(document)
+    own = validate(document, resolver, strict=args.strict, ignore=args.ignore)
+    whole, made = service.as_one(document)
+    if made is None or whole.data is document.data:
+        return own
+    rest = validate(whole, service.resolver(whole), strict=args.strict, ignore=args.ignore)
+
+    def both(mine: Sequence[Finding], theirs: Sequence[Finding]) -> list[Finding]:
+        known = {(finding.rule.id, finding.pointer) for finding in mine}
+        new = [one for one in theirs if (one.rule.id, one.pointer) not in known and one.rule.id != "ref-external"]
+        return [*mine, *(_from_elsewhere(finding, made.origins) for finding in new)]
+
+    return Report(both(own.errors, rest.errors), both(own.warnings, rest.warnings), max(own.suppressed, rest.suppressed))
+
+
+def _from_elsewhere(finding: Finding, origins: Mapping[str, str]) -> Finding:
+    for pointer, origin in origins.items():
+        if finding.pointer == pointer or finding.pointer.startswith(pointer + "/"):
+            return replace(finding, message=f"{finding.message} It comes from {origin}.")
+    return finding
 
 
 def issue(finding: Finding) -> dict[str, Any]:

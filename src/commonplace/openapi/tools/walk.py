@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.index import index_of
+from commonplace.openapi.engine.index import index_of, spread
 from commonplace.openapi.engine.walk import Query, Walk
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
 from commonplace.openapi.model import JsonObject
@@ -294,7 +294,13 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
             document = await service.document(args.spec.spec, ctx.auth)
 
             def work() -> JsonObject:
-                return ask(Walk(document, index_of(document), service.inliner(document), args.query(), service.answer_bytes), args)
+                seen = document
+                if kind != "refs" and (args.resolve_refs or spread(document)):
+                    seen, made = service.as_one(document)
+                    if made is not None and made.unresolved:
+                        answer = ask(Walk(seen, index_of(seen), service.inliner(seen), args.query(), service.answer_bytes), args)
+                        return {**answer, "unresolved_refs": sorted({*answer.get("unresolved_refs", ()), *made.unresolved})[:100]}
+                return ask(Walk(seen, index_of(seen), service.inliner(seen), args.query(), service.answer_bytes), args)
 
             return await asyncio.to_thread(work)
 

@@ -337,6 +337,8 @@ class SwaggerDown:
         if forms and len(forms) == len(content):
             flat = self.values.flatten(content[forms[0]].get("schema"), pointer_of([*at, "content", forms[0]]))
             if isinstance(flat.get("properties"), dict) and flat["properties"]:
+                if any(content[kind].get("schema") != content[forms[0]].get("schema") for kind in forms):
+                    self.issues.warning(pointer_of([*at, "content"]), f"2.0 has one form per operation; that of {forms[0]} was kept.")
                 return forms, self._form(flat, content[forms[0]], [*at, "content", forms[0], "schema"])
         kinds = [kind for kind in content if kind not in forms] or list(content)
         if forms and len(kinds) < len(content):
@@ -366,6 +368,10 @@ class SwaggerDown:
             rule = encoding.get(name) if isinstance(encoding, dict) else None
             rule = rule if isinstance(rule, dict) else {}
             collection = self._collection(rule, "query", where)
+            for keyword in ("contentType", "headers"):
+                if rule.get(keyword):
+                    told = pointer_of([*at[:-1], "encoding", name, keyword])
+                    self.issues.warning(told, f"2.0 cannot say the {keyword} of a part; it was dropped.")
             parameter: dict[str, Any] = {"name": name, "in": "formData"}
             flat = self.values.flatten(part, pointer_of(where))
             if "description" in flat:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from commonplace.openapi.engine.anchors import with_plain_references
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
 from commonplace.openapi.engine.convert.swagger_schema import split_types
@@ -311,5 +312,8 @@ def _mutual_tls(document: dict[str, Any]) -> set[str]:
 
 
 def down_to_3_0(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+    document = with_plain_references(
+        document, lambda where: issues.warning(where, "3.0 has no `$dynamicRef`; it refers to the anchor it starts from.")
+    )
     result = DownTo30(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}

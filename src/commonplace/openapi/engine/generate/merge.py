@@ -28,6 +28,7 @@ _STRUCTURAL = frozenset(
 )
 _STRING_HINTS = frozenset(("pattern", "minLength", "maxLength", "contentEncoding", "contentMediaType"))
 _NUMBER_HINTS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
+_HINTS = _STRING_HINTS | _NUMBER_HINTS
 
 
 @dataclass(slots=True)
@@ -128,7 +129,8 @@ class Merger:
             merged.encoding = schema["contentEncoding"]
         if isinstance(schema.get("contentMediaType"), str):
             merged.media_type = schema["contentMediaType"]
-        merged.hints.update(key for key in schema if key in _STRING_HINTS or key in _NUMBER_HINTS)
+        if not _HINTS.isdisjoint(schema):
+            merged.hints.update(_HINTS.intersection(schema))
         parts = schema.get("allOf")
         if isinstance(parts, list):
             for part in parts:

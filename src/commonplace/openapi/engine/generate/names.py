@@ -72,6 +72,7 @@ class Scope:
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken = set(reserved)
+        self._next: dict[str, int] = {}  # where the search for a free number goes on
 
     def __contains__(self, name: str) -> bool:
         return name in self._taken
@@ -82,10 +83,11 @@ class Scope:
                 self._taken.add(candidate)
                 return candidate
         base = alternatives[-1] if alternatives else wanted
-        joint = "_" if base[-1:].isdigit() else ""
-        number = 2
-        while f"{base}{joint}{number}" in self._taken:
+        stem = base + ("_" if base[-1:].isdigit() else "")
+        number = self._next.get(stem, 2)
+        while f"{stem}{number}" in self._taken:
             number += 1
-        name = f"{base}{joint}{number}"
+        self._next[stem] = number + 1
+        name = f"{stem}{number}"
         self._taken.add(name)
         return name

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from commonplace.openapi.engine.anchors import with_plain_references
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1
@@ -103,5 +104,5 @@ def modern(document: dict[str, Any], family: Family) -> dict[str, Any]:
     if family is Family.V20:
         document = SwaggerUp(document, issues).convert("3.0.4")
     if family in (Family.V20, Family.V30):
-        document = up_to_3_1(document, issues, "3.1.1")
-    return document
+        return up_to_3_1(document, issues, "3.1.1")
+    return with_plain_references(document)

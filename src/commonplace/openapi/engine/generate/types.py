@@ -49,6 +49,7 @@ _SILENT = frozenset(
         "maxItems",
     ]
 )
+_REFERRING = frozenset(("$ref", "allOf", "anyOf", "oneOf"))
 _MAX_HINT = 24  # nesting of inline types; deeper ones are plain JSON
 _OCTETS = "application/octet-stream"
 
@@ -118,6 +119,9 @@ class TypeReader:
         """The type of a schema where it stands."""
         if not isinstance(schema, dict):
             return ANY_USE
+        simple = _simple(schema)
+        if simple is not None and len(hint) <= _MAX_HINT:
+            return simple
         target = self._wrapped(schema)
         if target is not None:
             return self._with_null(target[0], nullable=target[1])
@@ -145,7 +149,7 @@ class TypeReader:
 
     def _wrapped(self, schema: Json) -> tuple[str, bool] | None:
         """The one reference a schema stands for, and whether null was added to it."""
-        if not isinstance(schema, dict):
+        if not isinstance(schema, dict) or _REFERRING.isdisjoint(schema):
             return None
         rest = {key: value for key, value in schema.items() if key not in _SILENT and not key.startswith("x-")}
         nullable = schema.get("nullable") is True
@@ -272,13 +276,9 @@ class TypeReader:
         kinds = infer_types(merged)
         kind = kinds[0] if len(kinds) == 1 else ""
         if kind == "string":
-            return Primitive(_string_scalar(merged))
-        if kind == "integer":
-            return Primitive(Scalar.INT32 if merged.format == "int32" else Scalar.INT64)
-        if kind == "number":
-            return Primitive(Scalar.FLOAT32 if merged.format == "float" else Scalar.FLOAT64)
-        if kind == "boolean":
-            return Primitive(Scalar.BOOLEAN)
+            return Primitive(_string_scalar(merged.format, merged.encoding, merged.media_type))
+        if kind in ("integer", "number", "boolean"):
+            return Primitive(_number_scalar(kind, merged.format))
         if kind == "array":
             return ListOf(self._item(merged, hint))
         if kind == "object":
@@ -303,12 +303,42 @@ class TypeReader:
         return ANY_USE
 
 
-def _string_scalar(merged: Merged) -> Scalar:
-    if merged.format == "date-time":
+_COMPOUND = frozenset(
+    ("$ref", "enum", "const", "allOf", "anyOf", "oneOf", "properties", "additionalProperties", "patternProperties", "items", "nullable")
+)
+_SCALAR_TYPES = frozenset(("string", "integer", "number", "boolean"))
+_USES = {(scalar, nullable): Use(Primitive(scalar), nullable) for scalar in Scalar for nullable in (False, True)}
+
+
+def _simple(schema: dict[str, Any]) -> Use | None:
+    """The type of a schema that names one scalar type and composes nothing: most of them, so they take no merging."""
+    kind = schema.get("type")
+    nullable = False
+    if kind.__class__ is list and len(kind) == 2 and "null" in kind:
+        kind = kind[0] if kind[1] == "null" else kind[1]
+        nullable = True
+    if kind.__class__ is not str or kind not in _SCALAR_TYPES or not _COMPOUND.isdisjoint(schema):
+        return None
+    form = schema.get("format")
+    if kind == "string":
+        return _USES[_string_scalar(form, schema.get("contentEncoding"), schema.get("contentMediaType")), nullable]
+    return _USES[_number_scalar(kind, form), nullable]
+
+
+def _number_scalar(kind: str, form: Json) -> Scalar:
+    if kind == "integer":
+        return Scalar.INT32 if form == "int32" else Scalar.INT64
+    if kind == "number":
+        return Scalar.FLOAT32 if form == "float" else Scalar.FLOAT64
+    return Scalar.BOOLEAN
+
+
+def _string_scalar(form: Json, encoding: Json, media_type: Json) -> Scalar:
+    if form == "date-time":
         return Scalar.DATE_TIME
-    if merged.format == "date":
+    if form == "date":
         return Scalar.DATE
-    if merged.format in ("byte", "binary") or merged.encoding in ("base64", "base64url") or merged.media_type == _OCTETS:
+    if form in ("byte", "binary") or encoding in ("base64", "base64url") or media_type == _OCTETS:
         return Scalar.BYTES
     return Scalar.STRING
 

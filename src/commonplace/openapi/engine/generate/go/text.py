@@ -126,12 +126,11 @@ def columns(rows: Sequence[Sequence[str]], indent: str = "\t") -> list[str]:
     """Consecutive lines with aligned cells, as gofmt aligns struct fields and constants. The last cell is never padded."""
     if not rows:
         return []
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]) - 1)]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=True)]
-        lines.append(indent + " ".join([*cells, row[-1]]))
-    return lines
+    if len(rows) == 1:  # most fields have a comment and stand alone
+        return [indent + " ".join(rows[0])]
+    cells = list(zip(*rows, strict=True))
+    padded = [[cell.ljust(width) for cell in column] for column, width in ((column, max(map(len, column))) for column in cells[:-1])]
+    return [indent + " ".join(row) for row in zip(*padded, cells[-1], strict=True)]
 
 
 def imports(names: Sequence[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 
 from commonplace.openapi.engine.generate.go.schemas import SchemaTable
@@ -38,6 +39,7 @@ _SCALARS = {
     Scalar.ANY: "any",
 }
 _TAG_SIGNS = frozenset("!#$%&()*+-./:;<=>?@[]^_{|}~ ")
+_COMMON_NAME = re.compile(r"[A-Za-z0-9_-]+").fullmatch
 _FIELD_RESERVED = ("MarshalJSON", "UnmarshalJSON")
 
 
@@ -89,7 +91,7 @@ class GoTypes:
     def field_type(self, owner: Declaration | None, use: Use, *, required: bool) -> tuple[str, str]:
         """The type of a field and the options of its JSON tag."""
         plain = self.spell(use.type)
-        if use.type == Primitive(Scalar.ANY) and (required or not use.nullable):
+        if is_any(use.type) and (required or not use.nullable):
             return plain, "" if required else ",omitempty"
         if required:
             target = _behind(use.type)
@@ -128,7 +130,7 @@ class GoTypes:
             if tag is None:
                 awkward.append((one, identifier, spelled))
                 tag = '`json:"-"`'
-            if one.required and not one.use.nullable and nilable(one.use.type) and one.use.type != Primitive(Scalar.ANY):
+            if one.required and not one.use.nullable and nilable(one.use.type) and not is_any(one.use.type):
                 empty_lists.append(f"\tif m.{identifier} == nil {{\n\t\tm.{identifier} = {spelled}{{}}\n\t}}")
             doc = comment(one.doc, "\t", deprecated=one.deprecated, limit=300)
             if doc:
@@ -153,7 +155,7 @@ class GoTypes:
         lines += ["}", ""]
         if not struct.fields and struct.additional is None:
             lines[-3:] = [f"type {name} struct{{}}", ""]
-        known = ", ".join(quoted(one.name) for one in struct.fields)
+        known = ", ".join(quoted(one.name) for one in struct.fields) if rest else ""
         return lines + self._codec(name, empty_lists, awkward, rest, known)
 
     def _codec(self, name: str, empty_lists: list[str], awkward: list[tuple[Field, str, str]], rest: str, known: str) -> list[str]:
@@ -240,6 +242,10 @@ class GoTypes:
         return lines
 
 
+def is_any(kind: Type) -> bool:
+    return isinstance(kind, Primitive) and kind.scalar is Scalar.ANY
+
+
 def nilable(kind: Type) -> bool:
     """Go's nil can stand for the absence of such a value."""
     if isinstance(kind, Primitive):
@@ -306,13 +312,15 @@ def _components(edges: dict[Declaration, list[Declaration]]) -> dict[Declaration
 
 def json_tag(name: str, options: str) -> str | None:
     """The struct tag, or None for a name that encoding/json does not take from a tag."""
-    if not name or not all(char.isalnum() or char in _TAG_SIGNS for char in name):
-        return None
-    if not all(ord(char) < 128 or char.isalpha() for char in name):
+    if not (_COMMON_NAME(name) or _in_tag(name)):
         return None
     if name == "-" and not options:
         options = ","
     return f'`json:"{name}{options}"`'
+
+
+def _in_tag(name: str) -> bool:
+    return bool(name) and all((char.isalnum() or char in _TAG_SIGNS) and (ord(char) < 128 or char.isalpha()) for char in name)
 
 
 def _label(kind: Type) -> str:

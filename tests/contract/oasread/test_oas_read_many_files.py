@@ -1,0 +1,108 @@
+"""A description that is spread over files is read as one: counted, walked, validated, compared and bundled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oas_calls import Tools
+
+ROOT = """openapi: 3.1.0
+info: {title: M, version: "1"}
+paths:
+  /pets: {$ref: paths/pets.yaml}
+  /pets/{id}: {$ref: paths/pet.yaml}
+components:
+  schemas: {Pet: {$ref: schemas/pet.yaml}, Local: {type: string}}
+  securitySchemes: {k: {$ref: shared.yaml#/security/k}}
+security: [{k: []}]
+"""
+FILES = {
+    "paths/pets.yaml": """get:
+  operationId: list
+  summary: s
+  parameters: [{$ref: '../shared.yaml#/parameters/limit'}]
+  responses:
+    '200': {description: ok, content: {application/json: {schema: {type: array, items: {$ref: ../schemas/pet.yaml}}}}}
+    default: {$ref: '../shared.yaml#/responses/default'}
+""",
+    "paths/pet.yaml": """parameters: [{name: id, in: path, required: true, schema: {$ref: '../root.yaml#/components/schemas/Local'}}]
+get:
+  operationId: get
+  summary: s
+  responses: {'200': {description: ok, content: {application/json: {schema: {$ref: ../schemas/pet.yaml}}}}}
+""",
+    "schemas/pet.yaml": "type: object\nproperties: {owner: {$ref: owner.yaml}, friends: {type: array, items: {$ref: '#'}}}\n",
+    "schemas/owner.yaml": "type: object\nproperties: {pets: {type: array, items: {$ref: pet.yaml}}, kind: {$ref: '#/$defs/kind'}}\n"
+    "$defs: {kind: {type: string, enum: [a, b]}}\n",
+    "shared.yaml": """parameters: {limit: {name: limit, in: query, schema: {type: integer}}}
+responses: {default: {description: err, content: {application/json: {schema: {type: object}}}}}
+security: {k: {type: apiKey, in: header, name: X}}
+""",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name, text in {"root.yaml": ROOT, **FILES}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path / "root.yaml"
+
+
+@pytest.fixture
+def ask(root: Path) -> Any:
+    tools = Tools()
+    return lambda tool, **arguments: tools.call(tool, spec={"file": str(root)}, **arguments)
+
+
+def test_operations_in_other_files_are_counted_and_walked(ask: Any) -> None:
+    assert (ask("parse")["path_count"], ask("parse")["operation_count"]) == (2, 2)
+    assert [one["operation_id"] for one in ask("walk_operations")["summaries"]] == ["list", "get"]
+    assert {one["name"] for one in ask("walk_parameters", name="limit")["summaries"]} == {"limit"}
+    assert ask("walk_responses", group_by="status_code")["groups"][0] == {"key": "200", "count": 2}
+    assert ask("walk_refs")["total"] == 4, "references are shown as they are written"
+
+
+def test_one_file_is_made_of_them_with_the_names_they_have(ask: Any) -> None:
+    made = ask("oas_bundle")
+    assert made["file_count"] == 5
+    whole = Tools()
+    spec = {"content": made["document"]}
+    assert whole.call("validate", spec=spec)["valid"]
+    assert [one["name"] for one in whole.call("walk_schemas", spec=spec, component=True)["summaries"][:2]] == ["Pet", "owner"]
+    assert whole.call("walk_refs", spec=spec, target="#/components/schemas/Pet")["refs"] == [
+        {"ref": "#/components/schemas/Pet", "count": 4}
+    ]
+
+
+def test_a_document_does_not_differ_from_its_bundle(ask: Any, root: Path) -> None:
+    made = ask("oas_bundle")["document"]
+    changes = Tools().call("diff", base={"file": str(root)}, revision={"content": made})["changes"]
+    assert changes == []
+
+
+def test_a_change_in_another_file_is_a_change(ask: Any, root: Path) -> None:
+    before = ask("oas_bundle")["document"]
+    (root.parent / "schemas/owner.yaml").write_text("type: string\n")
+    changes = Tools().call("diff", base={"content": before}, revision={"file": str(root)})
+    assert changes["breaking_count"] > 0
+
+
+def test_faults_in_other_files_are_found_and_say_where_they_come_from(ask: Any, root: Path) -> None:
+    assert ask("validate")["valid"]
+    (root.parent / "schemas/owner.yaml").write_text("type: objekt\n")
+    (root.parent / "paths/pet.yaml").write_text(FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list"))
+    errors = {one["rule"]: one for one in ask("validate")["errors"]}
+    assert "owner.yaml" in errors["wrong-value"]["message"]
+    assert errors["operation-id-duplicate"]["path"] == "/paths/~1pets~1{id}/get/operationId"
+
+
+def test_a_missing_file_is_named_and_the_rest_is_read(ask: Any, root: Path) -> None:
+    (root.parent / "schemas/owner.yaml").unlink()
+    walked = ask("walk_operations", detail=True, resolve_refs=True)
+    assert walked["returned"] == 2
+    assert walked["unresolved_refs"] == ["owner.yaml"]
+    assert ask("validate")["valid"] is False
