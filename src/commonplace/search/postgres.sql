@@ -91,8 +91,10 @@ WHERE term_id = ANY (translate(:terms, '[]', '{}')::bigint[]) AND document_id = 
 -- name: document_keys
 SELECT id, document FROM search_document WHERE id = ANY (translate(:ids, '[]', '{}')::bigint[]) AND partition_id = :partition;
 
--- name: document_id
-SELECT id FROM search_document WHERE partition_id = :partition AND document = :document;
+-- name: document_ids
+-- :documents is a JSON array of keys.
+SELECT id FROM search_document
+WHERE partition_id = :partition AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
 
 -- name: document_count
 SELECT count(*) FROM search_document WHERE partition_id = :partition;
