@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 MAX_ITEMS = 20
@@ -22,6 +23,10 @@ _SECRET_TEXT = re.compile(
 )
 
 
+_SECRET_SIGNS = ("cp_", "sk-", "AKIA", "xox", "eyJ", "-----BEGIN", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
+"""One of these, or the word bearer, is in every text that the pattern finds: looking for them costs a tenth of the pattern."""
+
+
 def redact(arguments: Mapping[str, Any], hidden: frozenset[str], preview_bytes: int) -> dict[str, Any]:
     """A copy that is safe to keep. Fields in `hidden` leave only their length and hash."""
     kept: dict[str, Any] = {}
@@ -35,7 +40,18 @@ def redact(arguments: Mapping[str, Any], hidden: frozenset[str], preview_bytes: 
 
 def scrub(text: str) -> str:
     """Text with anything that looks like a credential masked."""
+    for sign in _SECRET_SIGNS:
+        if sign in text:
+            break
+    else:
+        if "bearer" not in text.lower():
+            return text
     return _SECRET_TEXT.sub(MASK, text)
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None
 
 
 def trimmed(text: str, limit_bytes: int) -> Any:
@@ -56,14 +72,15 @@ def _length(text: str) -> int:
 
 
 def _name(key: Any) -> str:
-    return str(key)[:64].encode("utf-8", "replace").decode()
+    short = str(key)[:64]
+    return short if short.isascii() else short.encode("utf-8", "replace").decode()
 
 
 def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, depth: int) -> Any:
     if name in hidden and value is not None:
         return _fingerprint(value)
     if isinstance(value, str):
-        return MASK if value and _SECRET_NAME.search(name) else trimmed(value, preview_bytes)
+        return MASK if value and _is_secret(name) else trimmed(value, preview_bytes)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return str(value)[:80]  # JSON in the chain holds 64-bit integers
     if value is None or isinstance(value, (bool, int, float)):
@@ -71,7 +88,7 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
     if depth >= MAX_DEPTH:
         return "..."
     if isinstance(value, Mapping):
-        if _SECRET_NAME.search(name):
+        if _is_secret(name):
             return MASK
         pairs = list(value.items())[:MAX_ITEMS]
         inner = {_name(key): _field(str(key), item, hidden, preview_bytes, depth + 1) for key, item in pairs}
