@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from servers import FAST as FAST_POSTGRES
-from servers import drop_database, empty_tables, make_database, running_postgres, running_valkey
+from servers import drop_database, empty_tables, make_database, migrated_database, running_valkey, shared_postgres
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -55,10 +54,9 @@ def soak() -> bool:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The address of a real PostgreSQL with pgvector, started when first wanted and stopped at the end."""
-    with running_postgres(**FAST_POSTGRES) as url:
-        yield url
+def postgres_server() -> str:
+    """The address of a real PostgreSQL with pgvector, started when first wanted; it ends with the test run."""
+    return shared_postgres()
 
 
 @pytest.fixture
@@ -70,17 +68,9 @@ def empty_postgres(postgres_server: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated_postgres(postgres_server: str) -> Iterator[str]:
+def migrated_postgres() -> str:
     """The address of one database with the whole schema, for `postgres_url`."""
-    from commonplace.bootstrap import postgres_components
-    from commonplace.storage.postgres import opened
-    from commonplace.storage.postgres_schema import migrate
-
-    url = make_database(postgres_server)
-    with opened(url, pool_size=1) as database:
-        migrate(database, postgres_components())
-    yield url
-    drop_database(postgres_server, url)
+    return migrated_database()
 
 
 @pytest.fixture

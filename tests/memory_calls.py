@@ -74,21 +74,24 @@ class Calls:
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry)
         self._loop = asyncio.new_event_loop()
+        self.tenant = "local"
+        self.count = 0
 
     def run(self, work: Any) -> Any:
         return self._loop.run_until_complete(work)
 
-    def outcome(self, name: str, tenant: str = "local", **arguments: Any) -> Any:
+    def outcome(self, name: str, tenant: str = "", **arguments: Any) -> Any:
+        tenant = tenant or self.tenant
         auth = AuthContext(Tenant(tenant), ALL_SCOPES, tenant)
         return self.run(self.pipeline.run(Call(name, arguments, auth)))
 
-    def __call__(self, name: str, tenant: str = "local", **arguments: Any) -> Any:
+    def __call__(self, name: str, tenant: str = "", **arguments: Any) -> Any:
         outcome = self.outcome(name, tenant, **arguments)
         if outcome.error is not None:
             raise outcome.error
         return plain(outcome.output)
 
-    def error(self, name: str, tenant: str = "local", **arguments: Any) -> CommonplaceError:
+    def error(self, name: str, tenant: str = "", **arguments: Any) -> CommonplaceError:
         error = self.outcome(name, tenant, **arguments).error
         assert error is not None, f"{name} succeeded"
         return error

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
+import functools
 import importlib.util
 import itertools
 import os
@@ -169,6 +171,30 @@ def running_valkey() -> Iterator[str]:
         yield server.url
     finally:
         server.close()
+
+
+@functools.cache
+def shared_postgres() -> str:
+    """One server for the whole test run, for whoever has no fixture; it ends with the process."""
+    running = running_postgres(**FAST)
+    atexit.register(running.__exit__, None, None, None)
+    return running.__enter__()
+
+
+@functools.cache
+def migrated_database() -> str:
+    """One database of that server with the whole schema."""
+    from commonplace.files.postgres_embeddings import fit_length
+    from commonplace.kernel.settings import Embedding
+    from commonplace.storage.postgres import opened
+    from commonplace.storage.postgres_schema import migrate
+    from commonplace.team import postgres_components
+
+    url = make_database(shared_postgres())
+    with opened(url, pool_size=1) as database:
+        migrate(database, postgres_components())
+        fit_length(database, Embedding().dimensions)
+    return url
 
 
 def with_database(url: str, name: str) -> str:

@@ -203,6 +203,8 @@ def seeded(server: Served) -> str:
 def take(page: Page, address: str, name: str, path: str, text: str, scheme: str) -> None:
     page.goto(f"http://{address}{path}")
     page.get_by_text(text).first.wait_for(timeout=60_000)
+    if name in ("graph", "memory-entry"):
+        page.locator("svg[aria-roledescription^=flowchart]").wait_for(timeout=60_000)
     if name == "prompt":
         page.get_by_role("button", name="Example").click()
     if name == "openapi-generate":

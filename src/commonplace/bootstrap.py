@@ -27,6 +27,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Commonpl
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
+from commonplace.team import files_of_a_team, on_postgres, open_postgres
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
     from commonplace.storage.outbound import Outbound
-    from commonplace.storage.postgres_schema import Component
     from commonplace.storage.valkey import Valkey, ValkeyRates
 
 T = TypeVar("T")
@@ -131,6 +131,11 @@ class App:
         routes = console_routes(console, functools.partial(refusal, options=options))
         return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
 
+    def start(self) -> None:
+        """What a server does before its first call: on PostgreSQL, refuse a schema that is not its own, and begin to index."""
+        if on_postgres(self.settings):
+            self.services["files"]()
+
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
         """Tell other processes that a server uses the data folder: `restore` then refuses, and so does a second server where keys of
@@ -195,6 +200,8 @@ def build(
     gauges: dict[str, Callable[[], Mapping[str, int]]] = {}
     parts = Parts(settings, tracer, mutation, closing, services, gauges, local)
     started = time.monotonic()
+    if on_postgres(settings):
+        services["postgres"] = once(_builder(open_postgres, parts))
     services["meaning"] = once(_builder(_meaning, parts))
     services["outbound"] = once(_builder(_outbound, parts))
     services["cache"] = once(lambda: _cache(parts))
@@ -202,6 +209,8 @@ def build(
     services["external models"] = once(lambda: _external_models(parts, metrics))
     services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started, gauges))
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
+    if "files" in services:
+        metrics.probes.append(lambda: services["files"]().figures())
     registry = Registry(toolsets)
     pipeline = Pipeline(
         registry,
@@ -238,16 +247,6 @@ def _instructions(selection: Selection, settings: Settings) -> str:
     from commonplace.memory.engine.guide import language_of
 
     return CONSTITUTION[language_of(settings.mcp.memory.language)]
-
-
-def postgres_components() -> list[Component]:
-    """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
-    from commonplace.files.postgres import SCHEMA as FILES
-    from commonplace.memory.postgres import SCHEMA as MEMORY
-    from commonplace.search.postgres import SCHEMA as SEARCH
-    from commonplace.storage.postgres_schema import STORAGE
-
-    return [STORAGE, SEARCH, FILES, MEMORY]
 
 
 def selection_of(settings: Settings) -> Selection:
@@ -289,6 +288,8 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
 
 def _files(parts: Parts) -> Any:
     """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
+    if on_postgres(parts.settings):
+        return files_of_a_team(parts, lambda side: _external(parts, parts.service("external models"), side))
     from commonplace.files.assembly import database_path, from_settings
     from commonplace.search.assembly import hybrid
     from commonplace.search.sqlite import SqlitePostings
@@ -326,20 +327,17 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
 
 
 def _memory(parts: Parts) -> Any:
-    """Memory in its own database, with the same model in memory as files."""
-    from commonplace.memory.assembly import DATABASE, build_memory
+    """Memory in its own file or in the team's database, with the same model as files."""
+    from commonplace.memory.assembly import DATABASE, build_memory, open_postgres_memory
     from commonplace.storage.sqlite import Database
 
-    meaning = parts.service("meaning")
+    storage, settings, meaning = parts.settings.storage, parts.settings.mcp.memory, parts.service("meaning")
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
+    absent = meaning.absent or None
+    if storage.url.startswith(("postgresql://", "postgres://")):
+        return open_postgres_memory(storage, settings=settings, embedder=embedder, model_missing=absent)
     database = Database(parts.settings.data / DATABASE)
-    return build_memory(
-        database,
-        settings=parts.settings.mcp.memory,
-        embedder=embedder,
-        model_missing=meaning.absent or None,
-        on_close=database.close,
-    )
+    return build_memory(database, settings=settings, embedder=embedder, model_missing=absent, on_close=database.close)
 
 
 def _openapi(parts: Parts) -> Any:

@@ -38,15 +38,17 @@ HOSTILE = st.sampled_from(
 TEXT = st.one_of(st.text(max_size=200), HOSTILE, st.lists(HOSTILE, max_size=6).map(" ".join))
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Calls]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Calls]:
+    url = request.getfixturevalue("migrated_postgres") if request.param == "postgresql" else ""
     with tempfile.TemporaryDirectory() as folder:
-        calls = Calls(Path(folder))
+        calls = Calls(Path(folder), url=url)
+        calls.tenant = "any text"
         yield calls
         calls.close()
 
 
-LAX = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAX = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @LAX

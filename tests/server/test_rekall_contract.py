@@ -1,4 +1,4 @@
-"""Contract 004 as a client of `rekall mcp-server` and `rekall mcp-server --port N` meets it: one body for both transports."""
+"""Contract 004 as a client of `rekall mcp-server [--port N]` meets it: one body for both transports and both databases."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from conformance.program import COMMONPLACE, Served, environment
 from jsonschema import Draft202012Validator
 
 from commonplace.memory.engine.tokens import count_tokens
+from servers import empty_tables
 
 HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "rekall client", "version": "1"}}
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
@@ -71,8 +72,8 @@ class Client:
 
 
 @contextlib.contextmanager
-def on_stdio(folder: Path) -> Iterator[Ask]:
-    command = [str(COMMONPLACE), "shim", "run", "rekall", "mcp-server"]
+def on_stdio(folder: Path, *options: str) -> Iterator[Ask]:
+    command = [str(COMMONPLACE), "shim", "run", "rekall", "mcp-server", *options]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment(folder)) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -90,8 +91,8 @@ def on_stdio(folder: Path) -> Iterator[Ask]:
 
 
 @contextlib.contextmanager
-def on_a_port(folder: Path) -> Iterator[Ask]:
-    command = [str(COMMONPLACE), "shim", "run", "rekall", "mcp-server", "--port", "0"]
+def on_a_port(folder: Path, *options: str) -> Iterator[Ask]:
+    command = [str(COMMONPLACE), "shim", "run", "rekall", "mcp-server", "--port", "0", *options]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=folder, env=environment(folder)) as process:
         try:
             assert process.stderr is not None
@@ -118,10 +119,19 @@ def on_a_port(folder: Path) -> Iterator[Ask]:
             process.wait(30)
 
 
-@pytest.fixture(scope="module", params=[on_stdio, on_a_port])
+@pytest.fixture(scope="module", params=["stdio", "a port", "a port and PostgreSQL"])
 def rekall(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with request.param(tmp_path_factory.mktemp("rekall")) as ask:
+    folder = tmp_path_factory.mktemp("rekall")
+    options: tuple[str, ...] = ()
+    if request.param.endswith("PostgreSQL"):
+        url = request.getfixturevalue("migrated_postgres")
+        empty_tables(url)
+        (folder / "team.yaml").write_text(f"settings:\n  storage:\n    url: {json.dumps(url)}\n", "utf-8")
+        options = ("--config", str(folder / "team.yaml"))
+    opened = on_stdio if request.param == "stdio" else on_a_port
+    with opened(folder, *options) as ask:
         yield Client(ask)
+    assert (folder / "memory.db").exists() is not bool(options)
 
 
 def test_exactly_the_nine_tools_are_listed_in_the_contracts_order(rekall: Client) -> None:

@@ -11,7 +11,22 @@ from typing import Annotated
 import typer
 
 from commonplace import __version__
-from commonplace.cli import audit, backup, call, completion, config, connect, console, doctor, instructions, keys, shim, tenants
+from commonplace.cli import (
+    audit,
+    backup,
+    call,
+    completion,
+    config,
+    connect,
+    console,
+    doctor,
+    instructions,
+    keys,
+    migrate,
+    shim,
+    tenants,
+    worker,
+)
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
@@ -63,6 +78,8 @@ app.command("connect")(connect.connect)
 app.command("console")(console.console)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
+app.command("migrate")(migrate.migrate)
+app.command("worker")(worker.worker)
 app.command("completion")(completion.completion)
 app.add_typer(config.app, name="config")
 app.add_typer(keys.app, name="keys")

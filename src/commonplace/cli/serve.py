@@ -55,6 +55,7 @@ def _serve(options: argparse.Namespace) -> int:
     config = load(file=options.config, data=options.data, flags=_flags(options))
     local = options.http is None
     with build(config.settings, selection=_profile(options, config), local=local) as app, app.in_use():
+        app.start()
         if options.http is not None:
             return _serve_http(app, options)
         app.product.stdio_auth()  # a wrong COMMONPLACE_KEY is said now, not to the client
@@ -106,6 +107,8 @@ def _flags(options: argparse.Namespace) -> dict[str, Any]:
         flags["server.all_tools"] = True
     if options.auth:
         flags["auth.mode"] = options.auth
+    if options.no_worker:
+        flags["mcp.files.index.workers"] = 0
     for name in ("toolsets", "tools", "exclude_tools"):
         value = getattr(options, name)
         if value is not None:
@@ -145,5 +148,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tools", metavar="A,B", help="list these tools, beside the toolsets")
     parser.add_argument("--exclude-tools", metavar="A,B", help="never list these tools")
     parser.add_argument("--all-tools", action="store_true", help="list the extended tools too")
+    parser.add_argument("--no-worker", action="store_true", help="leave indexing to `commonplace worker` and to other servers")
     parser.add_argument("--profile", choices=("rekall", "oastools"), help="list exactly the tools of a contract, under its names")
     return parser

@@ -6,6 +6,7 @@ from typing import Any
 
 from nicegui import ui
 
+from commonplace.console.caller import Answer
 from commonplace.console.parts import ANY, QUIET, address, choice, columns_of, confirmed, linked, pager, remember, whole
 from commonplace.console.shell import View, empty, failure
 from commonplace.kernel.clock import iso, utc_now
@@ -33,14 +34,15 @@ class GovernancePanel:
 
     async def show(self, shared: dict[str, str]) -> None:
         self._page = whole(shared.get("page"), 1)
+        gates = await self._view.call("gates_evaluate", {})
+        reviews = await self._reviews()  # asked before anything is drawn, so that nothing moves
         self._gates = ui.column().classes("w-full gap-2")
         self._counts = ui.row().classes("w-full gap-4 items-stretch")
         self._due = ui.column().classes("w-full gap-2")
-        await self._load_gates()
-        await self._load_reviews()
+        self._show_gates(gates)
+        self._show_reviews(reviews)
 
-    async def _load_gates(self) -> None:
-        answer = await self._view.call("gates_evaluate", {})
+    def _show_gates(self, answer: Answer) -> None:
         with self._gates:
             with ui.row().classes("w-full items-center gap-2"):
                 ui.label("Gates").classes("text-base font-semibold")
@@ -77,9 +79,13 @@ class GovernancePanel:
             ids = ", ".join(str(one.get("id")) for one in answer.output["issues"][:10])
             ui.notify(f"{answer.output['issueCount']} bodies were changed outside: {ids}", type="warning", multi_line=True, timeout=0)
 
+    async def _reviews(self) -> Answer:
+        return await self._view.call("instructions_reviews", {"limit": PAGE, "offset": (self._page - 1) * PAGE})
+
     async def _load_reviews(self) -> None:
-        arguments = {"limit": PAGE, "offset": (self._page - 1) * PAGE}
-        answer = await self._view.call("instructions_reviews", arguments)
+        self._show_reviews(await self._reviews())
+
+    def _show_reviews(self, answer: Answer) -> None:
         page = self._page if self._page > 1 else None
         remember(address("/instructions", tab="governance", page=page))
         self._counts.clear()

@@ -20,6 +20,7 @@ from commonplace.search.store import Partition, PassageListener
 log = logging.getLogger("commonplace.files.indexer")
 
 POLL_SECONDS = 0.25  # how soon work queued by another process, or a free leadership, is noticed
+RENEW_SECONDS = 4.0  # a lease lasts several times as long
 GATHER_SECONDS = 0.1
 MAX_YIELD_SECONDS = 0.5
 BATCH_BYTES = 4_000_000
@@ -41,6 +42,7 @@ class IndexerSettings:
     workers: int = 2
     batch_size: int = 20
     retention_days: int = 30
+    poll_seconds: float = POLL_SECONDS
 
 
 class Indexer:
@@ -108,7 +110,7 @@ class Indexer:
     async def _pause(self, wake: asyncio.Event) -> None:
         """Until work is queued, and then a moment more: a burst of writes is indexed together, not against itself."""
         try:
-            async with asyncio.timeout(POLL_SECONDS):
+            async with asyncio.timeout(self._settings.poll_seconds):
                 await wake.wait()
             if not self._stopping:
                 await asyncio.sleep(GATHER_SECONDS)
@@ -146,17 +148,30 @@ class Indexer:
         while not self._stopping and rounds != 0 and await self._jobs.due():
             begun = time.monotonic()
             batch = await self._jobs.claim(self._owner, self._settings.batch_size)
-            left = batch
-            while left:
-                sources = await self._jobs.sources(left, BATCH_BYTES)
-                await self._work(left[: len(sources)], sources)
-                left = left[len(sources) :]
+            keeping = asyncio.create_task(self._keep_leases())
+            try:
+                left = batch
+                while left:
+                    sources = await self._jobs.sources(left, BATCH_BYTES)
+                    await self._work(left[: len(sources)], sources)
+                    left = left[len(sources) :]
+            finally:
+                keeping.cancel()
             done += len(batch)
             rounds = None if rounds is None else rounds - 1
             if self._wake is not None and self._wake.is_set():  # callers are writing: leave them half of the time
                 self._wake.clear()
                 await asyncio.sleep(min(time.monotonic() - begun, MAX_YIELD_SECONDS))
         return done
+
+    async def _keep_leases(self) -> None:
+        """A large file takes longer than a lease, and a worker that is still at it is not a dead one."""
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                await self._jobs.renew(self._owner)
+            except Exception:  # the next one may come through; if not, somebody else does the work again
+                log.warning("the leases of this worker could not be renewed", exc_info=True)
 
     async def _work(self, jobs: Sequence[Job], sources: Sequence[Source | None]) -> None:
         room = asyncio.Semaphore(max(1, self._settings.workers))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from commonplace.files.assembly import External, Files, embedding_worker, key_deposit
+from collections.abc import Callable
+
+from commonplace.files.assembly import External, Files, IndexerThread, embedding_worker, key_deposit
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.postgres import QUERIES, PostgresFiles
 from commonplace.files.postgres_index import LEASE_SECONDS, PostgresFileIndex
@@ -16,7 +18,11 @@ from commonplace.search.postgres import PostgresPostings
 from commonplace.search.store import PassageListener, Retriever
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres import PostgresDatabase
+from commonplace.storage.postgres_bell import Bell
 from commonplace.storage.rates import SharedRates
+
+CHANNEL = "commonplace_files"
+POLL_SECONDS = 1.0  # rings wake a worker at once; looking finds what retries and what a dead worker left
 
 
 class Everybody:
@@ -38,19 +44,25 @@ def build_postgres_files(
     listener: PassageListener | None = None,
     external: External | None = None,
     rates: SharedRates | None = None,
+    ring: Callable[[], None] = lambda: None,
 ) -> Files:
     """Files in an open database whose schema is there (`commonplace migrate`). Whoever owns it runs `indexer.run()` or leaves the work
-    to other processes."""
+    to other processes, which `ring` wakes."""
     settings = settings or FilesSettings()
     postings = postings or PostgresPostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS)
     vectors = PostgresVectorJobs(database) if external is not None and external.listener is not None else None
     index = PostgresFileIndex(database, postings, outbox, vectors=vectors)
     files = PostgresFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
-    work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days)
+    work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days, POLL_SECONDS)
     embedding = embedding_worker(vectors, index, external, settings)
     indexer = Indexer(index, files, Everybody(), partition_of, work, listener, embedding)
-    files.queued = indexer.wake
+
+    def queued() -> None:
+        indexer.wake()
+        ring()
+
+    files.queued = queued
 
     def close() -> None:
         indexer.stop()
@@ -61,3 +73,35 @@ def build_postgres_files(
     reranker = external.reranker if external is not None else None
     service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close, deposit, reranker)
     return Files(service, indexer)
+
+
+def run_postgres_files(
+    database: PostgresDatabase,
+    settings: FilesSettings,
+    *,
+    postings: PostgresPostings,
+    retriever: Retriever,
+    listener: PassageListener | None = None,
+    external: External | None = None,
+    rates: SharedRates | None = None,
+) -> FilesService:
+    """The same with its worker running, woken by what other processes queue; `close` ends it. With no workers in the settings this
+    process only rings for the others."""
+    files: Files  # which the bell wakes, and which rings it
+    heard = (lambda: files.indexer.wake()) if settings.index.workers else None
+    bell = Bell(database, CHANNEL, heard)
+    files = build_postgres_files(
+        database, settings, postings=postings, retriever=retriever, listener=listener, external=external, rates=rates, ring=bell.ring
+    )
+    thread = IndexerThread(files.indexer)
+    bell.start()
+    thread.start()
+
+    def close() -> None:
+        if external is not None:
+            external.close()  # first: a worker may be waiting for a model
+        thread.stop()
+        bell.stop()
+
+    files.service.on_close = close
+    return files.service

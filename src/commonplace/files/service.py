@@ -356,6 +356,12 @@ class FilesService:
                 return not waiting
             await asyncio.sleep(SETTLE_POLL_SECONDS)
 
+    async def figures(self) -> dict[str, float]:
+        """How far the index is behind, of all tenants, for the operator's metrics."""
+        waiting, dead, oldest_at = await self._chunks.backlog()
+        age = 0.0 if oldest_at is None else max(0.0, time.time() - oldest_at / 1e6)
+        return {"files_index_waiting": waiting, "files_index_dead": dead, "files_index_oldest_seconds": round(age, 3)}
+
     def doctor(self) -> list[dict[str, str]]:
         """What an operator should know of the index. For the command line: it runs an event loop of its own."""
         waiting, dead, oldest_at = asyncio.run(self._chunks.backlog())

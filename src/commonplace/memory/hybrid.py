@@ -25,10 +25,10 @@ from commonplace.search.text import query_terms
 from commonplace.search.vector import Neighbours, StaleVectorsError
 from commonplace.search.vector_file import VectorFileError
 
-# The order is the engine's own judgement. Only the scale is ours: a score of 0.1 is where 99 of 100 questions about something else stay
+# The order is the engine's own judgement. Only the scale is ours: WEAK_SCORE is where 99 of 100 questions about something else stay
 # below, chosen on half of the questions of cosqa and cranfield asked of each other's collection and reported on the other half
 # (benchmarks/memory_quality.py). It moves no order.
-JUDGEMENT = replace(DEFAULT, intercept=2.2)
+JUDGEMENT = replace(DEFAULT, intercept=2.8)
 POLL_SECONDS = 0.02
 SIFTED = 8  # times the pool that vectors give, when a filter must be applied after them
 NOBODY = "\x1e"  # begins no key: vectors are added and nobody's taken away
@@ -88,14 +88,14 @@ class HybridIndex(LexicalIndex):
             return await super().search(tenant, sought, wanted, limit)
         size = max(limit, POOL)
         terms = query_terms(sought.query[:QUERY_CHARACTERS])
-        words, vector = await asyncio.gather(
-            self.by_words(tenant, terms, wanted, size), asyncio.to_thread(self._meaning.of_question, sought.query, sought.context)
+        vector, words = await asyncio.gather(  # the model first: it works beside the words
+            asyncio.to_thread(self._meaning.of_question, sought.query, sought.context), self.by_words(tenant, terms, wanted, size)
         )
         cosines = await asyncio.to_thread(self._near, tenant, vector, wanted, size, words) if vector is not None else None
         if cosines is None:
             return await super().search(tenant, sought, wanted, limit)
         words = await self._completed(tenant, terms, words, [key for key in cosines if key not in {m.key for m in words.matches}])
-        matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT)]
+        matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT, explained=False)]
         return Found(tuple(matches[:limit]), len(matches), True)
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:

@@ -21,7 +21,7 @@ CONTEXT_TERMS = 16
 CONTEXT_SHARE = 0.3  # of the score, when the caller tells what the conversation is about
 POOL = 50  # candidates read at least
 WIDER = 40  # times the pool, when a filter leaves too few
-SIMILAR_TERMS = 16
+SIMILAR_TERMS = 10  # the most telling ones: each costs a list to read, at every add
 SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
 KNOWN_TERMS = 50_000
 

@@ -17,6 +17,7 @@ TAG_CHARACTERS = 100
 PROJECT_CHARACTERS = 200
 UNTITLED = "(untitled)"
 
+WEAK_SCORE = 0.1  # a best result below this probably answers something else; rekall_help says so too
 LINK_SIMILARITY = 0.75
 GENERALIZE_SIMILARITY = 0.80
 GENERALIZE_ENTRIES = 3

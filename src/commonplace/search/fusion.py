@@ -82,6 +82,8 @@ def fuse(
     parameters: Parameters = DEFAULT,
     fixed: Weights | None = None,
     vectors: Mapping[str, Vectors] | None = None,
+    *,
+    explained: bool = True,
 ) -> list[Hit]:
     """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side.
 
@@ -101,8 +103,8 @@ def fuse(
         judged = calibrated(semantic + words, parameters)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
-        explain = _explain(match, side, cosine, semantic, idf, fixed)
-        if cosine is not None and key in agreed:
+        explain = _explain(match, side, cosine, semantic, idf, fixed) if explained else {}
+        if explained and cosine is not None and key in agreed:
             explain["consensus"] = round(agreed[key] - cosine, 4)
         shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
         hits.append(

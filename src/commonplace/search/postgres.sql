@@ -1,5 +1,6 @@
 -- Named queries of search/sql_postings.py in PostgreSQL's dialect: the names and parameters of sqlite.sql.
--- Lists arrive as JSON arrays. A list of ids becomes an array while the statement is planned, so that the planner knows its length.
+-- Lists arrive as JSON arrays. A list of ids becomes an array while the statement is planned, so that the planner knows how much it asks
+-- for, and never takes a short query for one that touches half of the table.
 
 -- name: partition_id
 SELECT id FROM search_partition WHERE tenant = :tenant AND collection = :collection AND scope = :scope;
@@ -66,7 +67,8 @@ WITH query AS MATERIALIZED (
     FROM jsonb_array_elements(:terms::jsonb) AS value
 )
 SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base + query.slope * p.length)) AS score
-FROM query JOIN search_posting p ON p.term_id = query.term_id
+FROM search_posting p JOIN query ON query.term_id = p.term_id
+WHERE p.term_id = ANY (translate(jsonb_path_query_array(:terms::jsonb, '$[*][0]')::text, '[] ', '{}')::bigint[])
 GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
 
 -- name: rank_among
@@ -76,7 +78,9 @@ WITH query AS MATERIALIZED (
     FROM jsonb_array_elements(:terms::jsonb) AS value
 )
 SELECT p.document_id, sum(query.gain * p.frequency / (p.frequency + query.base + query.slope * p.length)) AS score
-FROM query JOIN search_posting p ON p.term_id = query.term_id AND p.document_id = ANY (translate(:documents, '[]', '{}')::bigint[])
+FROM search_posting p JOIN query ON query.term_id = p.term_id
+WHERE p.term_id = ANY (translate(jsonb_path_query_array(:terms::jsonb, '$[*][0]')::text, '[] ', '{}')::bigint[])
+  AND p.document_id = ANY (translate(:documents, '[]', '{}')::bigint[])
 GROUP BY p.document_id ORDER BY score DESC, p.document_id LIMIT :limit;
 
 -- name: posting_terms
@@ -87,8 +91,10 @@ WHERE term_id = ANY (translate(:terms, '[]', '{}')::bigint[]) AND document_id = 
 -- name: document_keys
 SELECT id, document FROM search_document WHERE id = ANY (translate(:ids, '[]', '{}')::bigint[]) AND partition_id = :partition;
 
--- name: document_id
-SELECT id FROM search_document WHERE partition_id = :partition AND document = :document;
+-- name: document_ids
+-- :documents is a JSON array of keys.
+SELECT id FROM search_document
+WHERE partition_id = :partition AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
 
 -- name: document_count
 SELECT count(*) FROM search_document WHERE partition_id = :partition;

@@ -81,11 +81,8 @@ class SqlPostings(Generic[C]):
         plan = self._plan(connection, partition, terms, weights)
         if plan is None:
             return LexicalResult()
-        asked = [
-            connection.execute(self._queries["document_id"], {"partition": plan.partition_id, "document": key})
-            for key in dict.fromkeys(keys)
-        ]
-        ids = [int(row[0]) for rows in asked if (row := rows.fetchone()) is not None]
+        named = {"partition": plan.partition_id, "documents": _json(list(dict.fromkeys(keys)))}
+        ids = [int(row[0]) for row in connection.execute(self._queries["document_ids"], named)]
         parameters = {"terms": _parameters(plan), "documents": _json(ids), "limit": len(ids)}
         rows: Iterable[tuple[Any, ...]] = connection.execute(self._queries["rank_among"], parameters) if plan.ids else ()
         ranked, _ = self._keyed(connection, plan, rows, "", len(ids))

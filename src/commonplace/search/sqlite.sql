@@ -83,8 +83,9 @@ JOIN search_posting p ON p.term_id = t.value AND p.document_id = d.value;
 SELECT d.id, d.document FROM json_each(:ids) AS wanted CROSS JOIN search_document d ON d.id = wanted.value
 WHERE d.partition_id = :partition;
 
--- name: document_id
-SELECT id FROM search_document WHERE partition_id = :partition AND document = :document;
+-- name: document_ids
+-- :documents is a JSON array of keys.
+SELECT d.id FROM json_each(:documents) AS wanted CROSS JOIN search_document d ON d.partition_id = :partition AND d.document = wanted.value;
 
 -- name: document_count
 SELECT count(*) FROM search_document WHERE partition_id = :partition;

@@ -40,6 +40,10 @@ _LOST = (psycopg.OperationalError, psycopg.InterfaceError)  # and whatever follo
 _BEGIN = "BEGIN"
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LOCK = "SELECT set_config('lock_timeout', %(wait)s, true), pg_advisory_xact_lock(hashtextextended(%(key)s, 0))"
+_FIGURES = """
+SELECT current_setting('server_version'), (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+       (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), current_setting('max_connections')::int,
+       pg_database_size(current_database())"""
 _PATIENCE = "SELECT set_config('lock_timeout', %(wait)s, true)"
 
 
@@ -108,6 +112,15 @@ class PostgresDatabase:
     ) -> Result:
         """The same for threads without an event loop (the command line)."""
         return self._queue(work, lock, lock_timeout_seconds).result()
+
+    def doctor(self) -> list[dict[str, str]]:
+        """What an operator should know of the server; its address is nobody's business."""
+        row = self.read_now(lambda connection: connection.execute(_FIGURES).fetchone())
+        version, vector, used, most, size = row or ("?", None, 0, 1, 0)
+        finding = f"PostgreSQL {version}, pgvector {vector or 'missing'}, {used} of {most} connections used, {size / 1e6:.0f} MB"
+        full = used > 0.8 * most
+        fix = "Raise max_connections, or lower settings.storage.pool_size." if full else ""
+        return [{"name": "database", "status": "warn" if full else "ok", "finding": finding, "fix": fix}]
 
     def connect(self) -> psycopg.Connection[Row]:
         """A connection of the caller's own, in autocommit mode: for listening, and for statements that refuse transactions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from commonplace.telemetry.timeline import Timeline
@@ -60,6 +60,7 @@ class Metrics:
         self._series: dict[tuple[str, str], Series] = {}
         self._tenants: set[str] = set()
         self.counters: dict[str, int] = {}
+        self.probes: list[Callable[[], Awaitable[Mapping[str, float]]]] = []  # figures that are asked for when somebody looks
         self.timeline = Timeline()
 
     def record(self, tool: str, tenant: str, seconds: float, code: str | None = None) -> None:
@@ -131,8 +132,8 @@ def _quantile(series: Series, share: float) -> float:
     return 0.0
 
 
-def prometheus(metrics: Metrics, version: str, uptime_seconds: float) -> str:
-    """The text exposition format, version 0.0.4."""
+def prometheus(metrics: Metrics, version: str, uptime_seconds: float, gauges: Mapping[str, float] | None = None) -> str:
+    """The text exposition format, version 0.0.4. `gauges`: what the probes answered."""
     lines = [
         "# HELP commonplace_info Version of the server.",
         "# TYPE commonplace_info gauge",
@@ -158,6 +159,8 @@ def prometheus(metrics: Metrics, version: str, uptime_seconds: float) -> str:
         lines.append(f"commonplace_call_seconds_count{opened}}} {figures.count}")
     lines += ["# HELP commonplace_events_total Events that belong to no tool.", "# TYPE commonplace_events_total counter"]
     lines += [f'commonplace_events_total{{event="{_label(name)}"}} {count}' for name, count in sorted(metrics.counters.items())]
+    for name, value in sorted((gauges or {}).items()):
+        lines += [f"# TYPE commonplace_{name} gauge", f"commonplace_{name} {value:g}"]
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from commonplace.cli.commands import run
-from commonplace.cli.memory import current_project
+from commonplace.cli.memory import app, current_project
 
 Typed = Callable[..., tuple[int, str]]
 
@@ -19,13 +19,16 @@ Typed = Callable[..., tuple[int, str]]
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.delenv("COMMONPLACE_MODELS", raising=False)
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / "src").mkdir()
     monkeypatch.chdir(tmp_path / "shop" / "src")
 
     def line(*words: str) -> tuple[int, str]:
         code = run(["--data", str(tmp_path / "home"), "memory", *words])
-        return code, capsys.readouterr().out
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return code, said.out
 
     return line
 
@@ -97,17 +100,88 @@ def test_memory_is_exported_and_imported(typed: Typed, tmp_path: Path) -> None:
         assert (done["read"], done["known"], done["entries"]) == (1, 1, 0)
 
 
+UNKNOWN = "01HXAAAAAAAAAAAAAAAAAAAAAA"
+WRONG: list[tuple[tuple[str, ...], int]] = [
+    (("add", "poem", "x"), 2),
+    (("add", "bug"), 2),
+    (("add", "bug", "x" * 101), 2),
+    (("add", "bug", "x", "--confidence", "6"), 2),
+    (("search",), 2),
+    (("search", "x", "--limit", "0"), 2),
+    (("search", "x", "--limit", "21"), 2),
+    (("search", "x", "--type", "poem"), 2),
+    (("show", UNKNOWN), 3),
+    (("show", "01"), 3),
+    (("show", "' OR 1=1 --"), 3),
+    (("list", "--type", "poem"), 2),
+    (("edit", UNKNOWN, "--title", "y"), 3),
+    (("edit", UNKNOWN, "--confidence", "9"), 2),
+    (("rm", UNKNOWN), 3),
+    (("rm", UNKNOWN, "--restore"), 3),
+    (("link", UNKNOWN, UNKNOWN), 3),
+    (("link", "x", "y", "--relation", "likes"), 2),
+    (("related", UNKNOWN), 3),
+    (("related", UNKNOWN, "--depth", "9"), 2),
+    (("graph", UNKNOWN), 3),
+    (("suggest", "--accept", "nothing"), 3),
+    (("suggest", "--reject", UNKNOWN), 3),
+    (("suggest", "--limit", "51"), 2),
+    (("generalize", UNKNOWN, UNKNOWN), 3),
+    (("generalize",), 2),
+    (("stale", "--days", "0"), 2),
+    (("import", "no-such-file.json"), 2),
+    (("import", "no-such-file.json", "--format", "poem"), 2),
+    (("export", "x", "--format", "poem"), 2),
+    (("embed",), 7),
+    (("no-such-command",), 2),
+]
+
+
+@pytest.mark.parametrize(("words", "code"), WRONG, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
+def test_wrong_input_ends_in_its_exit_code_and_a_sentence(typed: Typed, words: tuple[str, ...], code: int) -> None:
+    assert typed(*words)[0] == code
+
+
+def test_every_command_has_a_test_of_wrong_input_or_takes_none() -> None:
+    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert commands - {words[0] for words, _ in WRONG} == {"stats", "reindex"}
+
+
 @pytest.mark.parametrize(
-    ("words", "code"),
+    ("name", "data"),
     [
-        (("show", "01HXAAAAAAAAAAAAAAAAAAAAAA"), 3),
-        (("add", "poem", "x"), 2),
-        (("import", "no-such-file.json"), 2),
-        (("suggest", "--accept", "nothing"), 3),
+        ("empty.json", b""),
+        ("list.json", b"[1, 2, 3]"),
+        ("broken.json", b'{"results": ['),
+        ("bytes.jsonl", b"\xff\xfe\x00"),
+        ("lines.jsonl", b'{"type": "entity"}\nnot json\n'),
+        ("cut.zip", b"PK\x03\x04 and then nothing"),
+        ("cut.db", b"SQLite format 3\x00 and then nothing"),
+        ("notes.txt", b"plain text"),
     ],
 )
-def test_failures_have_their_exit_codes(typed: Typed, words: tuple[str, ...], code: int) -> None:
-    assert typed(*words)[0] == code
+def test_a_damaged_import_is_refused_and_keeps_nothing(typed: Typed, tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    code, _ = typed("import", str(tmp_path / name))
+    assert code in (0, 2)
+    assert answer(typed, "stats")["entries"] == 0
+
+
+def test_an_export_never_replaces_what_is_there(typed: Typed, tmp_path: Path) -> None:
+    answer(typed, "add", "bug", "First entry")
+    (tmp_path / "taken.jsonl").write_text("mine")
+    assert typed("export", str(tmp_path / "taken.jsonl"))[0] == 2
+    assert (tmp_path / "taken.jsonl").read_text() == "mine"
+    assert answer(typed, "export", str(tmp_path / "taken.jsonl"), "--force")["entries"] == 1
+    assert typed("export", str(tmp_path / "no" / "\0"))[0] != 0
+
+
+def test_doctor_speaks_of_memory(typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(typed, "add", "bug", "First entry")
+    run(["--data", str(tmp_path / "home"), "doctor", "--json"])
+    checks = {check["name"]: check for check in orjson.loads(capsys.readouterr().out)["checks"]}
+    assert checks["memory"]["finding"].startswith("1 entries")
+    assert checks["memory vectors"]["status"] == "note"
 
 
 @pytest.mark.parametrize("command", ["search x", "list", "stats", "stale", "suggest"])

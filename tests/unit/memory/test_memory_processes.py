@@ -16,11 +16,19 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from commonplace.kernel.auth import LOCAL_TENANT
-from commonplace.memory.assembly import open_memory
+from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.model import EntryType
 
-async def main(folder, writer, count):
-    service = open_memory(Path(folder))
+def opened(folder, url):
+    if not url:
+        return open_memory(Path(folder))
+    from commonplace.storage.postgres import PostgresDatabase
+
+    database = PostgresDatabase(url, pool_size=2)
+    return build_postgres_memory(database, on_close=database.close)
+
+async def main(folder, url, writer, count):
+    service = opened(folder, url)
     for number in range(count):
         same = f"The export job of customer {number} failed because its disk was full; the cleanup had not run." if number % 10 == 0 else ""
         draft = service.draft(EntryType.BUG, f"Writer {writer} entry {number}", same or f"unremarkable text {writer} {number}")
@@ -28,18 +36,18 @@ async def main(folder, writer, count):
         assert added.created
     service.close()
 
-asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])))
 """
 
 
 @pytest.mark.soak
-def test_four_processes_lose_nothing(tmp_path: Path, soak: bool) -> None:
-    count = 2_500 if soak else 50
-    Calls(tmp_path).close()
-    command = [sys.executable, "-c", WRITER, str(tmp_path)]
+def test_four_processes_lose_nothing(tmp_path: Path, url: str, soak: bool) -> None:
+    count = 2_500 if soak else 40
+    Calls(tmp_path, url=url).close()
+    command = [sys.executable, "-c", WRITER, str(tmp_path), url]
     running = [subprocess.Popen([*command, str(writer), str(count)]) for writer in range(4)]
     assert [process.wait(timeout=3600 if soak else 240) for process in running] == [0, 0, 0, 0]
-    memory = Calls(tmp_path)
+    memory = Calls(tmp_path, url=url)
     counts = memory.run(memory.service.store.counts(LOCAL_TENANT))
     assert counts.entries == 4 * count
     for writer in range(4):
@@ -60,8 +68,8 @@ def test_four_processes_lose_nothing(tmp_path: Path, soak: bool) -> None:
     memory.close()
 
 
-def test_two_services_on_one_database_see_each_other(tmp_path: Path) -> None:
-    one, two = Calls(tmp_path), Calls(tmp_path)
+def test_two_services_on_one_database_see_each_other(tmp_path: Path, url: str) -> None:
+    one, two = Calls(tmp_path, url=url), Calls(tmp_path, url=url)
     entry = one.add("Kept by the first", "words of the first")
     assert [r["id"] for r in two("rekall_search", query="words of the first")["results"]] == [entry]
     assert two("rekall_add", type="bug", title="Kept by the first", content="words of the first")["created"] is False

@@ -11,12 +11,11 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.errors import INVALID_ENTRY_TYPE
-from commonplace.memory.model import EntryType
+from commonplace.memory.model import WEAK_SCORE, EntryType
 from commonplace.memory.service import Answer, Hit, MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.tools.handled import handled
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
-from commonplace.search.fusion import ABSTAIN_BELOW
 from commonplace.search.text import query_terms, snippet
 
 SNIPPET_CHARACTERS = 90  # the contract says about 100; a little less keeps compact results at a fifth of the entries
@@ -140,7 +139,7 @@ def _result(hit: Hit, terms: list[str], why: bool) -> dict[str, Any]:
 def _hint(answer: Answer, left_out: int) -> str:
     if not answer.hits:
         hint = "Nothing found. Try other words, drop the filters, or keep what you learn with rekall_add"
-    elif answer.hits[0].score < ABSTAIN_BELOW:
+    elif answer.hits[0].score < WEAK_SCORE:
         hint = f"Only weak matches: they may not answer this. {HINT}"
     else:
         hint = HINT

@@ -1,0 +1,97 @@
+"""`commonplace migrate`: bring the database's schema to this program's version, or only say how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.printing import JsonFlag, out, print_json, table
+from commonplace.cli.session import session
+from commonplace.kernel.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of the schema: its version before, the one this program needs, and what was queued because of the change."""
+
+    component: str
+    found: int
+    needed: int
+    files_queued: int = 0
+
+
+def migrate(
+    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 where something is to be done.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring the schema of the database up to this version of commonplace. Servers on PostgreSQL refuse to start before.
+
+    Examples:
+      commonplace migrate --check
+      commonplace migrate
+    """
+    from commonplace.team import on_postgres
+
+    settings = session().config().settings
+    steps = list(_on_postgres(settings, check) if on_postgres(settings) else _on_sqlite(settings, check))
+    behind = [step for step in steps if step.found != step.needed]
+    if as_json:
+        print_json({"current": not behind or not check, "components": [asdict(step) for step in steps]})
+    else:
+        rows = [(step.component, str(step.found), str(step.needed), _said(step, check)) for step in steps]
+        out.print(table(("component", "found", "needed", ""), rows))
+    if check and behind:
+        raise typer.Exit(1)
+
+
+def _said(step: Step, check: bool) -> str:
+    if step.found == step.needed:
+        return "current"
+    if check:
+        return "run: commonplace migrate" if step.found < step.needed else "newer than this program"
+    return f"done, {step.files_queued} files queued to be embedded again" if step.files_queued else "done"
+
+
+def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
+    from commonplace.files.postgres_embeddings import fit_length, vector_length
+    from commonplace.storage import postgres_schema
+    from commonplace.storage.postgres import opened
+    from commonplace.team import postgres_components
+
+    components, dimensions = postgres_components(), settings.mcp.files.search.embedding.dimensions
+    with opened(settings.storage.url, pool_size=1) as database:
+        if check:
+            standings = database.read_now(lambda connection: postgres_schema.standing(connection, components))
+            yield from (Step(each.component, each.found, each.needed) for each in standings)
+            ready = all(each.found == each.needed for each in standings)
+            yield Step("vector length", database.read_now(vector_length) if ready else 0, dimensions)
+            return
+        for each in postgres_schema.migrate(database, components):
+            yield Step(each.component, each.found, each.needed)
+        before, queued = fit_length(database, dimensions)
+        yield Step("vector length", before, dimensions, queued)
+
+
+def _on_sqlite(settings: Settings, check: bool) -> Iterator[Step]:
+    """A SQLite file is brought up by whoever opens it; here only the version is told before and after."""
+    from commonplace.files.assembly import database_path
+    from commonplace.storage.migrations import load_migrations, migrate, schema_version
+    from commonplace.storage.sqlite import Database
+
+    places = {"search": database_path(settings), "files": database_path(settings), "memory": settings.data / "memory.db"}
+    for component, path in places.items():
+        migrations = load_migrations(f"commonplace.{component}", "migrations/sqlite")
+        if check and not path.exists():
+            yield Step(component, 0, migrations[-1].version)
+            continue
+        database = Database(path)
+        try:
+            found = schema_version(database.reader(), component)
+            if not check:
+                migrate(database, component, migrations)
+        finally:
+            database.close()
+        yield Step(component, found, migrations[-1].version)

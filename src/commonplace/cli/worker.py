@@ -1,0 +1,40 @@
+"""`commonplace worker`: index what servers queued, without serving anybody."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.session import session
+from commonplace.kernel.settings import FilesIndex
+
+
+def worker(
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, max=64, help="Jobs worked on at a time; default from the configuration.")
+    ] = None,
+) -> None:
+    """Index files until stopped (Ctrl-C, SIGTERM). Start as many as you like; on PostgreSQL they share the work.
+
+    Examples:
+      commonplace worker
+      commonplace worker --workers 4
+    """
+    from commonplace.bootstrap import build
+
+    settings = session().config().settings
+    files = settings.mcp.files
+    index = files.index.but(workers=workers or files.index.workers or FilesIndex().workers)
+    settings = settings.but(mcp=settings.mcp.but(files=files.but(index=index)))
+    stopping = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stopping.set())
+    with build(settings) as app, app.in_use():
+        app.services["files"]()
+        sys.stderr.write(f"Commonplace {app.product.version} indexes with {index.workers} workers\n")
+        sys.stderr.flush()
+        stopping.wait()

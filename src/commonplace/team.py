@@ -1,0 +1,97 @@
+"""The parts of the product that live in PostgreSQL, put together for `bootstrap`: the schema's components, the database, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Protocol
+
+from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.settings import Settings
+
+if TYPE_CHECKING:
+    from commonplace.storage.postgres import PostgresDatabase
+    from commonplace.storage.postgres_schema import Component
+
+
+class Parts(Protocol):
+    """What bootstrap hands to a builder."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def closing(self) -> ExitStack: ...
+
+    def service(self, name: str) -> Any: ...
+
+
+def on_postgres(settings: Settings) -> bool:
+    return settings.storage.url.startswith(("postgresql://", "postgres://"))
+
+
+def postgres_components() -> list[Component]:
+    """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
+    from commonplace.files.postgres import SCHEMA as FILES
+    from commonplace.memory.postgres import SCHEMA as MEMORY
+    from commonplace.search.postgres import SCHEMA as SEARCH
+    from commonplace.storage.postgres_schema import STORAGE
+
+    return [STORAGE, SEARCH, FILES, MEMORY]
+
+
+def open_postgres(parts: Parts) -> PostgresDatabase:
+    """The one database of a team, its schema checked. The components of this process share its connections."""
+    from commonplace.storage.postgres import PostgresDatabase
+    from commonplace.storage.postgres_schema import require
+
+    storage = parts.settings.storage
+    database = PostgresDatabase(storage.url, pool_size=storage.pool_size)
+    try:
+        require(database, postgres_components())
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
+    """Files in PostgreSQL. Vectors are there too, of one model: the external one if it is configured, else this machine's."""
+    from commonplace.files.postgres_assembly import run_postgres_files
+    from commonplace.search.assembly import policy
+    from commonplace.search.engine import NO_MODEL, HybridRetriever
+    from commonplace.search.postgres import PostgresPostings
+
+    settings = parts.settings.mcp.files
+    if settings.search.lexical != "bm25":
+        raise CommonplaceError(
+            INVALID_CONFIG,
+            f"settings.mcp.files.search.lexical is {settings.search.lexical}, which this version does not offer.",
+            hint="Remove the key: BM25 over postings is what contract 003 names as the target.",
+        )
+    database, meaning, models = parts.service("postgres"), parts.service("meaning"), parts.service("external models")
+    chosen = models.embedding if models is not None else None
+    model: Any = chosen or (meaning.semantics.embedder if meaning.semantics is not None else None)
+    side: Any = None
+    if model is not None:
+        from commonplace.files.postgres_embeddings import PostgresEmbeddings, require_length
+        from commonplace.files.postgres_sides import ExternalSide, LocalSide
+
+        length = settings.search.embedding.dimensions
+        require_length(database, length)
+        if model.dimensions != length:
+            name = "settings.mcp.files.search.embedding.dimensions"
+            raise CommonplaceError(INVALID_CONFIG, f"{name} is {length}; the model {model.identity} makes {model.dimensions}.")
+        embeddings = PostgresEmbeddings(database, model.identity, model.dimensions)
+        side = ExternalSide(model, embeddings) if chosen is not None else LocalSide(model, embeddings)
+        parts.closing.callback(embeddings.close)
+    postings = PostgresPostings(database)
+    return run_postgres_files(
+        database,
+        settings,
+        postings=postings,
+        retriever=HybridRetriever(postings, None, policy(settings.search), meaning.absent or NO_MODEL, side),
+        listener=side if chosen is None else None,
+        external=external_of(side if chosen is not None else None) if models is not None else None,
+        rates=parts.service("shared rates"),
+    )
