@@ -39,7 +39,7 @@ class ModelServer:
 
     def __post_init__(self) -> None:
         self._hanging = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
@@ -97,6 +97,13 @@ class ModelServer:
             scored.sort(key=lambda row: -row["relevance_score"])
             return 200, json.dumps({"id": "x", "results": scored[: request.body.get("top_n", len(scored))]}).encode()
         return 404, b'{"error": "no such model"}'
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that was killed leaves a broken connection: nothing to say about it."""
 
 
 def words(text: str) -> set[str]:

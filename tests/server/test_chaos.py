@@ -1,0 +1,278 @@
+"""A deployment under faults: three servers, two workers, fifty clients, while PostgreSQL, Valkey, workers and the model fail in turn.
+
+`COMMONPLACE_SOAK=1` runs it for minutes. The table of faults and outcomes is printed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+import redis
+from chaos_clients import Client, Deployment, Window, check_logs, mark_of
+from conformance.program import COMMONPLACE, environment, serve_http
+from model_client import KEKS, configure, external_models
+
+from model_server import ModelServer
+from servers import FAST, Postgres, Valkey
+
+SOAK = os.environ.get("COMMONPLACE_SOAK") == "1"
+SERVERS, WORKERS, CLIENTS, TENANTS = 3, 2, 50, 10
+ROUNDS = 8 if SOAK else 1
+FAULT_SECONDS = 8.0 if SOAK else 2.0
+CALM_SECONDS = 4.0 if SOAK else 1.0
+PAUSE_SECONDS = 0.3 if SOAK else 0.6
+FOUND_SAMPLE = 50 if SOAK else 4
+SETTLE_SECONDS = 180.0
+KEYS = [f"sk-chaos-0123456789-{'abcdefghij'[number]}{number}" for number in range(TENANTS)]
+
+Fault = Callable[[], Awaitable[None]]
+
+
+class World:
+    """Everything that runs, and the ways to break it."""
+
+    def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
+        self.folder = folder
+        self.model = stack.enter_context(ModelServer())
+        self.postgres, self.valkey = Postgres(**FAST), Valkey()
+        stack.callback(self.postgres.close)
+        stack.callback(self.valkey.close)
+        self.workers: list[subprocess.Popen[bytes]] = []
+        stack.callback(self._end_workers)
+        for name in [f"server{number}" for number in range(SERVERS)] + [f"worker{number}" for number in range(WORKERS)]:
+            self._configure(folder / name)
+        self._command(folder / "server0", "migrate")
+        self.servers = [stack.enter_context(serve_http(folder / f"server{n}", None, "--no-worker")).url for n in range(SERVERS)]
+        self.workers = [self.start_worker(number) for number in range(WORKERS)]
+
+    def _configure(self, data: Path) -> None:
+        limits = {"timeout_ms": 1000}
+        files = external_models(self.model.url, embedding=limits, rerank={"timeout_ms": 500}, index={"retry_backoff_ms": 200})
+        storage = {"url": self.postgres.url, "cache_url": self.valkey.url}
+        configure(data, files, storage=storage, auth={"mode": "passthrough"})
+
+    def _command(self, data: Path, *arguments: str) -> None:
+        done = subprocess.run([str(COMMONPLACE), *arguments], env=environment(data), cwd=data, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def start_worker(self, number: int) -> subprocess.Popen[bytes]:
+        data = self.folder / f"worker{number}"
+        with (data / "stderr.txt").open("ab") as errors:
+            return subprocess.Popen(
+                [str(COMMONPLACE), "worker", "--workers", "2"],
+                env=environment(data),
+                cwd=data,
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+            )
+
+    def _end_workers(self) -> None:
+        for worker in self.workers:
+            worker.send_signal(signal.SIGTERM)
+        for worker in self.workers:
+            try:
+                worker.wait(20)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+                worker.wait()
+
+    # -- faults: each breaks something, waits, and mends it
+
+    async def kill_a_worker(self) -> None:
+        number = random.randrange(WORKERS)
+        self.workers[number].kill()
+        self.workers[number].wait()
+        await asyncio.sleep(FAULT_SECONDS)
+        self.workers[number] = self.start_worker(number)
+
+    async def restart_postgres(self) -> None:
+        await asyncio.to_thread(self.postgres.restart)
+        await asyncio.sleep(FAULT_SECONDS)
+
+    async def crash_postgres(self) -> None:
+        await asyncio.to_thread(self.postgres.restart, signal.SIGQUIT)
+        await asyncio.sleep(FAULT_SECONDS)
+
+    async def flush_valkey(self) -> None:
+        with redis.Redis.from_url(self.valkey.url) as client:
+            client.flushall()
+        await asyncio.sleep(FAULT_SECONDS)
+
+    async def stop_valkey(self) -> None:
+        await asyncio.to_thread(self.valkey.stop)
+        await asyncio.sleep(FAULT_SECONDS)
+        await asyncio.to_thread(self.valkey.start)
+
+    async def hang_the_model(self) -> None:
+        self.model.fault = self.model.hang
+        await asyncio.sleep(FAULT_SECONDS)
+        self.model.well()
+
+    async def break_the_model(self) -> None:
+        self.model.fault = lambda request: (500, b"{}")
+        await asyncio.sleep(FAULT_SECONDS)
+        self.model.well()
+
+    def faults(self) -> list[tuple[str, Fault]]:
+        return [
+            ("a worker killed -9", self.kill_a_worker),
+            ("the model hangs", self.hang_the_model),
+            ("Valkey flushed", self.flush_valkey),
+            ("PostgreSQL restarted", self.restart_postgres),
+            ("Valkey stopped", self.stop_valkey),
+            ("PostgreSQL crashed (SIGQUIT)", self.crash_postgres),
+            ("the model answers 500", self.break_the_model),
+            ("the other worker killed -9", self.kill_a_worker),
+        ]
+
+    def count(self, statement: str) -> int:
+        with psycopg.connect(self.postgres.url) as connection:
+            row = connection.execute(statement).fetchone()  # type: ignore[arg-type]
+            assert row is not None
+            return int(row[0])
+
+    async def until_none(self, what: str, statement: str) -> float:
+        begun = time.monotonic()
+        while left := await asyncio.to_thread(self.count, statement):
+            assert time.monotonic() - begun < SETTLE_SECONDS, f"{left} {what} after {SETTLE_SECONDS:g} s: {self.errors()}"
+            await asyncio.sleep(0.2)
+        return time.monotonic() - begun
+
+    def written(self) -> Iterator[tuple[Path, bytes]]:
+        """Everything that servers, workers and the database wrote, but for the configuration."""
+        for path in (*self.folder.rglob("*"), *(self.postgres.folder / "data").rglob("*")):
+            if path.is_file() and path.name != "commonplace.yaml":
+                yield path, path.read_bytes()
+
+    def errors(self) -> str:
+        """The ends of what servers and workers wrote, for a failure to show."""
+        return "\n".join(f"{path.parent.name}: {path.read_text()[-1500:]}" for path in self.folder.glob("*/stderr.txt"))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with contextlib.ExitStack() as stack:
+        yield World(tmp_path, stack)
+
+
+@contextlib.asynccontextmanager
+async def at_work(clients: list[Client]) -> AsyncIterator[None]:
+    stop = asyncio.Event()
+    tasks = [asyncio.create_task(client.run(stop, PAUSE_SECONDS)) for client in clients]
+    yield
+    stop.set()
+    await asyncio.gather(*tasks)
+
+
+async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str]]:
+    limits = httpx.Limits(max_connections=CLIENTS * 2, max_keepalive_connections=CLIENTS)
+    async with httpx.AsyncClient(limits=limits) as http:
+        windows = [Window("(no fault)")]
+        deployment = Deployment(world.servers, http, windows[0])
+        clients = [Client(n, KEYS[n % TENANTS], deployment, random.Random(n)) for n in range(CLIENTS)]
+        async with at_work(clients):
+            begun = time.monotonic()
+            await asyncio.sleep(CALM_SECONDS * 3)
+            windows[0].lasted_seconds = time.monotonic() - begun
+            for name, fault in world.faults() * ROUNDS:
+                deployment.window = Window(name)
+                windows.append(deployment.window)
+                begun = time.monotonic()
+                await fault()
+                await asyncio.sleep(CALM_SECONDS)
+                deployment.window.lasted_seconds = time.monotonic() - begun
+        deployment.window = Window("(after all)")
+        windows.append(deployment.window)
+        end = await end_state(world, deployment, clients)
+        deployment.wrong += leaks(world.model)
+        return windows, deployment.wrong, end
+
+
+async def end_state(world: World, deployment: Deployment, clients: list[Client]) -> dict[str, str]:
+    """Words settle by themselves; vectors settle after one more call of each tenant; then everything promised is looked up."""
+    words = await world.until_none("index jobs", "SELECT count(*) FROM mcp_file_index_jobs WHERE status <> 'dead'")
+    under_way = "SELECT count(*) FROM mcp_file_vector_jobs WHERE status IN ('pending', 'processing')"
+    await world.until_none("vector jobs", under_way)
+    waiting = world.count("SELECT count(*) FROM mcp_file_vector_jobs WHERE status = 'waiting_credential'")
+    await asyncio.gather(*(deployment.call(key, "file_stat", path="/nothing") for key in KEYS))
+    vectors = await world.until_none("vector jobs", "SELECT count(*) FROM mcp_file_vector_jobs WHERE status NOT IN ('held', 'dead')")
+    missing = "SELECT count(*) FROM mcp_file_chunks c LEFT JOIN mcp_file_chunk_embeddings e ON e.chunk_id = c.id WHERE e.chunk_id IS NULL"
+    if left := world.count(missing):
+        deployment.wrong.append(f"{left} chunks without a vector")
+    for table in ("mcp_file_index_jobs", "mcp_file_vector_jobs"):
+        if dead := world.count(f"SELECT count(*) FROM {table} WHERE status = 'dead'"):
+            deployment.wrong.append(f"{dead} dead letters in {table}")
+    room = asyncio.Semaphore(8)
+
+    async def check(client: Client) -> int:
+        async with room:
+            return await client.check(FOUND_SAMPLE)
+
+    found = sum(await asyncio.gather(*map(check, clients)))
+    logs = {}
+    for key in KEYS:
+        for path in ("/shared/0.log", "/shared/1.log"):
+            answer = await deployment.call(key, "file_read", path=path)
+            logs[key, path] = answer.get("content", "")
+    deployment.wrong += check_logs(clients, logs)
+    return {
+        "acknowledged": str(sum(len(client.live) + len(client.deleted) + len(client.appended) for client in clients)),
+        "in doubt": str(sum(len(client.doubtful) + len(client.perhaps_appended) for client in clients)),
+        "live files found by their words": f"{found} of {found}",
+        "chunks, all with a vector": str(world.count("SELECT count(*) FROM mcp_file_chunks")),
+        "files that waited for their tenant's next call": str(waiting),
+        "words settled after": f"{words:.1f} s",
+        "vectors settled after": f"{vectors:.1f} s",
+    }
+
+
+def leaks(model: ModelServer) -> list[str]:
+    """Each request to the model carried a key of ours to know, and texts of that key's tenant alone."""
+    wrong = [f"an unknown key reached the model: {key}" for key in model.keys - set(KEYS)]
+    marks = {key: mark_of(key) for key in KEYS}
+    for request in model.requests:
+        text = request.raw.decode()
+        others = [mark for key, mark in marks.items() if key != request.key and mark in text]
+        wrong += [f"a text of {mark} went out with the key of {request.key}" for mark in others]
+    return wrong
+
+
+def shown(windows: list[Window], end: dict[str, str]) -> str:
+    merged: dict[str, Window] = {}
+    for window in windows:
+        into = merged.setdefault(window.fault, Window(window.fault))
+        into.answers += window.answers
+        into.slowest_seconds = max(into.slowest_seconds, window.slowest_seconds)
+        into.lasted_seconds += window.lasted_seconds
+    lines = ["", f"{'fault':<30} {'seconds':>7} {'calls':>6} {'ok':>6} {'slowest':>8}  otherwise"]
+    for window in merged.values():
+        good = window.answers["ok"] + window.answers["NOT_FOUND"]
+        others = ", ".join(f"{code} {count}" for code, count in window.answers.most_common() if code not in ("ok", "NOT_FOUND"))
+        figures = f"{window.lasted_seconds:>7.1f} {sum(window.answers.values()):>6} {good:>6} {window.slowest_seconds:>7.2f}s"
+        lines.append(f"{window.fault:<30} {figures}  {others or '-'}")
+    return "\n".join([*lines, *(f"{name}: {value}" for name, value in end.items())])
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800 if SOAK else 300)
+def test_under_faults_no_promise_is_broken(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    windows, wrong, end = asyncio.run(campaign(world))
+    with capsys.disabled():
+        print(shown(windows, end))  # noqa: T201 - the table is the result
+    assert wrong == [], json.dumps(wrong[:20], indent=1)
+    calls = sum((window.answers for window in windows), start=type(windows[0].answers)())
+    assert calls["INTERNAL"] == 0, world.errors()
+    secrets = [secret.encode() for secret in (*KEYS, *KEKS.values())]
+    assert [path for path, content in world.written() if any(secret in content for secret in secrets)] == []
