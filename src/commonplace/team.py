@@ -63,6 +63,12 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
     from commonplace.search.postgres import PostgresPostings
 
     settings = parts.settings.mcp.files
+    if settings.search.lexical != "bm25":
+        raise CommonplaceError(
+            INVALID_CONFIG,
+            f"settings.mcp.files.search.lexical is {settings.search.lexical}, which this version does not offer.",
+            hint="Remove the key: BM25 over postings is what contract 003 names as the target.",
+        )
     database, meaning, models = parts.service("postgres"), parts.service("meaning"), parts.service("external models")
     chosen = models.embedding if models is not None else None
     model: Any = chosen or (meaning.semantics.embedder if meaning.semantics is not None else None)
