@@ -96,7 +96,7 @@ def views(memory: str) -> list[tuple[str, str]]:
         (f"{api}&tab=generate", "Package"),
         (f"/console/tools?q={quote(IMAGE)}", "No tool has this word"),
         (f"/console/tools/{project}", "No tool is called"),
-        (f"/console/audit?tool={quote(IMAGE)}&code={quote(IMAGE)}", "No record fits"),
+        (f"/console/audit?tool={project}", "No record fits"),
         ("/console/audit?reads=1", "Choose one to see it whole"),
     ]
 

@@ -43,7 +43,7 @@ def large_document(folder: Path) -> Path:
         return LARGE
     paths = {
         f"/things/{number}/{{id}}": {"get": {"operationId": f"get{number}", "responses": {"200": {"description": "ok"}}}}
-        for number in range(2_000)
+        for number in range(4_000)
     }
     target = folder / "large.json"
     target.write_text(json.dumps({"openapi": "3.0.3", "info": {"title": "Large", "version": "1"}, "paths": paths}, indent=1))

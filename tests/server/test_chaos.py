@@ -45,7 +45,8 @@ class World:
     def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
         self.folder = folder
         self.model = stack.enter_context(ModelServer())
-        self.postgres, self.valkey = Postgres(**FAST), Valkey()
+        # Commits wait for their log as in production: a crash of the database may lose what was not, and here it crashes.
+        self.postgres, self.valkey = Postgres(**{**FAST, "synchronous_commit": "on"}), Valkey()
         stack.callback(self.postgres.close)
         stack.callback(self.valkey.close)
         self.workers: list[subprocess.Popen[bytes]] = []
