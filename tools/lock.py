@@ -18,7 +18,7 @@ COMMON = [
     "--universal",
 ]
 FILES = {
-    "serve.txt": ["--extra", "console", "--extra", "embeddings", "--group", "build"],
+    "serve.txt": ["--all-extras", "--group", "build"],
     "dev.txt": ["--all-extras", "--group", "build", "--group", "dev"],
 }
 
