@@ -135,6 +135,7 @@ def test_signing_out_ends_the_session(visitor: Visitor, keyed: tuple[Served, dic
 
 def test_the_keyboard_palette_goes_anywhere(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
     visitor.sign_in(keyed[1]["read"])
+    visitor.page.get_by_text("Calls per second").first.wait_for()
     visitor.page.keyboard.press("Control+k")
     visitor.page.get_by_label("Page or tool").fill("audit")
     visitor.page.keyboard.press("Enter")

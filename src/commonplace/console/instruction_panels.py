@@ -53,7 +53,8 @@ class GovernancePanel:
                 return
             if answer.output.get("notConfigured"):
                 ui.label("No gate is set. Put a file gates.json beside the instructions, for example:").classes("text-sm cp-muted")
-                ui.code(GATES_EXAMPLE, language="json").classes("w-full cp-code")
+                with ui.element("div").classes("w-full").style("min-height: 11rem"):  # it is coloured, and grows, after the rest is there
+                    ui.code(GATES_EXAMPLE, language="json").classes("w-full cp-code")
                 return
             summary = answer.output["summary"]
             ui.label(f"{summary['total']} gates: {summary['errors']} errors, {summary['warnings']} warnings.").classes("text-sm cp-muted")

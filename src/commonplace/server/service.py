@@ -97,7 +97,7 @@ class ServerService:
         records: list[Mapping[str, Any]] = list(query(self._audit_directory, wanted))
         if reads and self._audit is not None:
             records += [{**read, "chain": None} for read in self._audit.reads.records() if wanted.admits(read)]
-            records = sorted(records, key=lambda record: str(record["ts"]), reverse=True)[: wanted.limit]
+            records = sorted(records, key=lambda record: (str(record["ts"]), record["chain"] is None), reverse=True)[: wanted.limit]
         return {"records": records, "returned": len(records), "limit": wanted.limit}
 
     def audit_verdict(self) -> dict[str, Any]:

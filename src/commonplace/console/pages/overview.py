@@ -182,6 +182,7 @@ def audit_table(records: list[dict[str, Any]]) -> ui.table:
     rows = [{"id": number, **{key: record.get(key) for key, _ in names}} for number, record in enumerate(records)]
     for row in rows:
         row["ts"] = str(row["ts"])[:19].replace("T", " ")
+        row["tool"] = row["tool"] or "no tool"  # a refused key never got as far as a tool, and its row opens too
     return ui.table(columns=columns_of(names), rows=rows, row_key="id").props("dense flat").classes("w-full")
 
 
