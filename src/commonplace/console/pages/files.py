@@ -45,6 +45,11 @@ class _Files:
         self._toolbar(names, query, below)
         self._state_row()
         self._found = ui.column().classes("w-full gap-2")
+        if query and span is not None:
+            with self._found:
+                ui.link("Back to what was found", address("/files", project=self._project, q=query, below=below)).classes("text-sm")
+        elif query:
+            await self._search()  # before anything stands below it, so that nothing moves
         with ui.row().classes("w-full gap-4 items-start"):
             with ui.card().props("flat bordered").classes("grow basis-64 min-w-0 p-2").style("max-width: 24rem"):
                 self._tree = FileTree(self._view, self._picked)
@@ -57,11 +62,6 @@ class _Files:
         await self._tree.load(self._project, path)
         await self._load_state()
         ui.timer(STATE_SECONDS, self._live)
-        if query and span is not None:
-            with self._found:
-                ui.link("Back to what was found", address("/files", project=self._project, q=query, below=below)).classes("text-sm")
-        elif query:
-            await self._search()
         if path:
             await self._open(path, span)
         else:
