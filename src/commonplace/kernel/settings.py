@@ -129,7 +129,9 @@ class FilesSearch(Section):
     limit_max: int = key(20, "Most chunks one call may return.", minimum=1)
     vector_candidates: int = key(30, "Semantic candidates before fusion.", minimum=1, maximum=1000)
     bm25_candidates: int = key(30, "Lexical candidates before fusion.", minimum=1, maximum=1000)
-    lexical: LexicalMode = key("bm25", "PostgreSQL only: BM25 over postings, or contract 003's transitional `tsvector`.")
+    lexical: LexicalMode = key(
+        "bm25", "PostgreSQL only: BM25 over postings. Contract 003's transitional `tsvector` is refused in this version."
+    )
     embedding: Embedding = Embedding()
     rerank: Rerank = Rerank()
     fallback: Fallback = Fallback()
