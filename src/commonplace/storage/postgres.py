@@ -289,22 +289,31 @@ def _transaction(raw: psycopg.Connection[Row], group: Sequence[_Unit], lock: str
     wait = f"{max(1, int((min(unit.deadline for unit in group) - time.monotonic()) * 1000))}ms"
     outcomes: list[tuple[_Unit, Any, BaseException | None]] = []
     connection = Connection(raw)
-    with raw.pipeline() as pipeline:
-        raw.execute(_BEGIN)
-        raw.execute(_LOCK if lock is not None else _PATIENCE, {"wait": wait, "key": lock} if lock is not None else {"wait": wait})
-        for unit in group:
-            outcomes.append((unit, *_attempt(connection, unit, alone=len(group) == 1)))
-        if len(group) == 1 and outcomes[0][2] is not None:
-            raw.execute("ROLLBACK")
-            return outcomes
-        raw.execute("COMMIT")
-        try:
-            pipeline.sync()
-        except psycopg.OperationalError as failed:
-            if raw.closed:  # an answer that says why means that nothing was committed; no answer means nothing
-                raise _InDoubtError(str(failed)) from failed
-            raise
+    ending = False
+    try:
+        with raw.pipeline():
+            raw.execute(_BEGIN)
+            raw.execute(_LOCK if lock is not None else _PATIENCE, {"wait": wait, "key": lock} if lock is not None else {"wait": wait})
+            for unit in group:
+                outcomes.append((unit, *_attempt(connection, unit, alone=len(group) == 1)))
+            if len(group) == 1 and outcomes[0][2] is not None:
+                raw.execute("ROLLBACK")
+                return outcomes
+            ending = True
+            raw.execute("COMMIT")  # the end of the block waits for its answer
+    except psycopg.OperationalError as failed:
+        if ending and _in_doubt(failed):
+            raise _InDoubtError(str(failed)) from failed
+        raise
     return outcomes
+
+
+def _in_doubt(failed: psycopg.OperationalError) -> bool:
+    """An answer that says what was wrong with the transaction means that nothing was committed. No answer means nothing, and a server
+    that says good-bye (class 57P) may have committed before."""
+    if isinstance(failed, errors.PipelineAborted):
+        return False
+    return failed.sqlstate is None or failed.sqlstate.startswith(("57P", "08"))
 
 
 def _attempt(connection: Connection, unit: _Unit, *, alone: bool) -> tuple[Any, BaseException | None]:
