@@ -39,8 +39,9 @@ WITH RECURSIVE walk AS (
     FROM walk WHERE walk.path IS NOT NULL
 )
 SELECT f.path, f.size, microseconds_of(f.created_at), microseconds_of(f.updated_at), f.content_hash, FALSE
-FROM walk JOIN mcp_files f ON f.apikey_hash = :tenant AND f.project = :project AND f.path = walk.path AND f.deleted = FALSE
-WHERE length(walk.path) - length(replace(walk.path, '/', '')) <= :levels::int LIMIT :limit;
+FROM (SELECT path FROM walk WHERE length(path) - length(replace(path, '/', '')) <= :levels::int LIMIT :limit) AS found
+JOIN mcp_files f ON f.apikey_hash = :tenant AND f.project = :project AND f.path = found.path AND f.deleted = FALSE
+ORDER BY f.path;
 
 -- name: directories_from
 -- Directories in the same way, with their newest update.
