@@ -13,6 +13,7 @@ import signal
 import subprocess
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -44,6 +45,7 @@ class World:
 
     def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
         self.folder = folder
+        self._hands = stack.enter_context(ThreadPoolExecutor(1))  # a server ends with the thread that started it: this one stays
         self.model = stack.enter_context(ModelServer())
         # Commits wait for their log as in production: a crash of the database may lose what was not, and here it crashes.
         self.postgres, self.valkey = Postgres(**{**FAST, "synchronous_commit": "on"}), Valkey()
@@ -91,6 +93,9 @@ class World:
 
     # -- faults: each breaks something, waits, and mends it
 
+    async def _do(self, act: Callable[..., None], *arguments: object) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._hands, act, *arguments)
+
     async def kill_a_worker(self) -> None:
         number = random.randrange(WORKERS)
         self.workers[number].kill()
@@ -99,11 +104,11 @@ class World:
         self.workers[number] = self.start_worker(number)
 
     async def restart_postgres(self) -> None:
-        await asyncio.to_thread(self.postgres.restart)
+        await self._do(self.postgres.restart)
         await asyncio.sleep(FAULT_SECONDS)
 
     async def crash_postgres(self) -> None:
-        await asyncio.to_thread(self.postgres.restart, signal.SIGQUIT)
+        await self._do(self.postgres.restart, signal.SIGQUIT)
         await asyncio.sleep(FAULT_SECONDS)
 
     async def flush_valkey(self) -> None:
@@ -112,9 +117,9 @@ class World:
         await asyncio.sleep(FAULT_SECONDS)
 
     async def stop_valkey(self) -> None:
-        await asyncio.to_thread(self.valkey.stop)
+        await self._do(self.valkey.stop)
         await asyncio.sleep(FAULT_SECONDS)
-        await asyncio.to_thread(self.valkey.start)
+        await self._do(self.valkey.start)
 
     async def hang_the_model(self) -> None:
         self.model.fault = self.model.hang
