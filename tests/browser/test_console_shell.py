@@ -152,6 +152,10 @@ def something_on_every_page(server: Served, key: str) -> None:
     rule = {"id": "seen-everywhere", "title": "Seen everywhere", "body": "Be seen.", "categories": ["looks"]}
     call(server, key, "instructions_add", {"entry": rule, "lax": True})
     call(server, key, "rekall_add", {"type": "pattern", "title": "Seen once", "content": "Seen in the console."})
+    overdue = {**rule, "id": "seen-too-late", "lastReviewedAt": "2020-01-01T00:00:00Z", "nextReviewDue": "2020-02-01T00:00:00Z"}
+    call(server, key, "instructions_add", {"entry": overdue, "lax": True})
+    forgotten = call(server, key, "rekall_add", {"type": "pattern", "title": "Seen no more", "content": "Deleted from the console."})
+    call(server, key, "memory_delete", {"id": forgotten["id"]})
     call(server, key, "usage_track", {"id": "seen-everywhere"})
     call(server, key, "feedback_submit", {"type": "issue", "title": "Seen", "description": "Seen by a person."})
     for _ in range(600):  # the index follows within seconds

@@ -80,6 +80,9 @@ NAMES = """
     });
     document.querySelectorAll(".nicegui-code pre:not([tabindex])").forEach((pre) => pre.setAttribute("tabindex", "0"));
     document.querySelectorAll(".nicegui-code button:not([aria-label])").forEach((copy) => copy.setAttribute("aria-label", "Copy"));
+    document.querySelectorAll(".q-table__container .q-checkbox:not([aria-label])").forEach((box) => {
+      box.setAttribute("aria-label", box.closest("thead") ? "Select all rows" : "Select this row");
+    });
     document.querySelectorAll(".q-uploader__input:not([aria-label])").forEach((input) => {
       const frame = input.closest("a");
       frame?.removeAttribute("role");
