@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from commonplace.dispatch.pipeline import Call, Pipeline, plain
 from commonplace.dispatch.registry import Registry
@@ -106,3 +107,25 @@ class Calls:
         self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
         self.service.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str:
+    """Empty for SQLite. What is built on it is tested on both databases."""
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else ""
+
+
+@pytest.fixture
+def memory(tmp_path: Path, url: str) -> Iterator[Calls]:
+    """Memory without a model and without rows."""
+    calls = Calls(tmp_path, url=url)
+    yield calls
+    calls.close()
+
+
+@pytest.fixture
+def embedding_memory(tmp_path: Path, url: str) -> Iterator[Calls]:
+    """Memory whose embedder knows words."""
+    calls = Calls(tmp_path, embedder=WordEmbedder(), url=url)
+    yield calls
+    calls.close()

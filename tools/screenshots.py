@@ -16,6 +16,8 @@ from tests.browser.conftest import FLAGS, call, chromium  # noqa: E402
 from tests.browser.seeding import SMALL, fill  # noqa: E402
 from tests.server.conformance.program import Served, serve_http  # noqa: E402
 
+from commonplace.instructions.starter import GATES  # noqa: E402
+
 IMAGES = ROOT / "docs" / "images"
 API = """openapi: 3.0.3
 info:
@@ -77,28 +79,6 @@ RUNBOOK = """# Rolling back a release
 Wait with backoff and try again; another process may hold the lock for a moment. If it stays locked for more than a minute, look
 for a backup that did not end.
 """
-GATES = {
-    "gates": [
-        {
-            "id": "some-mandatory-rule",
-            "type": "count",
-            "where": {"requirement": "mandatory"},
-            "op": ">=",
-            "value": 1,
-            "severity": "error",
-            "description": "At least one rule is mandatory.",
-        },
-        {
-            "id": "few-drafts",
-            "type": "count",
-            "where": {"status": "draft"},
-            "op": "<=",
-            "value": 20,
-            "severity": "warn",
-            "description": "Drafts are reviewed, not collected.",
-        },
-    ]
-}
 FEEDBACK: dict[str, Any] = {"type": "bug-report", "severity": "high", "title": "storage-rule-00012 contradicts storage-rule-00002"}
 SEED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("file_write", {"project": "apis", "path": "/pets.yaml", "content": API, "mode": "TRUNCATE"}),

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 from nicegui import ui
 
+from commonplace.console.caller import Answer
 from commonplace.console.parts import QUIET, columns_of, opening, pager, whole
 from commonplace.console.shell import View, empty, failure
 
@@ -19,6 +20,7 @@ FINDINGS = (("severity", "severity"), ("line", "line"), ("message", "what"), ("r
 OPERATIONS = (("method", "method"), ("path", "path"), ("operation_id", "id"), ("summary", "summary"))
 SCHEMAS = (("name", "name"), ("type", "type"), ("property_count", "properties"), ("required", "required"))
 
+Columns = Iterable[tuple[str, str]]
 Shared = dict[str, Any]
 Remember = Callable[[Shared], None]
 
@@ -50,6 +52,32 @@ class Panel(ABC):
 
     def shared_page(self) -> int | None:
         return self.page if self.page > 1 else None
+
+
+class ListPanel(Panel):
+    """A tab that is one table, page by page; a row opens."""
+
+    _rows: ui.column
+
+    def fill(self, answer: Answer, heading: str, columns: Columns, link: str, nothing: tuple[str, str]) -> None:
+        """Show one page of what a walk found."""
+        self._rows.clear()
+        with self._rows:
+            if answer.error is not None:
+                failure(answer.error)
+                return
+            total = answer.output["matched"]
+            if not total:
+                empty(*nothing)
+                return
+            ui.label(f"{heading}: {total:,}").classes("text-sm cp-muted")
+            table = opening(table_of(columns, answer.output.get("summaries", [])), link, self._open)
+            table.on("rowClick", lambda event: self._open(event.args[1]))
+            pager(total, PAGE, self.page, self.turn)
+
+    @abstractmethod
+    async def _open(self, row: dict[str, Any]) -> None:
+        """Show what a row stands for."""
 
 
 class FindingsPanel(Panel):
@@ -99,7 +127,7 @@ class FindingsPanel(Panel):
             await self._jump(int(row["line"]))
 
 
-class OperationsPanel(Panel):
+class OperationsPanel(ListPanel):
     async def show(self, shared: dict[str, str]) -> None:
         self.page = whole(shared.get("page"), 1)
         with ui.row().classes("w-full items-center gap-2"):
@@ -121,19 +149,7 @@ class OperationsPanel(Panel):
         wanted = {name: value for name, value in wanted.items() if value}
         self.remember({**wanted, "page": self.shared_page()})
         answer = await self.view.call("oas_walk_operations", {"spec": self.spec, "limit": PAGE, "offset": self.offset, **wanted})
-        self._rows.clear()
-        with self._rows:
-            if answer.error is not None:
-                failure(answer.error)
-                return
-            total = answer.output["matched"]
-            if not total:
-                empty("No operation fits.", "In a path * is one segment and ** any number.")
-                return
-            ui.label(f"Operations: {total:,}").classes("text-sm cp-muted")
-            table = opening(table_of(OPERATIONS, answer.output.get("summaries", [])), "path", self._open)
-            table.on("rowClick", lambda event: self._open(event.args[1]))
-            pager(total, PAGE, self.page, self.turn)
+        self.fill(answer, "Operations", OPERATIONS, "path", ("No operation fits.", "In a path * is one segment and ** any number."))
 
     async def _open(self, row: dict[str, Any]) -> None:
         method, path = str(row["method"]), str(row["path"])
@@ -150,7 +166,7 @@ class OperationsPanel(Panel):
                 ui.code(_json(operation), language="json").classes("w-full cp-code")
 
 
-class SchemasPanel(Panel):
+class SchemasPanel(ListPanel):
     async def show(self, shared: dict[str, str]) -> None:
         self.page = whole(shared.get("page"), 1)
         self._name = ui.input("Name; * and ? stand for anything", value=shared.get("name", ""))
@@ -168,20 +184,8 @@ class SchemasPanel(Panel):
         if name:
             arguments["name"] = name if any(char in name for char in "*?") else f"*{name}*"
         answer = await self.view.call("oas_walk_schemas", arguments)
-        self._rows.clear()
-        with self._rows:
-            if answer.error is not None:
-                failure(answer.error)
-                return
-            total = answer.output["matched"]
-            if not total:
-                empty("No schema fits.", "Schemas inside operations are shown with their operation.")
-                return
-            ui.label(f"Schemas: {total:,}").classes("text-sm cp-muted")
-            rows = [{**one, "required": ", ".join(one.get("required", ()))} for one in answer.output.get("summaries", [])]
-            table = opening(table_of(SCHEMAS, rows), "name", self._open)
-            table.on("rowClick", lambda event: self._open(event.args[1]))
-            pager(total, PAGE, self.page, self.turn)
+        nothing = ("No schema fits.", "Schemas inside operations are shown with their operation.")
+        self.fill(answer, "Schemas", SCHEMAS, "name", nothing)
 
     async def _open(self, row: dict[str, Any]) -> None:
         arguments = {"spec": self.spec, "named": True, "name": str(row["name"]), "detail": True, "limit": 1}
@@ -215,11 +219,15 @@ class SchemasPanel(Panel):
         table_of((("name", "name"), ("type", "type"), ("required", "required"), ("description", "meaning")), rows, PAGE)
 
 
-def table_of(names: Iterable[tuple[str, str]], found: list[dict[str, Any]], page: int | None = None) -> ui.table:
+def table_of(names: Columns, found: list[dict[str, Any]], page: int | None = None) -> ui.table:
     names = list(names)
-    rows = [{"row": number, **{name: one.get(name) for name, _ in names}} for number, one in enumerate(found)]
+    rows = [{"row": number, **{name: _cell(one.get(name)) for name, _ in names}} for number, one in enumerate(found)]
     table = ui.table(columns=columns_of(names), rows=rows, row_key="row", pagination=page if page and len(rows) > page else None)
     return table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
+
+
+def _cell(value: Any) -> Any:
+    return ", ".join(value) if isinstance(value, list) else value
 
 
 class sheet:  # noqa: N801 - reads as a word: with sheet(title)

@@ -19,7 +19,7 @@ from commonplace.files.sql_index import partition_of
 from commonplace.files.sqlite import QUERIES, SqliteFiles
 from commonplace.files.sqlite_index import SqliteFileIndex
 from commonplace.files.sqlite_vectors import SqliteVectorJobs
-from commonplace.files.store import PassageSource, VectorJobStore
+from commonplace.files.store import ChunkStore, FileStore, PassageSource, VectorJobStore
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
 from commonplace.search.lexical import LexicalRetriever
@@ -81,15 +81,32 @@ def build_files(
     indexer = Indexer(index, files, Leadership(data / LOCK_FILE), partition_of, work, listener, embedding)
     files.queued = indexer.wake
 
+    retriever = retriever or LexicalRetriever(postings)
+    return assembled(files, index, indexer, retriever, settings, database.close, vectors, external, embedding, rates)
+
+
+def assembled(
+    files: FileStore,
+    index: ChunkStore,
+    indexer: Indexer,
+    retriever: Retriever,
+    settings: FilesSettings,
+    close_database: Callable[[], None],
+    vectors: VectorJobStore | None,
+    external: External | None,
+    embedding: EmbeddingWorker | None,
+    rates: SharedRates | None,
+) -> Files:
+    """The service over stores of either database, and how it ends."""
+
     def close() -> None:
         indexer.stop()
-        database.close()
+        close_database()
 
     rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
     deposit = key_deposit(vectors, external, embedding)
     reranker = external.reranker if external is not None else None
-    service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close, deposit, reranker)
-    return Files(service, indexer)
+    return Files(FilesService(files, index, retriever, settings, rate, close, deposit, reranker), indexer)
 
 
 def embedding_worker(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from commonplace.files.assembly import External, Files, IndexerThread, embedding_worker, key_deposit
+from commonplace.files.assembly import External, Files, IndexerThread, assembled, embedding_worker
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.postgres import QUERIES, PostgresFiles
 from commonplace.files.postgres_index import LEASE_SECONDS, PostgresFileIndex
 from commonplace.files.postgres_vectors import PostgresVectorJobs
-from commonplace.files.rate import RateLimit
 from commonplace.files.service import FilesService
 from commonplace.files.sql_index import partition_of
 from commonplace.kernel.settings import FilesSettings
@@ -64,15 +63,8 @@ def build_postgres_files(
 
     files.queued = queued
 
-    def close() -> None:
-        indexer.stop()
-        database.close()
-
-    rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
-    deposit = key_deposit(vectors, external, embedding)
-    reranker = external.reranker if external is not None else None
-    service = FilesService(files, index, retriever or LexicalRetriever(postings), settings, rate, close, deposit, reranker)
-    return Files(service, indexer)
+    retriever = retriever or LexicalRetriever(postings)
+    return assembled(files, index, indexer, retriever, settings, database.close, vectors, external, embedding, rates)
 
 
 def run_postgres_files(
