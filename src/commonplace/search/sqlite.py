@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import apsw
+import orjson
 
 from commonplace.search.posting_cache import PostingCache
-from commonplace.search.sql_postings import Plan, SqlPostings
-from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError
+from commonplace.search.sql_postings import Plan, Ranked, SqlPostings, Terms
+from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError
+from commonplace.search.waiting import MOST_WAITING, NOBODY, WaitingDocuments, WaitingWords
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite import Connection, Database
 
 INLINE_POSTINGS = 2_000  # below this a search is cheaper on the caller's thread than the hop to another
 _QUERIES = load_queries("commonplace.search", "sqlite.sql")
+_WAITING = load_queries("commonplace.search", "waiting.sql")
 _TAIL = load_queries("commonplace.search", "posting_cache.sql")["postings_after"]
 
 
@@ -27,6 +30,7 @@ class SqlitePostings(SqlPostings[Connection]):
         self._database = database
         self._in_memory = in_memory and PostingCache.available()
         self._cache = PostingCache(_TAIL)
+        self._late = WaitingDocuments(_WAITING)
         migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite"))
 
     def held(self) -> dict[str, int]:
@@ -37,15 +41,24 @@ class SqlitePostings(SqlPostings[Connection]):
         self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
     ) -> LexicalResult:
         try:
-            plan = self._plan(self._database.reader(), partition, terms, weights)
-            if plan is None:
-                return LexicalResult()
-            if plan.postings <= INLINE_POSTINGS:
-                with self._database.snapshot() as connection:
+            with self._database.snapshot() as connection:
+                plan = self._plan(connection, partition, terms, weights)
+                if plan is None:
+                    return LexicalResult()
+                if plan.postings <= INLINE_POSTINGS:
                     return self._run(connection, plan, limit, prefix)
-            return await self._database.read(lambda connection: self._run(connection, plan, limit, prefix))
+            planned = plan
+            return await self._database.read(
+                lambda connection: self._run(connection, self._still(connection, planned, partition, terms, weights), limit, prefix)
+            )
         except apsw.Error as failed:
             raise SearchUnavailableError(str(failed)) from failed
+
+    def _still(self, connection: Connection, plan: Plan, partition: Partition, terms: Sequence[str], weights: Mapping[str, float]) -> Plan:
+        """The plan, made anew where somebody wrote since."""
+        if self._late.version(connection, plan.partition_id) == plan.waiting.version:
+            return plan
+        return self._plan(connection, partition, terms, weights) or plan
 
     async def score_keys(
         self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
@@ -53,7 +66,41 @@ class SqlitePostings(SqlPostings[Connection]):
         with self._database.snapshot() as connection:
             return self.score_in(connection, partition, terms, keys, weights)
 
-    def _best(self, connection: Connection, plan: Plan, first: int, prefix: str, wanted: int) -> list[tuple[int, float, str]]:
+    # -- writing: one document waits for others
+
+    def put(self, connection: Connection, partition: Partition, documents: Iterable[Document], *, keep_terms: bool = True) -> None:
+        """As everywhere. Posting lists only grow at their end, so what waits goes first."""
+        self._settle(connection, self._opened(connection, partition))
+        super().put(connection, partition, documents, keep_terms=keep_terms)
+
+    def put_soon(self, connection: Connection, partition: Partition, document: Document) -> None:
+        number = self._opened(connection, partition)
+        self._take_out(connection, number, [document.key], {})
+        [(identity, held)] = self._add_documents(connection, number, [document], keep_terms=True)
+        self._count_fields(connection, number, [held], 1)
+        connection.execute(_WAITING["waiting_add"], {"partition": number, "document": identity})
+        if self._late.version(connection, number).count(",") >= MOST_WAITING:
+            self._settle(connection, number)
+
+    def _settle(self, connection: Connection, number: int) -> None:
+        """Move what waits into the posting lists."""
+        waiting = self._late.version(connection, number)
+        if waiting != NOBODY:
+            documents = self._late.documents(connection, waiting)
+            self._add_postings(connection, number, [(identity, held) for identity, _, held in documents])
+            connection.execute(_WAITING["waiting_remove"], {"partition": number, "documents": waiting})
+
+    def _listed(self, connection: Connection, number: int, removed: Sequence[tuple[int, Terms]]) -> Sequence[tuple[int, Terms]]:
+        waiting = set(orjson.loads(self._late.version(connection, number)))
+        late = [identity for identity, _ in removed if identity in waiting]
+        if late:
+            connection.execute(_WAITING["waiting_remove"], {"partition": number, "documents": orjson.dumps(late).decode()})
+        return [(identity, held) for identity, held in removed if identity not in waiting]
+
+    def _waiting(self, connection: Connection, number: int, terms: Sequence[str]) -> WaitingWords:
+        return self._late.words(connection, number, terms)
+
+    def _best(self, connection: Connection, plan: Plan, first: int, prefix: str, wanted: int) -> list[Ranked]:
         if plan.postings <= INLINE_POSTINGS or not self._in_memory:
             return super()._best(connection, plan, first, prefix, wanted)
         ranked, gone = self._keyed(connection, plan, self._cache.ranked(connection, plan.weighted, first), prefix, wanted)
