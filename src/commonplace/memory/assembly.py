@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 DATABASE = "memory.db"
 VECTORS = "vectors"
+CACHE_KIB = 4_096  # of each connection. A larger cache, or a mapped file, makes searches no faster and the process larger
 
 
 def policy_of(settings: MemorySettings | None) -> Policy:
@@ -32,6 +33,11 @@ def policy_of(settings: MemorySettings | None) -> Policy:
         return Policy()
     thresholds = Thresholds(settings.link_threshold, settings.generalize_threshold, settings.generalize_minimum)
     return Policy(thresholds, settings.secrets, language_of(settings.language), settings.stale_days)
+
+
+def open_database(data: Path) -> Database:
+    """Memory's own file in a data folder."""
+    return Database(data / DATABASE, cache_kib=CACHE_KIB, mapped_bytes=0)
 
 
 def build_memory(
@@ -91,7 +97,7 @@ def open_memory(
     clock: Clock = utc_now,
 ) -> MemoryService:
     """Memory in a data folder; closing it closes its database."""
-    database = Database(data / DATABASE)
+    database = open_database(data)
     return build_memory(
         database,
         settings=settings,
