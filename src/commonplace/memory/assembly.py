@@ -10,13 +10,12 @@ from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.settings import MemorySettings, Settings, StorageSettings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
-from commonplace.memory.index import LexicalIndex
+from commonplace.memory.index import LexicalIndex, WordStore
 from commonplace.memory.meaning import BackgroundEmbedder, Meaning
 from commonplace.memory.service import MemoryService, Policy
 from commonplace.memory.sqlite import SqliteStore
 from commonplace.search.assembly import open_meaning
 from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import LexicalStore
 from commonplace.storage.sqlite import Database
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def from_settings(settings: Settings) -> MemoryService:
 
 
 def _index(
-    postings: LexicalStore, embedder: BackgroundEmbedder | None, vectors: Callable[[Meaning], Vectors], model_missing: str | None
+    postings: WordStore, embedder: BackgroundEmbedder | None, vectors: Callable[[Meaning], Vectors], model_missing: str | None
 ) -> LexicalIndex:
     if embedder is None:
         return LexicalIndex(postings, model_missing)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.documents import ENTRY_WEIGHTS, WEIGHTS, document_key, entry_id, key_prefix, key_type, partition
+from commonplace.memory.documents import ENTRY_WEIGHTS, TEXT, WEIGHTS, document_key, entry_id, key_prefix, key_type, partition
 from commonplace.memory.engine.terms import telling_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
 from commonplace.search.lexical import lexical_hits
-from commonplace.search.store import Hit, LexicalMatch, LexicalResult, LexicalStore
+from commonplace.search.store import Hit, LexicalMatch, LexicalResult, LexicalStore, Partition
 from commonplace.search.text import query_terms
 
 QUERY_CHARACTERS = 4_000
@@ -26,10 +27,22 @@ SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
 KNOWN_TERMS = 50_000
 
 
+class WordStore(LexicalStore, Protocol):
+    """A lexical store that also tells what documents share and hold."""
+
+    async def sharing(
+        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first."""
+        ...
+
+    async def words(self, partition: Partition, keys: Sequence[str], field: str) -> Mapping[str, Mapping[str, int]]: ...
+
+
 class LexicalIndex:
     """Words only: what there is while no model is installed. `missing` says why there is none although one is configured."""
 
-    def __init__(self, postings: LexicalStore, missing: str | None = None) -> None:
+    def __init__(self, postings: WordStore, missing: str | None = None) -> None:
         self._postings = postings
         self._missing = missing
         self._holders: dict[tuple[Tenant, str], int] = {}  # documents that hold a term, as last seen: chooses telling words
@@ -73,7 +86,8 @@ class LexicalIndex:
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
         found, rarity = await self._sharing(tenant, entry, limit)
-        return Similar(tuple(Match(entry_id(match.key), 0.0, terms=match.terms) for match in found), rarity)
+        words = await self._postings.words(partition(tenant), [match.key for match in found], TEXT) if found else {}
+        return Similar(tuple(Match(entry_id(m.key), 0.0, terms=m.terms, words=words.get(m.key)) for m in found), rarity)
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         return frozenset()
@@ -93,17 +107,11 @@ class LexicalIndex:
     async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[list[LexicalMatch], Mapping[str, float]]:
         """Other entries that hold enough of its telling words, and how telling those are."""
         terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
-        result = await self._postings.search(partition(tenant), terms, limit=limit + 1, weights=ENTRY_WEIGHTS)
+        result = await self._postings.sharing(partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS)
         self._remember(tenant, result)
-        rarity = {term.term: term.idf for term in result.terms}
-        mass = sum(1 + idf for idf in rarity.values()) or 1.0
         own = document_key(entry)
-        found = [
-            match
-            for match in result.matches
-            if match.key != own and sum(1 + rarity.get(term, 0.0) for term in match.terms) / mass >= SIMILAR_MASS
-        ]
-        return found[:limit], rarity
+        found = [match for match in result.matches if match.key != own]
+        return found[:limit], {term.term: term.idf for term in result.terms}
 
     def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:
         """The terms of a text that say most about it: often here, rare elsewhere as far as we saw."""

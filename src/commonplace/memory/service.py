@@ -12,7 +12,7 @@ from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
 from commonplace.memory.engine.generalize import draft_pattern
 from commonplace.memory.engine.secrets import find_secrets, mask_secrets
-from commonplace.memory.engine.suggest import Neighbour, Thresholds, nearest
+from commonplace.memory.engine.suggest import Candidate, Neighbour, Thresholds, nearest
 from commonplace.memory.errors import ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_GENERALIZATION, SECRET_REFUSED, SELF_LINK_ERROR, failure
 from commonplace.memory.examination import examine
 from commonplace.memory.model import (
@@ -428,8 +428,11 @@ class MemoryService:
     async def _near(self, tenant: Tenant, entry: Entry) -> list[Neighbour]:
         """Neighbours, nearest first: by the cosine of vectors where the entry has one, else by the cosine of words."""
         similar = await self._index.similar(tenant, entry, SIMILAR_READ)
+        if not similar.matches:
+            return []
         entries = await self.store.get_all(tenant, [match.entry_id for match in similar.matches])
-        return nearest(entry, [(entries[m.entry_id], m.semantic) for m in similar.matches if m.entry_id in entries], similar.rarity)
+        candidates = [Candidate(entries[m.entry_id], m.semantic, m.words) for m in similar.matches if m.entry_id in entries]
+        return nearest(entry, candidates, similar.rarity, self.policy.thresholds.least)
 
     def _fill_later(self, tenant: Tenant) -> None:
         """Entries kept while the model was away get their vectors in the background, once per process and tenant."""

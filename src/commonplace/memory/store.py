@@ -63,6 +63,7 @@ class Match:
     lexical: float | None = None  # None: that retriever did not find it
     semantic: float | None = None
     terms: tuple[str, ...] = ()
+    words: Mapping[str, int] | None = None  # how often the entry holds each of its own terms, where the index told
 
 
 @dataclass(frozen=True, slots=True)

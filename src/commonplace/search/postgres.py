@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import psycopg
 
@@ -13,6 +14,7 @@ from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.postgres_schema import Component
 from commonplace.storage.queries import load_postgres_queries
 
+Result = TypeVar("Result")
 SCHEMA = Component("search", "commonplace.search")
 _QUERIES = load_postgres_queries("commonplace.search")
 
@@ -29,12 +31,20 @@ class PostgresPostings(SqlPostings[Connection]):
     ) -> LexicalResult:
         return await self._read(lambda connection: self.search_in(connection, partition, terms, limit, weights, prefix))
 
+    async def sharing(
+        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        return await self._read(lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights))
+
     async def score_keys(
         self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
     ) -> LexicalResult:
         return await self._read(lambda connection: self.score_in(connection, partition, terms, keys, weights))
 
-    async def _read(self, work: Callable[[Connection], LexicalResult]) -> LexicalResult:
+    async def words(self, partition: Partition, keys: Sequence[str], field: str) -> dict[str, Mapping[str, int]]:
+        return await self._read(lambda connection: self.words_in(connection, partition, keys, field))
+
+    async def _read(self, work: Callable[[Connection], Result]) -> Result:
         try:
             return await self._database.read(work, snapshot=True)
         except (psycopg.Error, CommonplaceError) as failed:

@@ -24,6 +24,11 @@ ON CONFLICT (partition_id, field) DO UPDATE SET documents = f.documents + exclud
 -- name: document_terms
 SELECT id, terms::text FROM search_document WHERE partition_id = :partition AND document = :document;
 
+-- name: documents_terms
+-- :documents is a JSON array of keys.
+SELECT document, terms::text FROM search_document
+WHERE partition_id = :partition AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
+
 -- name: document_add
 INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms::jsonb) RETURNING id;
 

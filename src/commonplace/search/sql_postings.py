@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -94,6 +94,20 @@ class SqlPostings(Generic[C]):
         asked = set(ids)
         ranked += [row for row in _waiting_ranked(plan, "") if row[0] in asked]
         return self._matches(connection, plan, _in_order(ranked))
+
+    def sharing_in(
+        self, connection: C, partition: Partition, terms: Sequence[str], share: float, limit: int, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        plan = self._plan(connection, partition, terms, weights)
+        return LexicalResult() if plan is None else self._share(connection, plan, share, limit)
+
+    def words_in(self, connection: C, partition: Partition, keys: Sequence[str], field: str) -> dict[str, Mapping[str, int]]:
+        """How often given documents hold each term in a field, where that is kept with them (`put` with `keep_terms`)."""
+        number = self._partition(connection, partition)
+        if number is None or not keys:
+            return {}
+        rows = connection.execute(self._queries["documents_terms"], {"partition": number, "documents": _json(list(keys))})
+        return {str(key): orjson.loads(terms).get(field, {}) for key, terms in rows if terms is not None}
 
     def count(self, connection: C, partition: Partition) -> int:
         """How many documents a partition holds."""
@@ -285,7 +299,7 @@ class SqlPostings(Generic[C]):
             ceiling += (K1 + 1) * max([weights[field] * idf(fields[field][0], n) for field, (n, _) in held.items()], default=term.idf)
             for field, (holders, identity) in held.items():
                 gain = weights[field] * idf(fields[field][0], holders) * (K1 + 1)
-                weight = WeightedTerm(identity or 0, gain, K1 * (1 - B), K1 * B / fields[field][1])
+                weight = WeightedTerm(identity or 0, gain, K1 * (1 - B), K1 * B / fields[field][1], holders)
                 if identity is not None:
                     ids[identity] = term.term
                     weighted.append(weight)
@@ -299,6 +313,15 @@ class SqlPostings(Generic[C]):
     def _run(self, connection: C, plan: Plan, limit: int, prefix: str) -> LexicalResult:
         ranked = self._ranked(connection, plan, limit, prefix) if plan.ids else []
         return self._matches(connection, plan, _in_order([*ranked, *_waiting_ranked(plan, prefix)])[:limit])
+
+    def _share(self, connection: C, plan: Plan, share: float, limit: int) -> LexicalResult:
+        """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first."""
+        leading = leading_terms(plan, share)
+        ranked = self._ranked(connection, leading, limit, "") if leading.ids else []
+        found = self._matches(connection, plan, _in_order([*ranked, *_waiting_ranked(leading, "")])[:limit])
+        weight = {term.term: 1 + term.idf for term in plan.terms}
+        least = share * sum(weight.values())
+        return replace(found, matches=tuple(match for match in found.matches if sum([weight[term] for term in match.terms]) >= least))
 
     def _matches(self, connection: C, plan: Plan, ranked: Sequence[Ranked]) -> LexicalResult:
         parameters = {"terms": _json(list(plan.ids)), "documents": _json([identity for identity, _, _ in ranked])}
@@ -348,6 +371,23 @@ class SqlPostings(Generic[C]):
                 (identity, score, keys[identity]) for identity, score in block if identity in keys and keys[identity].startswith(prefix)
             ]
         return ranked[:wanted], gone
+
+
+def leading_terms(plan: Plan, share: float) -> Plan:
+    """The plan with its rarest terms only, as many as weigh more than what a document may lack: whoever holds none of them cannot
+    hold enough, so the long lists stay unread."""
+    enough, weighs = (1 - share) * sum(1 + term.idf for term in plan.terms), 0.0
+    kept: set[str] = set()
+    for term in plan.terms:  # the rarest first
+        kept.add(term.term)
+        weighs += 1 + term.idf
+        if weighs > enough:
+            break
+    ids = {identity: term for identity, term in plan.ids.items() if term in kept}
+    weighted = tuple(weight for weight in plan.weighted if weight.term_id in ids)
+    waiting_weights = {place: weight for place, weight in plan.waiting_weights.items() if place[0] in kept}
+    postings = sum(weight.documents for weight in weighted)
+    return replace(plan, ids=ids, weighted=weighted, waiting_weights=waiting_weights, postings=postings)
 
 
 def _in_order(ranked: Iterable[Ranked]) -> list[Ranked]:

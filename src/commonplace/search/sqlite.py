@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import apsw
 import orjson
 
 from commonplace.search.posting_cache import PostingCache
-from commonplace.search.sql_postings import Plan, Ranked, SqlPostings, Terms
+from commonplace.search.sql_postings import Plan, Ranked, SqlPostings, Terms, leading_terms
 from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError
 from commonplace.search.waiting import MOST_WAITING, NOBODY, WaitingDocuments, WaitingWords
 from commonplace.storage.migrations import load_migrations, migrate
@@ -40,17 +40,37 @@ class SqlitePostings(SqlPostings[Connection]):
     async def search(
         self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
     ) -> LexicalResult:
+        return await self._planned(partition, terms, weights, lambda plan: plan.postings, lambda c, plan: self._run(c, plan, limit, prefix))
+
+    async def sharing(
+        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+    ) -> LexicalResult:
+        return await self._planned(
+            partition,
+            terms,
+            weights,
+            lambda plan: leading_terms(plan, share).postings,
+            lambda connection, plan: self._share(connection, plan, share, limit),
+        )
+
+    async def _planned(
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        weights: Mapping[str, float],
+        postings: Callable[[Plan], int],
+        work: Callable[[Connection, Plan], LexicalResult],
+    ) -> LexicalResult:
+        """Plan a query here, and run it where its postings are few; else in the reader pool."""
         try:
             with self._database.snapshot() as connection:
                 plan = self._plan(connection, partition, terms, weights)
                 if plan is None:
                     return LexicalResult()
-                if plan.postings <= INLINE_POSTINGS:
-                    return self._run(connection, plan, limit, prefix)
+                if postings(plan) <= INLINE_POSTINGS:
+                    return work(connection, plan)
             planned = plan
-            return await self._database.read(
-                lambda connection: self._run(connection, self._still(connection, planned, partition, terms, weights), limit, prefix)
-            )
+            return await self._database.read(lambda c: work(c, self._still(c, planned, partition, terms, weights)))
         except apsw.Error as failed:
             raise SearchUnavailableError(str(failed)) from failed
 
@@ -65,6 +85,10 @@ class SqlitePostings(SqlPostings[Connection]):
     ) -> LexicalResult:
         with self._database.snapshot() as connection:
             return self.score_in(connection, partition, terms, keys, weights)
+
+    async def words(self, partition: Partition, keys: Sequence[str], field: str) -> dict[str, Mapping[str, int]]:
+        with self._database.snapshot() as connection:
+            return self.words_in(connection, partition, keys, field)
 
     # -- writing: one document waits for others
 

@@ -21,6 +21,11 @@ ON CONFLICT (partition_id, field) DO UPDATE SET documents = documents + excluded
 -- name: document_terms
 SELECT id, terms FROM search_document WHERE partition_id = :partition AND document = :document;
 
+-- name: documents_terms
+-- :documents is a JSON array of keys.
+SELECT d.document, d.terms FROM json_each(:documents) AS wanted
+CROSS JOIN search_document d ON d.partition_id = :partition AND d.document = wanted.value;
+
 -- name: document_add
 INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms) RETURNING id;
 

@@ -127,6 +127,26 @@ def test_long_lists_in_memory_and_waiting_documents_make_one_answer(late: Box, o
         agree(late, oracle)
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(late: Box, waits: bool) -> None:
+    rng = random.Random(9)
+    words = [f"w{n}" for n in range(40)]
+    documents = [Document(f"/d{n:03}", {"body": rng.sample(words[: rng.choice((8, 40))], k=rng.randint(1, 8))}) for n in range(200)]
+    if waits:
+        late.late(*documents)
+    else:
+        late.put(*documents)
+    for share in (0.2, 0.35, 0.7, 1.0):
+        terms = rng.sample(words, k=7)
+        everything = asyncio.run(late.postings.search(HERE, terms, limit=300, weights=WEIGHTS))
+        weight = {term.term: 1 + term.idf for term in everything.terms}
+        least = share * sum(weight.values())
+        expected = {match.key: match.terms for match in everything.matches if sum(weight[term] for term in match.terms) >= least}
+        found = asyncio.run(late.postings.sharing(HERE, terms, share=share, limit=300, weights=WEIGHTS))
+        assert {match.key: match.terms for match in found.matches} == expected
+        assert found.terms == everything.terms
+
+
 def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is_removed(tmp_path: Path) -> None:
     one, two = Box(tmp_path / "s.db"), Box(tmp_path / "s.db")
     one.late(Document("/a", {"body": ["alpha"]}))
