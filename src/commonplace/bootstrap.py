@@ -298,7 +298,7 @@ def _files(parts: Parts) -> Any:
     settings, meaning = parts.settings, parts.service("meaning")
     database = Database(database_path(settings))
     postings = SqlitePostings(database)
-    parts.gauges["posting lists"] = postings.held
+    parts.gauges["posting lists"] = postings.cached
     models = parts.service("external models")
     side = models.on_disk(settings.data) if models is not None else None
     retriever = hybrid(postings, meaning, settings.mcp.files.search, side)

@@ -100,11 +100,13 @@ class HybridIndex(LexicalIndex):
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
         sharing, rarity = await self._sharing(tenant, entry, limit)
-        cosines = await asyncio.to_thread(self._like, tenant, entry, limit, [match.key for match in sharing])
-        terms = {match.key: match.terms for match in sharing}
-        keys = list(dict.fromkeys([*cosines, *terms]))
-        words = await self._postings.words(partition(tenant), keys, TEXT)
-        found = [Match(entry_id(k), cosines.get(k, 0.0), None, cosines.get(k), terms.get(k, ()), words.get(k)) for k in keys]
+        terms = {match.key: match.terms for match in sharing.matches}
+        cosines = await asyncio.to_thread(self._like, tenant, entry, limit, list(terms))
+        held = {**sharing.held, **await self._postings.held(partition(tenant), [key for key in cosines if key not in sharing.held])}
+        found = [
+            Match(entry_id(key), cosines.get(key, 0.0), None, cosines.get(key), terms.get(key, ()), held.get(key, {}).get(TEXT))
+            for key in dict.fromkeys([*cosines, *terms])
+        ]
         return Similar(tuple(sorted(found, key=lambda match: (-match.score, match.entry_id))), rarity)
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, 
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
 from commonplace.search.lexical import lexical_hits
-from commonplace.search.store import Hit, LexicalMatch, LexicalResult, LexicalStore, Partition
+from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, QueryTerm, Sharing, Terms
 from commonplace.search.text import query_terms
 
 QUERY_CHARACTERS = 4_000
@@ -32,11 +32,11 @@ class WordStore(LexicalStore, Protocol):
 
     async def sharing(
         self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
-    ) -> LexicalResult:
+    ) -> Sharing:
         """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first."""
         ...
 
-    async def words(self, partition: Partition, keys: Sequence[str], field: str) -> Mapping[str, Mapping[str, int]]: ...
+    async def held(self, partition: Partition, keys: Sequence[str]) -> Mapping[str, Terms]: ...
 
 
 class LexicalIndex:
@@ -81,13 +81,13 @@ class LexicalIndex:
             matches = [match for match in result.matches if admits(wanted, match.key)]
             if len(matches) >= limit or len(result.matches) < size:
                 break
-        self._remember(tenant, result)
+        self._remember(tenant, result.terms)
         return replace(result, matches=tuple(matches[:limit]))
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
-        found, rarity = await self._sharing(tenant, entry, limit)
-        words = await self._postings.words(partition(tenant), [match.key for match in found], TEXT) if found else {}
-        return Similar(tuple(Match(entry_id(m.key), 0.0, terms=m.terms, words=words.get(m.key)) for m in found), rarity)
+        sharing, rarity = await self._sharing(tenant, entry, limit)
+        found = [Match(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT)) for m in sharing.matches]
+        return Similar(tuple(found), rarity)
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         return frozenset()
@@ -104,14 +104,14 @@ class LexicalIndex:
     async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         return []
 
-    async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[list[LexicalMatch], Mapping[str, float]]:
+    async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[Sharing, Mapping[str, float]]:
         """Other entries that hold enough of its telling words, and how telling those are."""
         terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
-        result = await self._postings.sharing(partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS)
-        self._remember(tenant, result)
+        found = await self._postings.sharing(partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS)
+        self._remember(tenant, found.terms)
         own = document_key(entry)
-        found = [match for match in result.matches if match.key != own]
-        return found[:limit], {term.term: term.idf for term in result.terms}
+        others = tuple(match for match in found.matches if match.key != own)
+        return replace(found, matches=others[:limit]), {term.term: term.idf for term in found.terms}
 
     def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:
         """The terms of a text that say most about it: often here, rare elsewhere as far as we saw."""
@@ -119,10 +119,10 @@ class LexicalIndex:
         worth = {term: count**0.5 / (1 + self._holders.get((tenant, term), 0)) ** 0.5 for term, count in counts.items()}
         return sorted(worth, key=lambda term: (-worth[term], term))[:limit]
 
-    def _remember(self, tenant: Tenant, result: LexicalResult) -> None:
+    def _remember(self, tenant: Tenant, terms: Iterable[QueryTerm]) -> None:
         if len(self._holders) > KNOWN_TERMS:
             self._holders.clear()
-        for term in result.terms:
+        for term in terms:
             self._holders[tenant, term.term] = term.documents
 
 

@@ -9,7 +9,7 @@ import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.sql_postings import SqlPostings
-from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError
+from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.postgres_schema import Component
 from commonplace.storage.queries import load_postgres_queries
@@ -33,7 +33,7 @@ class PostgresPostings(SqlPostings[Connection]):
 
     async def sharing(
         self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
-    ) -> LexicalResult:
+    ) -> Sharing:
         return await self._read(lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights))
 
     async def score_keys(
@@ -41,8 +41,8 @@ class PostgresPostings(SqlPostings[Connection]):
     ) -> LexicalResult:
         return await self._read(lambda connection: self.score_in(connection, partition, terms, keys, weights))
 
-    async def words(self, partition: Partition, keys: Sequence[str], field: str) -> dict[str, Mapping[str, int]]:
-        return await self._read(lambda connection: self.words_in(connection, partition, keys, field))
+    async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
+        return await self._read(lambda connection: self.held_in(connection, partition, keys))
 
     async def _read(self, work: Callable[[Connection], Result]) -> Result:
         try:

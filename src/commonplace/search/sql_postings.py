@@ -20,15 +20,14 @@ from typing import Any, Generic, TypeVar
 import orjson
 
 from commonplace.search.posting_cache import WeightedTerm
-from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm
+from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm, Sharing
+from commonplace.search.store import Terms as Terms
 from commonplace.search.waiting import WaitingWords
 from commonplace.storage.relational import Connection
 
 C = TypeVar("C", bound=Connection)
 Ranked = tuple[int, float, str]
 """Document id, score, key."""
-Terms = Mapping[str, Mapping[str, int]]
-"""What a document holds: field to term to frequency."""
 
 K1 = 1.5  # a little above the customary 1.2: better on prose, no worse on code (ADR 0043)
 B = 0.75
@@ -97,17 +96,14 @@ class SqlPostings(Generic[C]):
 
     def sharing_in(
         self, connection: C, partition: Partition, terms: Sequence[str], share: float, limit: int, weights: Mapping[str, float]
-    ) -> LexicalResult:
+    ) -> Sharing:
         plan = self._plan(connection, partition, terms, weights)
-        return LexicalResult() if plan is None else self._share(connection, plan, share, limit)
+        return Sharing() if plan is None else self._share(connection, plan, share, limit, weights)
 
-    def words_in(self, connection: C, partition: Partition, keys: Sequence[str], field: str) -> dict[str, Mapping[str, int]]:
-        """How often given documents hold each term in a field, where that is kept with them (`put` with `keep_terms`)."""
+    def held_in(self, connection: C, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
+        """What given documents hold, where that is kept with them (`put` with `keep_terms`)."""
         number = self._partition(connection, partition)
-        if number is None or not keys:
-            return {}
-        rows = connection.execute(self._queries["documents_terms"], {"partition": number, "documents": _json(list(keys))})
-        return {str(key): orjson.loads(terms).get(field, {}) for key, terms in rows if terms is not None}
+        return self._held(connection, number, keys) if number is not None else {}
 
     def count(self, connection: C, partition: Partition) -> int:
         """How many documents a partition holds."""
@@ -314,14 +310,27 @@ class SqlPostings(Generic[C]):
         ranked = self._ranked(connection, plan, limit, prefix) if plan.ids else []
         return self._matches(connection, plan, _in_order([*ranked, *_waiting_ranked(plan, prefix)])[:limit])
 
-    def _share(self, connection: C, plan: Plan, share: float, limit: int) -> LexicalResult:
+    def _share(self, connection: C, plan: Plan, share: float, limit: int, weights: Mapping[str, float]) -> Sharing:
         """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first."""
         leading = leading_terms(plan, share)
         ranked = self._ranked(connection, leading, limit, "") if leading.ids else []
-        found = self._matches(connection, plan, _in_order([*ranked, *_waiting_ranked(leading, "")])[:limit])
+        ranked = _in_order([*ranked, *_waiting_ranked(leading, "")])[:limit]
+        held = self._held(connection, plan.partition_id, [key for _, _, key in ranked])
         weight = {term.term: 1 + term.idf for term in plan.terms}
         least = share * sum(weight.values())
-        return replace(found, matches=tuple(match for match in found.matches if sum([weight[term] for term in match.terms]) >= least))
+        matches = []
+        for _, score, key in ranked:
+            fields = [terms for field, terms in held[key].items() if field in weights]
+            shared = [term for term in weight if any(term in terms for terms in fields)]
+            if sum([weight[term] for term in shared]) >= least:
+                matches.append(LexicalMatch(key, score, tuple(shared)))
+        return Sharing(tuple(matches), plan.terms, held)
+
+    def _held(self, connection: C, number: int, keys: Sequence[str]) -> dict[str, Terms]:
+        if not keys:
+            return {}
+        rows = connection.execute(self._queries["documents_terms"], {"partition": number, "documents": _json(list(keys))})
+        return {str(key): orjson.loads(terms) for key, terms in rows if terms is not None}
 
     def _matches(self, connection: C, plan: Plan, ranked: Sequence[Ranked]) -> LexicalResult:
         parameters = {"terms": _json(list(plan.ids)), "documents": _json([identity for identity, _, _ in ranked])}

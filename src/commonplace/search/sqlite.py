@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import apsw
 import orjson
 
 from commonplace.search.posting_cache import PostingCache
-from commonplace.search.sql_postings import Plan, Ranked, SqlPostings, Terms, leading_terms
-from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError
-from commonplace.search.waiting import MOST_WAITING, NOBODY, WaitingDocuments, WaitingWords
+from commonplace.search.sql_postings import Plan, Ranked, SqlPostings, leading_terms
+from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
+from commonplace.search.waiting import MOST_WAITING, WaitingDocuments, WaitingWords
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite import Connection, Database
 
+Result = TypeVar("Result")
 INLINE_POSTINGS = 2_000  # below this a search is cheaper on the caller's thread than the hop to another
 _QUERIES = load_queries("commonplace.search", "sqlite.sql")
 _WAITING = load_queries("commonplace.search", "waiting.sql")
@@ -33,24 +35,32 @@ class SqlitePostings(SqlPostings[Connection]):
         self._late = WaitingDocuments(_WAITING)
         migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite"))
 
-    def held(self) -> dict[str, int]:
+    def cached(self) -> dict[str, int]:
         """What the cache of posting lists holds."""
         return self._cache.held()
 
     async def search(
         self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
     ) -> LexicalResult:
-        return await self._planned(partition, terms, weights, lambda plan: plan.postings, lambda c, plan: self._run(c, plan, limit, prefix))
-
-    async def sharing(
-        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
-    ) -> LexicalResult:
         return await self._planned(
             partition,
             terms,
             weights,
-            lambda plan: leading_terms(plan, share).postings,
-            lambda connection, plan: self._share(connection, plan, share, limit),
+            lambda plan: plan.postings,
+            lambda connection, plan: self._run(connection, plan, limit, prefix),
+            LexicalResult(),
+        )
+
+    async def sharing(
+        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+    ) -> Sharing:
+        return await self._planned(
+            partition,
+            terms,
+            weights,
+            lambda plan: leading_terms(plan, share).postings if plan.postings > INLINE_POSTINGS else plan.postings,
+            lambda connection, plan: self._share(connection, plan, share, limit, weights),
+            Sharing(),
         )
 
     async def _planned(
@@ -59,14 +69,15 @@ class SqlitePostings(SqlPostings[Connection]):
         terms: Sequence[str],
         weights: Mapping[str, float],
         postings: Callable[[Plan], int],
-        work: Callable[[Connection, Plan], LexicalResult],
-    ) -> LexicalResult:
-        """Plan a query here, and run it where its postings are few; else in the reader pool."""
+        work: Callable[[Connection, Plan], Result],
+        nothing: Result,
+    ) -> Result:
+        """Plan a query here, and run it here too where its postings are few; else in the reader pool."""
         try:
             with self._database.snapshot() as connection:
                 plan = self._plan(connection, partition, terms, weights)
                 if plan is None:
-                    return LexicalResult()
+                    return nothing
                 if postings(plan) <= INLINE_POSTINGS:
                     return work(connection, plan)
             planned = plan
@@ -76,7 +87,7 @@ class SqlitePostings(SqlPostings[Connection]):
 
     def _still(self, connection: Connection, plan: Plan, partition: Partition, terms: Sequence[str], weights: Mapping[str, float]) -> Plan:
         """The plan, made anew where somebody wrote since."""
-        if self._late.version(connection, plan.partition_id) == plan.waiting.version:
+        if self._late.state(connection, plan.partition_id) == plan.waiting.state:
             return plan
         return self._plan(connection, partition, terms, weights) or plan
 
@@ -86,9 +97,9 @@ class SqlitePostings(SqlPostings[Connection]):
         with self._database.snapshot() as connection:
             return self.score_in(connection, partition, terms, keys, weights)
 
-    async def words(self, partition: Partition, keys: Sequence[str], field: str) -> dict[str, Mapping[str, int]]:
+    async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         with self._database.snapshot() as connection:
-            return self.words_in(connection, partition, keys, field)
+            return self.held_in(connection, partition, keys)
 
     # -- writing: one document waits for others
 
@@ -103,23 +114,24 @@ class SqlitePostings(SqlPostings[Connection]):
         [(identity, held)] = self._add_documents(connection, number, [document], keep_terms=True)
         self._count_fields(connection, number, [held], 1)
         connection.execute(_WAITING["waiting_add"], {"partition": number, "document": identity})
-        if self._late.version(connection, number).count(",") >= MOST_WAITING:
+        if self._late.state(connection, number)[0] > MOST_WAITING:
             self._settle(connection, number)
 
     def _settle(self, connection: Connection, number: int) -> None:
         """Move what waits into the posting lists."""
-        waiting = self._late.version(connection, number)
-        if waiting != NOBODY:
-            documents = self._late.documents(connection, waiting)
+        documents = self._late.documents(connection, number)
+        if documents:
             self._add_postings(connection, number, [(identity, held) for identity, _, held in documents])
-            connection.execute(_WAITING["waiting_remove"], {"partition": number, "documents": waiting})
+            self._no_more_late(connection, number, [identity for identity, _, _ in documents])
 
     def _listed(self, connection: Connection, number: int, removed: Sequence[tuple[int, Terms]]) -> Sequence[tuple[int, Terms]]:
-        waiting = set(orjson.loads(self._late.version(connection, number)))
-        late = [identity for identity, _ in removed if identity in waiting]
-        if late:
-            connection.execute(_WAITING["waiting_remove"], {"partition": number, "documents": orjson.dumps(late).decode()})
+        waiting = self._late.ids(connection, number)
+        if late := [identity for identity, _ in removed if identity in waiting]:
+            self._no_more_late(connection, number, late)
         return [(identity, held) for identity, held in removed if identity not in waiting]
+
+    def _no_more_late(self, connection: Connection, number: int, documents: Sequence[int]) -> None:
+        connection.execute(_WAITING["waiting_remove"], {"partition": number, "documents": orjson.dumps(documents).decode()})
 
     def _waiting(self, connection: Connection, number: int, terms: Sequence[str]) -> WaitingWords:
         return self._late.words(connection, number, terms)

@@ -14,16 +14,18 @@ from commonplace.storage.sqlite import Connection
 
 MOST_WAITING = 256  # documents of a partition; one more and all move
 PARTITIONS = 16  # whose waiting documents are kept read
-NOBODY = "[]"
+State = tuple[int, int]
+"""How many documents wait, and the newest of them."""
+NOBODY: State = (0, 0)
 Posting = tuple[int, int, int]
 """Document, frequency, length of the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingWords:
-    """What waiting documents hold of a query's terms, in the state of the database that `version` names."""
+    """What waiting documents hold of a query's terms, in a state of the database."""
 
-    version: str = NOBODY
+    state: State = NOBODY
     postings: Mapping[tuple[str, str], Sequence[Posting]] = field(default_factory=dict)  # by term and field
     keys: Mapping[int, str] = field(default_factory=dict)
 
@@ -36,49 +38,55 @@ class WaitingDocuments:
         self._partitions: OrderedDict[int, _Read] = OrderedDict()
         self._guard = threading.Lock()
 
-    def version(self, connection: Connection, partition: int) -> str:
-        row = connection.execute(self._queries["waiting"], {"partition": partition}).fetchone()
-        return str(row[0]) if row else NOBODY
+    def state(self, connection: Connection, partition: int) -> State:
+        row = connection.execute(self._queries["waiting_state"], {"partition": partition}).fetchone()
+        return (int(row[0]), int(row[1])) if row else NOBODY
+
+    def ids(self, connection: Connection, partition: int) -> set[int]:
+        return {int(row[0]) for row in connection.execute(self._queries["waiting_ids"], {"partition": partition})}
+
+    def documents(self, connection: Connection, partition: int, after: int = 0) -> list[tuple[int, str, dict[str, dict[str, int]]]]:
+        """Id, key and words (field to term to frequency) of those that came behind an id."""
+        rows = connection.execute(self._queries["waiting_documents"], {"partition": partition, "after": after})
+        return [(int(identity), str(key), orjson.loads(terms)) for identity, key, terms in rows]
 
     def words(self, connection: Connection, partition: int, terms: Sequence[str]) -> WaitingWords:
         """Inside a snapshot or a transaction: which documents wait and what they hold must be of one state."""
-        version = self.version(connection, partition)
-        if version == NOBODY:
+        state = self.state(connection, partition)
+        if state == NOBODY:
             return WaitingWords()
         with self._guard:
             read = self._partitions.setdefault(partition, _Read())
             self._partitions.move_to_end(partition)
             while len(self._partitions) > PARTITIONS:
                 self._partitions.popitem(last=False)
-            if read.version != version:
-                self._bring_up(connection, read, version)
+            if read.state != state:
+                self._bring_up(connection, partition, read, state)
             found = {
                 (term, name): tuple(postings)
                 for name, holders in read.fields.items()
                 for term in terms
                 if (postings := holders.get(term)) is not None
             }
-            return WaitingWords(version, found, dict(read.keys))
+            return WaitingWords(state, found, dict(read.keys))
 
-    def documents(self, connection: Connection, ids: str) -> list[tuple[int, str, dict[str, dict[str, int]]]]:
-        """Id, key and words (field to term to frequency) of documents given as a JSON array."""
-        rows = connection.execute(self._queries["waiting_documents"], {"ids": ids})
-        return [(int(identity), str(key), orjson.loads(terms)) for identity, key, terms in rows]
-
-    def _bring_up(self, connection: Connection, read: _Read, version: str) -> None:
-        wanted = set(orjson.loads(version))
-        if gone := read.keys.keys() - wanted:
-            read.forget(gone)
-        for identity, key, fields in self.documents(connection, orjson.dumps(sorted(wanted - read.keys.keys())).decode()):
+    def _bring_up(self, connection: Connection, partition: int, read: _Read, state: State) -> None:
+        newest = read.state[1]
+        if state[1] < newest:  # an older snapshot than the last, or what was newest is gone
+            newest = 0
+            read.forget(set(read.keys))
+        for identity, key, fields in self.documents(connection, partition, newest):
             read.learn(identity, key, fields)
-        read.version = version
+        if len(read.keys) != state[0]:
+            read.forget(read.keys.keys() - self.ids(connection, partition))
+        read.state = state
 
 
 class _Read:
     """The waiting documents of a partition by their words."""
 
     def __init__(self) -> None:
-        self.version = NOBODY
+        self.state: State = NOBODY
         self.keys: dict[int, str] = {}
         self.fields: dict[str, dict[str, list[Posting]]] = {}  # field to term to who holds it
 
