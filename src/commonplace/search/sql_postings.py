@@ -85,8 +85,7 @@ class SqlPostings(Generic[C]):
         plan = self._plan(connection, partition, terms, weights)
         if plan is None:
             return LexicalResult()
-        named = {"partition": plan.partition_id, "documents": _json(list(dict.fromkeys(keys)))}
-        ids = [int(row[0]) for row in connection.execute(self._queries["document_ids"], named)]
+        ids = self._ids(connection, plan.partition_id, list(dict.fromkeys(keys)))
         parameters = {"terms": _parameters(plan), "documents": _json(ids), "limit": len(ids)}
         rows: Iterable[tuple[Any, ...]] = connection.execute(self._queries["rank_among"], parameters) if plan.ids else ()
         ranked, _ = self._keyed(connection, plan, rows, "", len(ids))
@@ -95,9 +94,17 @@ class SqlPostings(Generic[C]):
         return self._matches(connection, plan, _in_order(ranked))
 
     def sharing_in(
-        self, connection: C, partition: Partition, terms: Sequence[str], share: float, limit: int, weights: Mapping[str, float]
+        self,
+        connection: C,
+        partition: Partition,
+        terms: Sequence[str],
+        share: float,
+        limit: int,
+        weights: Mapping[str, float],
+        coming: Document | None = None,
     ) -> Sharing:
-        plan = self._plan(connection, partition, terms, weights)
+        """As `_share` says. `coming` is counted as if it were there already."""
+        plan = self._plan(connection, partition, terms, weights, coming)
         return Sharing() if plan is None else self._share(connection, plan, share, limit, weights)
 
     def held_in(self, connection: C, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
@@ -158,6 +165,10 @@ class SqlPostings(Generic[C]):
     def _partition(self, connection: C, partition: Partition) -> int | None:
         row = connection.execute(self._queries["partition_id"], _keys(partition)).fetchone()
         return None if row is None else int(row[0])
+
+    def _ids(self, connection: C, number: int, keys: Sequence[str]) -> list[int]:
+        rows = connection.execute(self._queries["document_ids"], {"partition": number, "documents": _json(keys)})
+        return [int(row[0]) for row in rows]
 
     def _lock(self, connection: C, partition: Partition) -> int | None:
         """The partition for a change: until the transaction ends, nobody else changes its statistics."""
@@ -246,12 +257,22 @@ class SqlPostings(Generic[C]):
         """What documents that are in no posting list yet hold of the terms."""
         return WaitingWords()
 
-    def _plan(self, connection: C, partition: Partition, terms: Sequence[str], weights: Mapping[str, float]) -> Plan | None:
+    def _plan(
+        self,
+        connection: C,
+        partition: Partition,
+        terms: Sequence[str],
+        weights: Mapping[str, float],
+        coming: Document | None = None,
+    ) -> Plan | None:
         number = self._partition(connection, partition)
         if number is None:
             return None
+        if coming is not None and self._ids(connection, number, [coming.key]):
+            coming = None  # it came
+        new = {field: words for field, words in coming.fields.items() if words} if coming is not None else {}
         fields = {
-            field: (documents, max(1.0, length / max(1, documents)))
+            field: (documents + (field in new), max(1.0, (length + len(new.get(field, ()))) / max(1, documents + (field in new))))
             for field, documents, length in connection.execute(self._queries["fields"], {"partition": number})
             if weights.get(field, 0.0) > 0 and documents > 0
         }
@@ -269,7 +290,8 @@ class SqlPostings(Generic[C]):
             held: dict[str, tuple[int, int | None]] = {}
             for field, (documents, _) in fields.items():
                 count, identity = listed.get((term, field), (0, None))
-                holders = min(count + len(waiting.postings.get((term, field), ())), documents)
+                count += len(waiting.postings.get((term, field), ())) + (term in new.get(field, ()))
+                holders = min(count, documents)
                 if holders:
                     held[field] = (holders, identity)
             holders = max([documents for documents, _ in held.values()], default=0)

@@ -43,21 +43,24 @@ class SqlitePostings(SqlPostings[Connection]):
         self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
     ) -> LexicalResult:
         return await self._planned(
-            partition,
-            terms,
-            weights,
+            lambda connection: self._plan(connection, partition, terms, weights),
             lambda plan: plan.postings,
             lambda connection, plan: self._run(connection, plan, limit, prefix),
             LexicalResult(),
         )
 
     async def sharing(
-        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        share: float,
+        limit: int,
+        weights: Mapping[str, float],
+        coming: Document | None = None,
     ) -> Sharing:
         return await self._planned(
-            partition,
-            terms,
-            weights,
+            lambda connection: self._plan(connection, partition, terms, weights, coming),
             lambda plan: leading_terms(plan, share).postings if plan.postings > INLINE_POSTINGS else plan.postings,
             lambda connection, plan: self._share(connection, plan, share, limit, weights),
             Sharing(),
@@ -65,9 +68,7 @@ class SqlitePostings(SqlPostings[Connection]):
 
     async def _planned(
         self,
-        partition: Partition,
-        terms: Sequence[str],
-        weights: Mapping[str, float],
+        plan: Callable[[Connection], Plan | None],
         postings: Callable[[Plan], int],
         work: Callable[[Connection, Plan], Result],
         nothing: Result,
@@ -75,21 +76,20 @@ class SqlitePostings(SqlPostings[Connection]):
         """Plan a query here, and run it here too where its postings are few; else in the reader pool."""
         try:
             with self._database.snapshot() as connection:
-                plan = self._plan(connection, partition, terms, weights)
-                if plan is None:
+                planned = plan(connection)
+                if planned is None:
                     return nothing
-                if postings(plan) <= INLINE_POSTINGS:
-                    return work(connection, plan)
-            planned = plan
-            return await self._database.read(lambda c: work(c, self._still(c, planned, partition, terms, weights)))
+                if postings(planned) <= INLINE_POSTINGS:
+                    return work(connection, planned)
+            before = planned
+
+            def later(connection: Connection) -> Result:
+                same = self._late.state(connection, before.partition_id) == before.waiting.state
+                return work(connection, before if same else plan(connection) or before)  # made anew where somebody wrote since
+
+            return await self._database.read(later)
         except apsw.Error as failed:
             raise SearchUnavailableError(str(failed)) from failed
-
-    def _still(self, connection: Connection, plan: Plan, partition: Partition, terms: Sequence[str], weights: Mapping[str, float]) -> Plan:
-        """The plan, made anew where somebody wrote since."""
-        if self._late.state(connection, plan.partition_id) == plan.waiting.state:
-            return plan
-        return self._plan(connection, partition, terms, weights) or plan
 
     async def score_keys(
         self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
@@ -100,6 +100,11 @@ class SqlitePostings(SqlPostings[Connection]):
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         with self._database.snapshot() as connection:
             return self.held_in(connection, partition, keys)
+
+    def newest(self) -> int:
+        """The number of the last document that anybody wrote; each has the next one."""
+        row = self._database.reader().execute(_WAITING["newest_document"]).fetchone()
+        return int(row[0]) if row else 0
 
     # -- writing: one document waits for others
 
