@@ -165,6 +165,7 @@ class Writer(threading.Thread):
         return self.since_start >= calls and self.server.process.poll() is None
 
 
+@pytest.mark.timeout(max(300, 15 * KILLS))
 def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Server], tmp_path: Path) -> None:
     rng = random.Random(5)
     writers = [Writer(number, tmp_path) for number in range(WRITERS)]
@@ -181,6 +182,8 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Se
         until(60, lambda writer=writer, calls=calls: writer.reached(calls), state)  # type: ignore[misc]
         time.sleep(rng.uniform(0, 0.01))  # the random point inside a call, not a wait for anything
         writer.server.kill()
+        if kill % 25 == 24:
+            print(kill + 1, "kills,", sum(writer.done for writer in writers), "calls done", flush=True)
     for writer in writers:
         writer.stopping = True
     for writer in writers:
