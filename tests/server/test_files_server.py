@@ -183,7 +183,7 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Se
         time.sleep(rng.uniform(0, 0.01))  # the random point inside a call, not a wait for anything
         writer.server.kill()
         if kill % 25 == 24:
-            print(kill + 1, "kills,", sum(writer.done for writer in writers), "calls done", flush=True)
+            print(kill + 1, "kills,", sum(writer.done for writer in writers), "calls done", flush=True)  # noqa: T201 - seen with -s
     for writer in writers:
         writer.stopping = True
     for writer in writers:
