@@ -338,7 +338,7 @@ def _simple(schema: dict[str, Any]) -> Use | None:
 
 def _number_scalar(kind: str, form: Json) -> Scalar:
     if kind == "integer":
-        return Scalar.INT32 if form == "int32" else Scalar.INT64
+        return Scalar.INT32 if form == "int32" else Scalar.UINT64 if form == "uint64" else Scalar.INT64
     if kind == "number":
         return Scalar.FLOAT32 if form == "float" else Scalar.FLOAT64
     return Scalar.BOOLEAN
