@@ -121,7 +121,9 @@ class _Checker:
                 return None
         try:
             converted = to_json_schema(self.document, schema)
-            return jsonschema_rs.Draft202012Validator(converted, registry=self.registry, validate_formats=False, mask="the value", offline=True)
+            return jsonschema_rs.Draft202012Validator(
+                converted, registry=self.registry, validate_formats=False, mask="the value", offline=True
+            )
         except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
             return None
 

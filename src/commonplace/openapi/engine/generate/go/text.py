@@ -112,7 +112,8 @@ def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) ->
     if len(plain) > limit:
         plain = plain[:limit].rsplit(" ", 1)[0] + " ..."
     if not plain.isprintable():
-        plain = "".join(char for char in plain if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
+        shown = [char for char in plain if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")]
+        plain = " ".join("".join(shown).split())
     if name:
         plain = f"{name}: {plain}" if plain else ""
     lines: list[str] = []
