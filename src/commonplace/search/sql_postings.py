@@ -34,7 +34,7 @@ MAX_LOOKUPS = 512  # distinct terms of a query whose statistics are looked at
 SELECTIVE_PREFIX = 2_000  # documents below a prefix up to which only they are scored
 PREFIX_ROOM = 16  # times the limit read at first where a prefix lets most documents pass
 SCORE_DIGITS = 9
-TIE_ROOM = 16  # rows fetched beyond the limit, so that ties at the edge fall by key
+TIE_ROOM = 128  # rows fetched beyond the limit, so that ties at the edge fall by key
 ALL_ROWS = 1 << 31
 ASKED_AT_ONCE = 64
 
