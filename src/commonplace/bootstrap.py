@@ -328,14 +328,14 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
 
 def _memory(parts: Parts) -> Any:
     """Memory in its own file or in the team's database, with the same model as files."""
-    from commonplace.memory.assembly import DATABASE, build_memory, open_postgres_memory
+    from commonplace.memory.assembly import DATABASE, build_memory, build_postgres_memory
     from commonplace.storage.sqlite import Database
 
-    storage, settings, meaning = parts.settings.storage, parts.settings.mcp.memory, parts.service("meaning")
+    settings, meaning = parts.settings.mcp.memory, parts.service("meaning")
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
     absent = meaning.absent or None
-    if storage.url.startswith(("postgresql://", "postgres://")):
-        return open_postgres_memory(storage, settings=settings, embedder=embedder, model_missing=absent)
+    if on_postgres(parts.settings):  # on the connections that files use too
+        return build_postgres_memory(parts.service("postgres"), settings=settings, embedder=embedder, model_missing=absent)
     database = Database(parts.settings.data / DATABASE)
     return build_memory(database, settings=settings, embedder=embedder, model_missing=absent, on_close=database.close)
 

@@ -55,8 +55,9 @@ class Connection:
     def __init__(self, raw: psycopg.Connection[Row]) -> None:
         self.raw = raw
 
-    def execute(self, statement: str, parameters: Parameters = None) -> psycopg.Cursor[Row]:
-        return self.raw.execute(statement, parameters)
+    def execute(self, statement: str, parameters: Parameters = None, *, binary: bool = False) -> psycopg.Cursor[Row]:
+        """`binary`: types that psycopg does not know come as the bytes the server sends."""
+        return self.raw.execute(statement, parameters, binary=binary)
 
     def lock(self, key: str) -> None:
         """Hold another advisory lock until the transaction ends; wait for it as long as the transaction may."""

@@ -85,11 +85,14 @@ def test_meaning_and_words_are_fused_inside_one_tenant(team: Team) -> None:
     assert found.chunks[0].content.endswith("t1")
     assert found.chunks[0].explain["semantic"] > 0.5
     assert found.chunks[0].explain["lexical"] > 0
+    assert "consensus" in found.chunks[0].explain  # as on one machine
     near = asyncio.run(team.embeddings.nearest(team.partition("t1"), team.embedder.embed_query("engine"), 30, "", []))
     mine = {
         f"{path}#{number}" for path, number in team.rows("SELECT file_path, id FROM mcp_file_chunks WHERE chunk_content NOT LIKE '% t2'")
     }
     assert (near.rows, near.exact) == (2, True)
+    for key, vector in near.vectors.items():
+        assert float(vector @ team.embedder.embed_query("engine")) == pytest.approx(near.cosines[key], abs=1e-3)
     assert set(near.cosines) < mine
     below = asyncio.run(team.embeddings.nearest(team.partition("t1"), team.embedder.embed_query("engine"), 30, "/b", []))
     assert [key.partition("#")[0] for key in below.cosines] == ["/b.md"]
