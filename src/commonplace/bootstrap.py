@@ -27,7 +27,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Commonpl
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
-from commonplace.team import files_of_a_team, on_postgres, open_postgres
+from commonplace.team import figures_of_a_team, files_of_a_team, on_postgres, open_postgres
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
@@ -211,6 +211,7 @@ def build(
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     if "files" in services:
         metrics.probes.append(lambda: services["files"]().figures())
+    metrics.probes.append(lambda: figures_of_a_team(settings, services))
     registry = Registry(toolsets)
     pipeline = Pipeline(
         registry,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -92,3 +92,14 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
         external=external_of(side if chosen is not None else None) if models is not None else None,
         rates=parts.service("shared rates"),
     )
+
+
+async def figures_of_a_team(settings: Settings, services: Mapping[str, Callable[[], Any]]) -> dict[str, float]:
+    """For metrics: the connections to PostgreSQL, and which of the models and the cache are left alone because they failed."""
+    figures: dict[str, float] = services["postgres"]().figures() if on_postgres(settings) else {}
+    search = settings.mcp.files.search
+    if search.embedding.provider == "openai" or search.rerank.enabled:
+        figures |= {f"model_{endpoint.name}_resting": float(endpoint.resting) for endpoint in services["external models"]().endpoints}
+    if settings.storage.cache_url:
+        figures["cache_resting"] = float(services["cache"]().resting)
+    return figures
