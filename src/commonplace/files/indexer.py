@@ -206,6 +206,8 @@ class Indexer:
             before = int((time.time() - self._settings.retention_days * 86_400) * 1e6)
             while await self._files.purge(before, PURGE_ROWS) == PURGE_ROWS:
                 pass
+        while not self._stopping and not await self._jobs.due() and await self._jobs.tidy():
+            pass
 
 
 def _differences(jobs: Sequence[Job], sources: Sequence[Source | None]) -> list[IndexChange | Exception]:

@@ -9,7 +9,7 @@ evidence whatever ranks first, and a query far from every text gets little seman
 share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the part of I that the document's terms
 hold; N = documents. Where both lists agree on something, it should count: the query is moved by `consensus` towards the LEADERS best
 by that sum, and the cosines are taken again, with the best one held in place. The score is the sum, mapped to 0..1 so that it reads as
-the chance that the hit is right.
+the chance that the hit is right; where nobody was asked for meaning, the same words speak for more.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Parameters:
 
 
 DEFAULT = Parameters()
+WORDS_ALONE = 1.6  # added to the intercept where there was no semantic side: calibrated on the same hits without it
 ABSTAIN_BELOW = 0.025  # a best score below this means: probably nothing here answers
 
 
@@ -70,9 +71,9 @@ def lexical_evidence(share: float, coverage: float, information: float, document
     return parameters.lexical_weight * share * told * (1 + parameters.coverage_gain * coverage * coverage)
 
 
-def calibrated(evidence: float, parameters: Parameters = DEFAULT) -> float:
+def calibrated(evidence: float, parameters: Parameters = DEFAULT, *, words_alone: bool = False) -> float:
     """Evidence as a chance between 0 and 1; keeps the order."""
-    odds = math.exp(parameters.intercept) * math.pow(max(evidence, 0.0), SLOPE)
+    odds = math.exp(parameters.intercept + (WORDS_ALONE if words_alone else 0.0)) * math.pow(max(evidence, 0.0), SLOPE)
     return odds / (1 + odds)
 
 
@@ -100,7 +101,7 @@ def fuse(
         cosine = cosines.get(key) if cosines is not None else None
         semantic = semantic_evidence(agreed.get(key, cosine), parameters) if cosine is not None else 0.0
         words = side.evidence if side is not None else 0.0
-        judged = calibrated(semantic + words, parameters)
+        judged = calibrated(semantic + words, parameters, words_alone=cosines is None)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
         explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure) if explained else {}
