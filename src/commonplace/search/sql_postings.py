@@ -110,9 +110,7 @@ class SqlPostings(Generic[C]):
         each key once, and tells its terms when it removes it."""
         number = self._lock(connection, partition)
         if number is None:
-            added = connection.execute(self._queries["partition_add"], _keys(partition)).fetchone()
-            assert added is not None
-            number = int(added[0])
+            number = self._begin(connection, partition)
         documents = list({document.key: document for document in documents}.values())
         if keep_terms:
             self._take_out(connection, number, [document.key for document in documents], {})
@@ -132,6 +130,11 @@ class SqlPostings(Generic[C]):
         ids = self._apply(connection, number, change)
         postings = sorted((ids[field, term], document, frequency, length) for field, term, document, frequency, length in pending)
         connection.execute(self._queries["postings_add"], {"postings": _json(postings)})
+
+    def number(self, connection: C, partition: Partition) -> int:
+        """The partition's number for a change that leaves its postings alone; a new partition gets one."""
+        number = self._partition(connection, partition)
+        return self._begin(connection, partition) if number is None else number
 
     def remove(self, connection: C, partition: Partition, keys: Iterable[str], terms: Mapping[str, Terms] | None = None) -> None:
         """Take documents out; unknown keys are ignored. `terms`: what each holds, where the caller keeps it."""
@@ -155,6 +158,11 @@ class SqlPostings(Generic[C]):
     def _partition(self, connection: C, partition: Partition) -> int | None:
         row = connection.execute(self._queries["partition_id"], _keys(partition)).fetchone()
         return None if row is None else int(row[0])
+
+    def _begin(self, connection: C, partition: Partition) -> int:
+        row = connection.execute(self._queries["partition_add"], _keys(partition)).fetchone()
+        assert row is not None
+        return int(row[0])
 
     def _lock(self, connection: C, partition: Partition) -> int | None:
         """The partition for a change: until the transaction ends, nobody else changes its statistics."""
