@@ -165,11 +165,17 @@ def calibrate(judged: Features, lookups: Sequence[Features], parameters: Paramet
     tops = [(weight, *top(features, parameters, features.chosen(half))) for weight, features in parts]
     logs, right = (np.concatenate([part[at] for part in tops]) for at in (1, 2))
     weights = np.concatenate([np.full(len(part[1]), part[0] / len(part[1])) for part in tops])
-    intercept = 0.0
-    for _ in range(50):
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        intercept = (low + high) / 2
         chance = 1 / (1 + np.exp(-intercept - SLOPE * logs))
-        intercept += float((weights * (right - chance)).sum() / (weights * chance * (1 - chance)).sum())
+        low, high = (intercept, high) if float((weights * (right - chance)).sum()) > 0 else (low, intercept)
     return replace(parameters, intercept=intercept)
+
+
+def words_alone(features: Features) -> Features:
+    """The same queries where nobody was asked for meaning: the semantic evidence vanishes, and what no word finds is not there."""
+    return replace(features, cosine=np.full_like(features.cosine, -100.0), present=features.present & (features.share > 0))
 
 
 def top(features: Features, parameters: Parameters, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

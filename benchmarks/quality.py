@@ -15,11 +15,12 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fitting import FITTED, Features, calibrate, calibration_error, fit, measure, ranked
+from benchmarks.fitting import FITTED, Features, calibrate, calibration_error, fit, measure, ranked, words_alone
 from benchmarks.plot import draw
 from benchmarks.retrieval import (
     CUT,
@@ -43,10 +44,11 @@ from commonplace.search.assembly import LocalSemantics
 from commonplace.search.chunk import split
 from commonplace.search.embed import LocalEmbedder
 from commonplace.search.engine import HybridRetriever
-from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, Parameters, fuse
+from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, WORDS_ALONE, Parameters, fuse
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.storage.sqlite import Database
 
+ALONE = replace(DEFAULT, intercept=DEFAULT.intercept + WORDS_ALONE, consensus=0.0)
 CANDIDATES = 30  # of each side, as configured by default; each candidate is scored by both sides
 MOST_CHUNKS = 20  # that one file_search returns
 
@@ -243,7 +245,8 @@ def report_scores(bench: Bench, collections: dict[str, Collection], judged: Sequ
     for features in (*judged, *lookups):
         errors = [calibration_error(features, calibrate(judged[1], lookups, DEFAULT, half), 1 - half) for half in (0, 1)]
         shipped = calibration_error(features, DEFAULT, None)
-        print(f"  {features.name:<18} fitted on the other half {np.mean(errors):.3f}; shipped {shipped:.3f}")
+        alone = calibration_error(words_alone(features), ALONE, None)
+        print(f"  {features.name:<18} fitted on the other half {np.mean(errors):.3f}; shipped {shipped:.3f}; without a model {alone:.3f}")
 
 
 def main() -> None:
@@ -267,6 +270,7 @@ def main() -> None:
     if options.fit:
         print("fresh fit:", calibrate(judged[1], lookups, fit(judged, lookups)))
         print("calibration of the shipped parameters:", calibrate(judged[1], lookups, DEFAULT))
+        print("without a model:", calibrate(words_alone(judged[1]), [words_alone(each) for each in lookups], ALONE))
     report_quality(judged, lookups)
     print("\nFrench (our own small set; the model is English)")
     french = bench.features(french_collection)

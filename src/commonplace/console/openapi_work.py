@@ -226,7 +226,7 @@ class GeneratePanel(Panel):
     def _offer(self, found: dict[str, Any]) -> None:
         files = found.get("files") or []
         with ui.row().classes("w-full items-center gap-2"):
-            counts = f"{found['file_count']} files, {found['generated_types']:,} types, {found['generated_operations']:,} operations."
+            counts = f"Files: {found['file_count']}. Types: {found['generated_types']:,}. Operations: {found['generated_operations']:,}."
             ui.label(counts).classes("font-semibold")
             ui.space()
             name = f"{found['package_name']}-{found['language']}.zip"
@@ -234,7 +234,7 @@ class GeneratePanel(Panel):
                 "dense no-caps"
             )
         for warning in found.get("warnings", ())[:20]:
-            ui.label(str(warning.get("message", warning) if isinstance(warning, dict) else warning)).classes("text-sm cp-warn cp-text")
+            ui.label(f"{place_of(warning['path'])}: {warning['message']}").classes("text-sm cp-warn cp-text")
         for one in files:
             with ui.expansion(f"{one['name']} ({one['size']:,} bytes)", icon="description").classes("w-full").props("dense"):
                 ui.code(one["content"][:20_000], language=found["language"]).classes("w-full cp-code")

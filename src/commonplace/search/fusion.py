@@ -9,7 +9,7 @@ evidence whatever ranks first, and a query far from every text gets little seman
 share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the part of I that the document's terms
 hold; N = documents. Where both lists agree on something, it should count: the query is moved by `consensus` towards the LEADERS best
 by that sum, and the cosines are taken again, with the best one held in place. The score is the sum, mapped to 0..1 so that it reads as
-the chance that the hit is right.
+the chance that the hit is right; where nobody was asked for meaning, the same words speak for more.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Parameters:
 
 
 DEFAULT = Parameters()
+WORDS_ALONE = 1.6  # added to the intercept where there was no semantic side: calibrated on the same hits without it
 ABSTAIN_BELOW = 0.025  # a best score below this means: probably nothing here answers
 
 
@@ -70,9 +71,9 @@ def lexical_evidence(share: float, coverage: float, information: float, document
     return parameters.lexical_weight * share * told * (1 + parameters.coverage_gain * coverage * coverage)
 
 
-def calibrated(evidence: float, parameters: Parameters = DEFAULT) -> float:
+def calibrated(evidence: float, parameters: Parameters = DEFAULT, *, words_alone: bool = False) -> float:
     """Evidence as a chance between 0 and 1; keeps the order."""
-    odds = math.exp(parameters.intercept) * math.pow(max(evidence, 0.0), SLOPE)
+    odds = math.exp(parameters.intercept + (WORDS_ALONE if words_alone else 0.0)) * math.pow(max(evidence, 0.0), SLOPE)
     return odds / (1 + odds)
 
 
@@ -100,10 +101,10 @@ def fuse(
         cosine = cosines.get(key) if cosines is not None else None
         semantic = semantic_evidence(agreed.get(key, cosine), parameters) if cosine is not None else 0.0
         words = side.evidence if side is not None else 0.0
-        judged = calibrated(semantic + words, parameters)
+        judged = calibrated(semantic + words, parameters, words_alone=cosines is None)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
-        explain = _explain(match, side, cosine, semantic, idf, fixed) if explained else {}
+        explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure) if explained else {}
         if explained and cosine is not None and key in agreed:
             explain["consensus"] = round(agreed[key] - cosine, 4)
         shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
@@ -163,6 +164,7 @@ def _explain(
     semantic: float,
     idf: Mapping[str, float],
     fixed: Weights | None,
+    measure: str,
 ) -> dict[str, Any]:
     """Why a hit stands where it stands, in numbers a person can add up."""
     explain: dict[str, Any] = {"fusion": "judged per query" if fixed is None else f"fixed {fixed.semantic:g}/{fixed.lexical:g}"}
@@ -170,7 +172,7 @@ def _explain(
     explain["matched"] = list(held)
     explain["missing"] = [term for term in idf if term not in held]
     if side is not None and match is not None:
-        explain |= {"bm25": round(match.score, 4), "coverage": round(side.coverage, 4), "lexical_evidence": round(side.evidence, 4)}
+        explain |= {measure: round(match.score, 4), "coverage": round(side.coverage, 4), "lexical_evidence": round(side.evidence, 4)}
     if cosine is not None:
         explain |= {"cosine": round(cosine, 4), "semantic_evidence": round(semantic, 4)}
     return explain

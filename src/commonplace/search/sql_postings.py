@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -23,7 +23,7 @@ from commonplace.search.posting_cache import WeightedTerm
 from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm, Sharing
 from commonplace.search.store import Terms as Terms
 from commonplace.search.waiting import WaitingWords
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import Connection, Row
 
 C = TypeVar("C", bound=Connection)
 Ranked = tuple[int, float, str]
@@ -36,8 +36,9 @@ MAX_LOOKUPS = 512  # distinct terms of a query whose statistics are looked at
 SELECTIVE_PREFIX = 2_000  # documents below a prefix up to which only they are scored
 PREFIX_ROOM = 16  # times the limit read at first where a prefix lets most documents pass
 SCORE_DIGITS = 9
-TIE_ROOM = 16  # rows fetched beyond the limit, so that ties at the edge fall by key
+TIE_ROOM = 128  # rows fetched beyond the limit, so that ties at the edge fall by key
 ALL_ROWS = 1 << 31
+ASKED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,11 @@ class SqlPostings(Generic[C]):
         """Index one document the cheapest way there is; every search that begins after the commit finds it, as after `put`."""
         self.put(connection, partition, [document])
 
+    def number(self, connection: C, partition: Partition) -> int:
+        """The partition's number for a change that leaves its postings alone; a new partition gets one."""
+        number = self._partition(connection, partition)
+        return self._begin(connection, partition) if number is None else number
+
     def remove(self, connection: C, partition: Partition, keys: Iterable[str], terms: Mapping[str, Terms] | None = None) -> None:
         """Take documents out; unknown keys are ignored. `terms`: what each holds, where the caller keeps it."""
         number = self._lock(connection, partition)
@@ -170,6 +176,11 @@ class SqlPostings(Generic[C]):
         rows = connection.execute(self._queries["document_ids"], {"partition": number, "documents": _json(keys)})
         return [int(row[0]) for row in rows]
 
+    def _begin(self, connection: C, partition: Partition) -> int:
+        row = connection.execute(self._queries["partition_add"], _keys(partition)).fetchone()
+        assert row is not None
+        return int(row[0])
+
     def _lock(self, connection: C, partition: Partition) -> int | None:
         """The partition for a change: until the transaction ends, nobody else changes its statistics."""
         row = connection.execute(self._queries["partition_lock"], _keys(partition)).fetchone()
@@ -178,24 +189,23 @@ class SqlPostings(Generic[C]):
     def _opened(self, connection: C, partition: Partition) -> int:
         """The same, made where it is not there."""
         number = self._lock(connection, partition)
-        if number is None:
-            added = connection.execute(self._queries["partition_add"], _keys(partition)).fetchone()
-            assert added is not None
-            number = int(added[0])
-        return number
+        return self._begin(connection, partition) if number is None else number
+
+    def _asked(self, connection: C, name: str, parameters: Sequence[Mapping[str, Any]]) -> Iterator[Row | None]:
+        """The one row of each statement. Several are under way at once: one round trip for PostgreSQL; all of them would slow SQLite."""
+        for at in range(0, len(parameters), ASKED_AT_ONCE):
+            answers = [connection.execute(self._queries[name], values) for values in parameters[at : at + ASKED_AT_ONCE]]
+            yield from [answer.fetchone() for answer in answers]
 
     def _add_documents(self, connection: C, number: int, documents: Sequence[Document], *, keep_terms: bool) -> list[tuple[int, Terms]]:
         """Their ids, with how often each holds its terms."""
         counted = [{field: Counter(terms) for field, terms in document.fields.items()} for document in documents]
-        asked = [
-            connection.execute(
-                self._queries["document_add"],
-                {"partition": number, "document": document.key, "terms": _json(held) if keep_terms else None},
-            )
+        rows = [
+            {"partition": number, "document": document.key, "terms": _json(held) if keep_terms else None}
             for document, held in zip(documents, counted, strict=True)
         ]
-        rows = [answer.fetchone() for answer in asked]
-        return [(int(row[0]), held) for row, held in zip(rows, counted, strict=True) if row is not None]
+        added = zip(self._asked(connection, "document_add", rows), counted, strict=True)
+        return [(int(row[0]), held) for row, held in added if row is not None]
 
     def _add_postings(self, connection: C, number: int, documents: Sequence[tuple[int, Terms]]) -> None:
         if not documents:
@@ -210,10 +220,9 @@ class SqlPostings(Generic[C]):
         connection.execute(self._queries["postings_add"], {"postings": _json(rows)})
 
     def _take_out(self, connection: C, number: int, keys: Sequence[str], known: Mapping[str, Terms]) -> None:
-        asked = [(key, connection.execute(self._queries["document_terms"], {"partition": number, "document": key})) for key in keys]
         removed: list[tuple[int, Terms]] = []
-        for key, answer in asked:
-            row = answer.fetchone()
+        asked = self._asked(connection, "document_terms", [{"partition": number, "document": key} for key in keys])
+        for key, row in zip(keys, asked, strict=True):
             if row is not None:
                 removed.append((int(row[0]), orjson.loads(row[1]) if row[1] is not None else known[key]))
                 connection.execute(self._queries["document_remove"], {"id": row[0]})
@@ -335,7 +344,7 @@ class SqlPostings(Generic[C]):
     def _share(self, connection: C, plan: Plan, share: float, limit: int, weights: Mapping[str, float]) -> Sharing:
         """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first."""
         leading = leading_terms(plan, share)
-        ranked = self._ranked(connection, leading, limit, "") if leading.ids else []
+        ranked = self._best(connection, leading, limit, "", limit) if leading.ids else []
         ranked = _in_order([*ranked, *_waiting_ranked(leading, "")])[:limit]
         held = self._held(connection, plan.partition_id, [key for _, _, key in ranked])
         weight = {term.term: 1 + term.idf for term in plan.terms}
@@ -389,15 +398,15 @@ class SqlPostings(Generic[C]):
                 break
         return ranked
 
-    def _keyed(self, connection: C, plan: Plan, rows: Iterable[tuple[Any, ...]], prefix: str, wanted: int) -> tuple[list[Ranked], bool]:
-        """The first `wanted` documents below the prefix with their keys, and whether some were there no more."""
+    def _keyed(self, connection: C, plan: Plan, rows: Iterable[tuple[Any, ...]], prefix: str, wanted: int) -> tuple[list[Ranked], int]:
+        """The first `wanted` documents below the prefix with their keys, and how many on the way were there no more."""
         ranked: list[Ranked] = []
-        gone = False
+        gone = 0
         left = iter(rows)
         while len(ranked) < wanted and (block := list(islice(left, wanted))):
             parameters = {"ids": _json([identity for identity, _ in block]), "partition": plan.partition_id}
             keys = {identity: str(key) for identity, key in connection.execute(self._queries["document_keys"], parameters)}
-            gone = gone or len(keys) < len(block)
+            gone += len(block) - len(keys)
             ranked += [
                 (identity, score, keys[identity]) for identity, score in block if identity in keys and keys[identity].startswith(prefix)
             ]

@@ -305,6 +305,27 @@ def test_renaming_a_schema_changes_nothing_for_clients() -> None:
     assert {change.level for change in changes(old, new)} == {Level.INFO}
 
 
+def test_a_schema_that_became_one_of_several_only_gained_the_others() -> None:
+    one, several = props(("a",), a=STRING), {"oneOf": [props(("a",), a=STRING), INTEGER]}
+    for make, added, removed in ((sent, Level.INFO, Level.ERROR), (received, Level.ERROR, Level.INFO)):
+        assert [(change.rule.id, change.level) for change in changes(make(one), make(several))] == [("alternative-added", added)]
+        assert [(change.rule.id, change.level) for change in changes(make(several), make(one))] == [("alternative-removed", removed)]
+
+
+def test_a_named_schema_that_became_one_of_several_only_gained_the_others() -> None:
+    one = ref({"$ref": "#/components/schemas/A"}, A=props(a=STRING), B=INTEGER)
+    several = ref({"anyOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}]}, A=props(a=STRING), B=INTEGER)
+    assert [change.rule.id for change in changes(one, several)] == ["alternative-added"]
+
+
+def test_what_several_parts_of_an_all_of_say_about_one_property_counts_together() -> None:
+    def parts(most: int) -> dict[str, Any]:
+        return {"allOf": [props(a=STRING), {"properties": {"a": {"maxLength": most}}}]}
+
+    assert [change.rule.id for change in changes(sent(parts(5)), sent(parts(4)))] == ["bound-tightened"]
+    assert changes(sent(parts(5)), sent(props(a={"type": "string", "maxLength": 5}))) == []
+
+
 def test_recursive_schemas_end() -> None:
     def tree(kind: str) -> dict[str, Any]:
         node = props(value={"type": kind}, children={"type": "array", "items": {"$ref": "#/components/schemas/N"}})

@@ -58,6 +58,14 @@ CASES: dict[str, tuple[Any, Any]] = {
         "openapi: 3.0.0\ninfo: {title: a, version: '1'}\npaths: {}\n",
     ),
     "unknown-dialect": (minimal("3.1.0", jsonSchemaDialect="https://d.example/x"), minimal("3.1.0")),
+    "email": (
+        {**minimal(), "info": {"title": "t", "version": "1", "contact": {"email": "nobody"}}},
+        {**minimal(), "info": {"title": "t", "version": "1", "contact": {"email": "some.body+x@example.com"}}},
+    ),
+    "url": (
+        {**minimal(), "info": {"title": "t", "version": "1", "license": {"name": "n", "url": "see the web site"}}},
+        {**minimal(), "info": {"title": "t", "version": "1", "license": {"name": "n", "url": "licenses/mine?x=1#y"}}},
+    ),
     "ref-unresolved": (
         paths(responses=REF_SCHEMA),
         {**paths(responses=REF_SCHEMA), "components": {"schemas": {"S": {"type": "string"}}}},
@@ -284,3 +292,33 @@ def test_a_part_of_a_larger_description_may_lack_schemes() -> None:
     assert {finding.rule.id for finding in report_on(part).warnings} == {"path-parameter-renamed", "security-undefined"}
     assert report_on(part).valid
     assert not report_on({**part, "openapi": "3.0.3"}).valid
+
+
+def errors_of(data: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(finding.rule.id, finding.pointer) for finding in report_on(data).errors]
+
+
+def test_array_parameters_of_2_0_need_items_at_every_level() -> None:
+    flat = swagger({"name": "q", "in": "query", "type": "array"})
+    deep = swagger({"name": "q", "in": "query", "type": "array", "items": {"type": "array"}})
+    assert errors_of(flat) == [("array-items", "/paths/~1a/post/parameters/0")]
+    assert errors_of(deep) == [("array-items", "/paths/~1a/post/parameters/0/items")]
+    assert errors_of(minimal("2.0", definitions={"S": {"type": "array"}})) == []
+
+
+def test_a_file_of_2_0_needs_a_form() -> None:
+    assert errors_of(swagger({"name": "f", "in": "formData", "type": "file"}, consumes=["application/json"])) == [
+        ("file-parameter", "/paths/~1a/post/parameters/0")
+    ]
+
+
+def test_one_mistake_is_one_finding() -> None:
+    assert errors_of(minimal(tags=[{"name": "a"}, {"name": "a"}])) == [("tag-duplicate", "/tags/1")]
+    assert errors_of(component("schemas", {"type": "string"}, "3.1.0", name="a b")) == [("component-name", "/components/schemas/a b")]
+    assert errors_of(schema({"type": ["string", "null"]})) == [("version-gate", "/components/schemas/S/type")]
+    assert errors_of(schema({"const": 1})) == [("version-gate", "/components/schemas/S/const")]
+    tls = component("securitySchemes", {"type": "mutualTLS"}, name="m")
+    assert errors_of(tls) == [("wrong-value", "/components/securitySchemes/m/type")]
+    path = {"name": "b", "in": "path", "type": "string"}
+    found = errors_of(minimal("2.0", paths={"/{b}": {"get": operation(parameters=[path])}}))
+    assert found == [("path-parameter-optional", "/paths/~1{b}/get/parameters/0")]

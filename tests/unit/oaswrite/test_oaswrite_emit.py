@@ -126,6 +126,13 @@ def test_editing_a_text_gives_the_new_value_whatever_changed(data: st.DataObject
     assert parse_text(edited_yaml(to_yaml(old), old, new)).data == new
 
 
+def test_a_key_that_is_renamed_beside_one_that_goes_keeps_its_comments() -> None:
+    text = "a:\n  Page<Item>: # generic\n    type: object # kind\n  Dead: {type: string} # unused\nb: 1 # last\n"
+    old = {"a": {"Page<Item>": {"type": "object"}, "Dead": {"type": "string"}}, "b": 1}
+    new = {"a": {"Page": {"type": "object"}}, "b": 1}
+    assert edited_yaml(text, old, new) == "a:\n  Page: # generic\n    type: object # kind\nb: 1 # last\n"
+
+
 def test_integers_beyond_64_bits_are_written() -> None:
     assert str(2**70) in to_json({"maximum": 2**70})
 

@@ -77,6 +77,7 @@ def test_optional_nullable_and_required_fields_have_their_own_types() -> None:
                     "day": {"type": "string", "format": "date"},
                     "raw": {"type": "string", "contentEncoding": "base64"},
                     "free": {},
+                    "large": {"type": "integer", "format": "uint64"},
                     "map": {"type": "object", "additionalProperties": {"type": "boolean"}},
                 },
             }
@@ -94,6 +95,7 @@ def test_optional_nullable_and_required_fields_have_their_own_types() -> None:
         'Day *Date `json:"day,omitempty"`',
         'Raw []byte `json:"raw,omitzero"`',
         'Free any `json:"free,omitempty"`',
+        'Large *uint64 `json:"large,omitempty"`',
         'Map map[string]bool `json:"map,omitzero"`',
     ):
         assert line in body, body
@@ -155,6 +157,22 @@ def test_a_child_that_lists_its_parent_whose_one_of_lists_the_child_ends() -> No
         }
     )
     assert "Lives" in declaration(text, "Cat")
+
+
+def test_equal_inline_objects_are_one_type_when_they_are_large_and_their_own_when_small() -> None:
+    large = {"type": "object", "properties": {name: {"type": "string"} for name in "abcde"}}
+    small = {"type": "object", "properties": {"a": {"type": "string"}}}
+    holder = {"type": "object", "properties": {"large": large, "small": small}}
+    text = types_of({"One": holder, "Two": holder})
+    assert "Large *OneLarge" in " ".join(declaration(text, "Two").split())
+    assert "Small *TwoSmall" in " ".join(declaration(text, "Two").split())
+
+
+def test_equal_combinations_that_are_one_type_after_all_are_named_once() -> None:
+    same = {"allOf": [{"oneOf": [{"type": "string"}, {"type": "string", "format": "uuid"}]}]}
+    text = types_of({"One": {"type": "object", "properties": {"a": same}}, "Two": {"type": "object", "properties": {"a": same}}})
+    assert "A *string" in declaration(text, "One")
+    assert "A *string" in declaration(text, "Two")
 
 
 def test_generation_is_deterministic_and_hints_do_not_leak_order() -> None:

@@ -156,6 +156,11 @@ def test_a_target_that_is_no_json_path_is_an_error_when_applied() -> None:
     assert raised.value.details["action_index"] == 0
 
 
+def test_a_target_that_is_no_json_path_is_an_error_when_validated() -> None:
+    verdict = validate_overlay(overlay({"target": "$.a[", "update": {}}))
+    assert [finding.path for finding in verdict.errors] == ["/actions/0/target"]
+
+
 def test_the_whole_document_cannot_be_removed() -> None:
     with pytest.raises(CommonplaceError, match="whole document"):
         apply_overlay({"a": 1}, overlay({"target": "$", "remove": True}))

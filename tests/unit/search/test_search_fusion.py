@@ -71,6 +71,12 @@ def test_without_a_semantic_side_the_words_decide_and_nothing_semantic_is_claime
     assert all(hit.semantic is None and "cosine" not in hit.explain for hit in hits)
 
 
+def test_words_speak_for_more_where_nobody_was_asked_for_meaning() -> None:
+    words = result(("a", 12.0, ("boundari", "layer", "slipstream")))
+    alone, contradicted = fuse(words, None)[0], fuse(words, {"a": 0.0})[0]
+    assert alone.score > 2 * contradicted.score > 0
+
+
 def test_components_and_explanation_stay_visible() -> None:
     hit = fuse(result(("a", 12.0, ("slipstream",))), {"a": 0.5})[0]
     assert hit.lexical == pytest.approx(12.0 / CEILING, abs=1e-6)

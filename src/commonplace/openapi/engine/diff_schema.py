@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Direction
-from commonplace.openapi.engine.diff_view import ALL_TYPES, Site, View, Views, canonical
+from commonplace.openapi.engine.diff_view import ALL_TYPES, Site, View, Views, canonical, only_null
 from commonplace.openapi.model import Json
 
 _GROUPS = {"Length": "length", "Items": "number of items", "Properties": "number of properties", "value": "value"}
@@ -59,7 +59,9 @@ class SchemaDiff:
 
     def compare(self, old: Site, new: Site, direction: Direction) -> None:
         """Judge a pair of schemas; pairs of references are judged later, by `drain`."""
-        if self.same.untouched(old.schema, new.schema):
+        if len(old.also) == len(new.also) and all(
+            self.same.untouched(before.schema, after.schema) for before, after in zip((old, *old.also), (new, *new.also), strict=True)
+        ):
             return
         target_old, target_new = self.old.reference(old), self.new.reference(new)
         if target_old is not None and target_new is not None:
@@ -100,7 +102,7 @@ class SchemaDiff:
         if self._hidden(new, direction) and self._hidden(old, direction):
             return
         self._annotations(old, new, here, report)
-        if not self._types(old, new, here, report):
+        if self._one_among_several(old, new, direction, report) or not self._types(old, new, here, report):
             return
         self._values(old, new, here, report)
         if old.enum is None and new.enum is None:
@@ -177,8 +179,8 @@ class SchemaDiff:
     def _bounds(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> None:
         for group, what in _GROUPS.items():
             for name, before, after, sign in (
-                ("least", old.lower.get(group), new.lower.get(group), 1),
-                ("most", old.upper.get(group), new.upper.get(group), -1),
+                ("minimum", old.lower.get(group), new.lower.get(group), 1),
+                ("maximum", old.upper.get(group), new.upper.get(group), -1),
             ):
                 if before == after:
                     continue
@@ -265,6 +267,23 @@ class SchemaDiff:
             report("composition-changed", here, "oneOf or anyOf was added.")
         else:
             report("composition-changed", here, "oneOf or anyOf was removed, or there are more of them.")
+
+    def _one_among_several(self, old: View, new: View, direction: Direction, report: Callable[[str, str, str], None]) -> bool:
+        """What was one schema is now a branch beside others, or the reverse: only the others came or went."""
+        plain, several = (old, new) if new.choices else (new, old)
+        if (
+            plain.choices
+            or not several.only_a_choice
+            or (plain.allows("null") and any(only_null(one.schema) for one in several.choices[0]))
+        ):
+            return False
+        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in several.choices[0]]
+        match = next((pair for pair in pairs if self._same(*pair)), None) or next((pair for pair in pairs if self._alike(*pair)), None)
+        if match is None:
+            return False
+        branches = several.choices[0]
+        self._branches(*(([plain.site], branches) if plain is old else (branches, [plain.site])), direction, report)
+        return True
 
     def _branches(self, before: list[Site], after: list[Site], direction: Direction, report: Callable[[str, str, str], None]) -> None:
         left = list(after)

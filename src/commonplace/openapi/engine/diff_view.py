@@ -39,11 +39,13 @@ _MOST = 64
 
 
 class Site(NamedTuple):
-    """A schema and where it is; `base` is the file ('' for the document itself)."""
+    """A schema and where it is; `base` is the file ('' for the document itself). `also`: what other parts of an allOf say
+    about the same property."""
 
     schema: Json
     pointer: str
     base: str = ""
+    also: tuple[Site, ...] = ()
 
     def at(self, *steps: str | int) -> str:
         return self.pointer + "".join("/" + escape(str(step)) for step in steps)
@@ -81,6 +83,13 @@ class View:
     def allows(self, kind: str) -> bool:
         return self.types is None or kind in self.types or (kind == "integer" and "number" in self.types)
 
+    @property
+    def only_a_choice(self) -> bool:
+        """One oneOf or anyOf and no rule beside it."""
+        rules = (self.lower, self.upper, self.properties, self.required, self.closed, self.additional, self.items, self.patterns)
+        beside = (self.formats, self.multiples, self.undecided, self.unique, self.nothing)
+        return len(self.choices) == 1 and self.types is None and self.enum is None and not any(rules) and not any(beside)
+
 
 class Views:
     """Views of one document, each computed once."""
@@ -88,7 +97,7 @@ class Views:
     def __init__(self, document: Document, resolver: Resolver) -> None:
         self.document = document
         self.resolver = resolver
-        self._known: dict[tuple[int, str], View] = {}
+        self._known: dict[tuple[int, str, int], View] = {}
         self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
 
     def keep(self, schema: JsonObject) -> JsonObject:
@@ -98,7 +107,7 @@ class Views:
     def reference(self, site: Site) -> Site | None:
         """The target of a schema that is nothing but a reference; None where it is more, or broken."""
         schema = site.schema
-        if not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
+        if site.also or not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return None
         if self.document.family.json_schema and schema.keys() - _ANNOTATIONS - {"$ref"}:
             return None
@@ -114,6 +123,8 @@ class Views:
 
     def hidden(self, site: Site, sent: bool) -> bool:
         """Whether a property is left out of what is sent (readOnly) or received (writeOnly)."""
+        if any(self.hidden(other, sent) for other in site.also):
+            return True
         flag = "readOnly" if sent else "writeOnly"
         schema = site.schema
         if not isinstance(schema, dict):
@@ -128,11 +139,12 @@ class Views:
         return getattr(self.view(site), "read_only" if sent else "write_only") is True
 
     def view(self, site: Site) -> View:
-        key = (id(site.schema), site.pointer)
+        key = (id(site.schema), site.pointer, len(site.also))
         known = self._known.get(key)
         if known is None:
             known = View(site)
-            self._merge(known, site, set())
+            for part in (site, *site.also):
+                self._merge(known, part, set())
             _settle(known)
             self._known[key] = known
             self._alive.append(site.schema)
@@ -167,7 +179,7 @@ class Views:
 
     def _choice(self, view: View, branches: list[Site], active: set[tuple[str, str]]) -> None:
         """A choice of one is no choice, and one of two that is only null makes the other nullable."""
-        solid = [branch for branch in branches if not _only_null(branch.schema)]
+        solid = [branch for branch in branches if not only_null(branch.schema)]
         if len(solid) != 1:
             view.choices.append(branches)
             return
@@ -264,7 +276,11 @@ def _conjoin(view: View, other: View) -> None:
         for group, limit in added.items():
             own[group] = max(own.get(group, limit), limit, key=lambda entry: (sign * entry[0], entry[1]))
     for name, site in other.properties.items():
-        view.properties.setdefault(name, site)
+        known = view.properties.get(name)
+        if known is None:
+            view.properties[name] = site
+        elif site.schema not in (True, {}) and site.schema != known.schema:
+            view.properties[name] = known._replace(also=(*known.also, site, *site.also))
     for name, pointer in other.required.items():
         view.required.setdefault(name, pointer)
     view.closed = view.closed or other.closed
@@ -346,7 +362,7 @@ def _in(value: Json, values: list[Json]) -> bool:
     return any(canonical(other) == key for other in values)
 
 
-def _only_null(schema: Json) -> bool:
+def only_null(schema: Json) -> bool:
     if not isinstance(schema, dict):
         return False
     return schema.get("type") in ("null", ["null"]) or schema.get("enum") == [None] or ("const" in schema and schema["const"] is None)

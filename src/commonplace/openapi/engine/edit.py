@@ -99,6 +99,8 @@ class _Editor:
             start = value.start_mark.index
             while self.text[start - 1] in " \n":
                 start -= 1
+            if self.text[end : self._line_end(end)].lstrip().startswith("#"):
+                end = self._line_end(end)  # a comment about what is gone must not stand behind something else
             self.edits.append(_Edit(start, end, "\n" + body.rstrip("\n")))
         else:
             self.edits.append(_Edit(value.start_mark.index, end, to_yaml(new).rstrip("\n")))
@@ -165,10 +167,16 @@ class _Editor:
 
 
 def _renamed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
-    """Keys that only changed their name: the same number of members, in the same order."""
-    if len(old) != len(new):
-        return {}
-    pairs = [(one, other) for one, other in zip(old, new, strict=True) if one != other]
-    if any(one in new or other in old for one, other in pairs):
-        return {}
-    return dict(pairs)
+    """Keys that only changed their name: their value is the same, or as many came as went, in the same order."""
+    gone = [name for name in old if name not in new]
+    come = [name for name in new if name not in old]
+    found: dict[str, str] = {}
+    for name in gone:
+        match = next((other for other in come if new[other] == old[name]), None)
+        if match is not None:
+            found[name] = match
+            come.remove(match)
+    left = [name for name in gone if name not in found]
+    if len(old) == len(new) and len(left) == len(come):
+        found.update(zip(left, come, strict=True))
+    return found

@@ -170,22 +170,20 @@ def _check_action(verdict: Verdict, action: Json, path: str, *, newer: bool) -> 
     for name in ("target", "copy"):
         text = action.get(name)
         if isinstance(text, str) and text.startswith("$"):
-            problem = _syntax(text)
-            if problem:
-                verdict.warnings.append(Finding(f"{path}/{name}", problem))
+            _check_path(verdict, text, f"{path}/{name}")
     if not action.keys() & {"update", "remove", "copy"}:
         verdict.warnings.append(Finding(path, "The action has neither `update` nor `remove`, so it does nothing."))
 
 
-def _syntax(text: str) -> str:
+def _check_path(verdict: Verdict, text: str, path: str) -> None:
     try:
         _PATHS.compile(text)
     except (JSONPathError, RecursionError) as error:
         repaired = _repaired(text)
         if repaired is not None:
-            return f"Not RFC 9535: {_first_line(error)}. It is read as {repaired}."
-        return f"Not a JSONPath by RFC 9535: {_first_line(error)}."
-    return ""
+            verdict.warnings.append(Finding(path, f"Not RFC 9535: {_first_line(error)}. It is read as {repaired}."))
+        else:
+            verdict.errors.append(Finding(path, f"Not a JSONPath by RFC 9535: {_first_line(error)}."))
 
 
 def _first_line(error: BaseException) -> str:

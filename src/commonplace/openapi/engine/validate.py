@@ -95,11 +95,22 @@ def _deduplicated(findings: list[Finding]) -> list[Finding]:
         while pointer:
             pointer = pointer.rpartition("/")[0]
             covered.add(pointer)
+    said = {(finding.rule.id, finding.pointer) for finding in findings}
+    named = {rule: {pointer.rpartition("/")[0] for other, pointer in said if other == rule} for rule in ("component-name", "tag-duplicate")}
     seen: set[tuple[str, str, str]] = set()
     kept = []
     for finding in findings:
-        key = (finding.rule.id, finding.pointer, finding.message)
-        if key in seen or (finding.rule.id in _GENERAL and finding.pointer in covered):
+        name, pointer = finding.rule.id, finding.pointer
+        key = (name, pointer, finding.message)
+        if key in seen or (name in _GENERAL and pointer in covered):
+            continue
+        if name == "wrong-value" and (
+            ("wrong-type", pointer) in said
+            or (pointer in named["component-name"] and "key of the wrong form" in finding.message)
+            or (pointer in named["tag-duplicate"] and pointer == "/tags")
+        ):
+            continue
+        if name == "missing-field" and ("path-parameter-optional", pointer) in said and "'required'" in finding.message:
             continue
         seen.add(key)
         kept.append(finding)

@@ -38,39 +38,39 @@ def example_findings(document: Document, index: Index, resolver: Resolver, secon
 
 
 def _schema_values(node: SchemaNode, checker: _Checker, document: Document) -> Iterator[Finding]:
-    schema = node.schema
-    if "default" in schema and not checker.fits(schema, schema["default"]):
-        yield found(
-            "default-mismatch", f"{node.place.pointer}/default", f"The default {_shown(schema['default'])} does not match its schema."
-        )
-    if "example" in schema and not checker.fits(schema, schema["example"]):
-        yield found(
-            "example-mismatch", f"{node.place.pointer}/example", f"The example {_shown(schema['example'])} does not match its schema."
-        )
+    schema, here = node.schema, node.place.pointer
+    if "default" in schema:
+        yield from _judged(checker, schema, schema["default"], "default-mismatch", f"{here}/default", "default")
+    if "example" in schema:
+        yield from _judged(checker, schema, schema["example"], "example-mismatch", f"{here}/example", "example")
     values = schema.get("examples")
     if isinstance(values, list) and document.family.json_schema:
         for position, value in enumerate(values):
-            if not checker.fits(schema, value):
-                where = f"{node.place.pointer}/examples/{position}"
-                yield found("example-mismatch", where, f"The example {_shown(value)} does not match its schema.")
+            yield from _judged(checker, schema, value, "example-mismatch", f"{here}/examples/{position}", "example")
+
+
+def _judged(checker: _Checker, schema: JsonObject, value: Json, rule: str, where: str, what: str) -> Iterator[Finding]:
+    problem = checker.problem(schema, value)
+    if problem is not None:
+        yield found(rule, where, f"The {what} {_shown(value)} does not match its schema{problem}.")
 
 
 def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterator[Finding]:
     schema = node.value.get("schema")
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or not _is_json(node):
         return
-    if "example" in node.value and _is_json(node) and not checker.fits(schema, node.value["example"]):
-        yield found(
-            "example-mismatch", f"{node.place.pointer}/example", f"The example {_shown(node.value['example'])} does not match its schema."
-        )
+    here = node.place.pointer
+    if "example" in node.value:
+        yield from _judged(checker, schema, node.value["example"], "example-mismatch", f"{here}/example", "example")
     examples = node.value.get("examples")
     for name, example in examples.items() if isinstance(examples, dict) else ():
         target = resolver.try_follow(example)
-        if isinstance(target, dict) and _is_json(node):
+        if isinstance(target, dict):
             value = target.get("value", target.get("dataValue", _NOTHING))
-            if value is not _NOTHING and not checker.fits(schema, value):
-                where = f"{node.place.pointer}/examples/{escape(name)}"
-                yield found("example-mismatch", where, f"The example {name!r} does not match its schema.")
+            problem = checker.problem(schema, value) if value is not _NOTHING else None
+            if problem is not None:
+                where = f"{here}/examples/{escape(name)}"
+                yield found("example-mismatch", where, f"The example {name!r} does not match its schema{problem}.")
 
 
 def _is_json(node: Node) -> bool:
@@ -87,19 +87,22 @@ class _Checker:
         self.registry: Any = None
         self.usable = True
 
-    def fits(self, schema: JsonObject, value: Json) -> bool:
-        if not _KEYWORDS & schema.keys():
-            return True
-        quick = _quick(schema, value)
-        if quick is not None:
-            return quick
+    def problem(self, schema: JsonObject, value: Json) -> str | None:
+        """How a value deviates from a schema; None where it fits, or where nobody can tell."""
+        if not _KEYWORDS & schema.keys() or _quick(schema, value):
+            return None
         validator = self._validator(schema)
         if validator is None:
-            return True
+            return None
         try:
-            return bool(validator.is_valid(value))
+            error = next(iter(validator.iter_errors(value)), None) if not validator.is_valid(value) else None
         except (ValueError, jsonschema_rs.ValidationError, OverflowError):
-            return True
+            return None
+        if error is None:
+            return None
+        where = "".join(f"/{escape(str(step))}" for step in error.instance_path)
+        message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
+        return f": {where + ' ' if where else ''}{message}"
 
     def _validator(self, schema: JsonObject) -> Any:
         """A validator for the schema; None where it does not compile. Schemas that only refer share one."""
@@ -118,27 +121,27 @@ class _Checker:
                 return None
         try:
             converted = to_json_schema(self.document, schema)
-            return jsonschema_rs.Draft202012Validator(converted, registry=self.registry, validate_formats=False, offline=True)
+            return jsonschema_rs.Draft202012Validator(
+                converted, registry=self.registry, validate_formats=False, mask="the value", offline=True
+            )
         except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
             return None
 
 
-def _quick(schema: JsonObject, value: Json) -> bool | None:
-    """The verdict for the plain cases that most documents have by the thousand; None where a validator must decide."""
+def _quick(schema: JsonObject, value: Json) -> bool:
+    """Whether a value fits by the plain rules that most documents have by the thousand; if not, a validator must decide."""
     kind = schema.get("type")
-    if not isinstance(kind, str) or kind in ("object", "array") or schema.keys() - _PLAIN:
-        return None
-    if value is None:
-        return None
+    if not isinstance(kind, str) or kind in ("object", "array") or schema.keys() - _PLAIN or value is None:
+        return False
     if "enum" in schema:
-        return (kind == "string" and isinstance(value, str) and isinstance(schema["enum"], list) and value in schema["enum"]) or None
+        return kind == "string" and isinstance(value, str) and isinstance(schema["enum"], list) and value in schema["enum"]
     if kind == "string":
-        return isinstance(value, str) or None
+        return isinstance(value, str)
     if kind == "boolean":
-        return isinstance(value, bool) or None
+        return isinstance(value, bool)
     if kind == "integer":
-        return (isinstance(value, int) and not isinstance(value, bool)) or None
-    return (isinstance(value, (int, float)) and not isinstance(value, bool)) or None
+        return isinstance(value, int) and not isinstance(value, bool)
+    return kind == "number" and isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 _PLAIN = frozenset(

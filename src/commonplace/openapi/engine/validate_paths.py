@@ -15,6 +15,12 @@ from commonplace.openapi.model import Document, Family, Json, JsonObject
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _FIELD_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+*-]+/[\w!#$&^.+*-]+(?:\s*;.*)?", re.DOTALL)
+_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+")
+_NO_URL = re.compile(r"[\s<>\"{}|\\^`]|^$")
+_URL_FIELDS = frozenset(
+    {"url", "termsOfService", "authorizationUrl", "tokenUrl", "refreshUrl", "openIdConnectUrl", "deviceAuthorizationUrl"}
+)
+_FORM_TYPES = frozenset({"multipart/form-data", "application/x-www-form-urlencoded"})
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
 
 
@@ -52,6 +58,7 @@ class PathRules:
         yield from self.security()
         yield from self.servers()
         yield from self.tags()
+        yield from self.addresses()
 
     # paths
 
@@ -199,6 +206,13 @@ class PathRules:
             yield found("body-parameters", f"{node.place.pointer}/parameters", f"{_operation(node)} has more than one body parameter.")
         if "body" in locations and "formData" in locations:
             yield found("body-parameters", f"{node.place.pointer}/parameters", f"{_operation(node)} mixes body and formData.")
+        consumed = node.value.get("consumes", self.document.data.get("consumes"))
+        if isinstance(consumed, list) and consumed and _FORM_TYPES.isdisjoint(str(one).partition(";")[0].strip() for one in consumed):
+            for position, value in enumerate(values if isinstance(values, list) else ()):
+                target = self.resolver.try_follow(value)
+                if isinstance(target, dict) and target.get("type") == "file" and target.get("in") == "formData":
+                    message = f"{_operation(node)} takes a file but consumes neither multipart/form-data nor a form."
+                    yield found("file-parameter", f"{node.place.pointer}/parameters/{position}", message)
 
     # parameters, headers, media types, examples
 
@@ -220,6 +234,7 @@ class PathRules:
         if self.document.is_v2:
             if value.get("type") == "file" and location != "formData":
                 yield found("file-parameter", node.place, f"The file parameter {name!r} must be in formData.")
+            yield from self.items_of(node)
         else:
             yield from self.holder(node, "parameter")
 
@@ -227,8 +242,19 @@ class PathRules:
         if not node.scope.component and not _FIELD_NAME.fullmatch(node.name):
             severity = Severity.ERROR if self.document.family is Family.V32 else None
             yield found("parameter-header-name", node.place, f"{node.name!r} is not an HTTP field name.", severity)
-        if "$ref" not in node.value and not self.document.is_v2:
+        if self.document.is_v2:
+            yield from self.items_of(node)
+        elif "$ref" not in node.value:
             yield from self.holder(node, "header")
+
+    def items_of(self, node: Node) -> Iterator[Finding]:
+        """2.0 wants items where the type is array, at every level of a parameter or header."""
+        value: Json = node.value
+        where = node.place.pointer
+        while isinstance(value, dict) and value.get("type") == "array":
+            if "items" not in value:
+                yield found("array-items", where, f"The array {node.name!r} has no items.")
+            value, where = value.get("items"), f"{where}/items"
 
     def holder(self, node: Node, what: str) -> Iterator[Finding]:
         value = node.value
@@ -308,6 +334,27 @@ class PathRules:
                     where = f"/servers/{position}/variables/{escape(name)}"
                     yield found("server-variable-default", where, f"The default of {name!r} is not in its enum.", severity)
 
+    def addresses(self) -> Iterator[Finding]:
+        """E-mail addresses and URLs, which the specification wants to have the form of such."""
+        info = _object(self.document.data.get("info"))
+        email = _object(info.get("contact")).get("email")
+        if isinstance(email, str) and not _EMAIL.fullmatch(email):
+            yield found("email", "/info/contact/email", f"{email[:80]!r} is not an e-mail address.")
+        holders = [(info, "/info"), (_object(info.get("contact")), "/info/contact"), (_object(info.get("license")), "/info/license")]
+        documented = [(self.document.data, ""), *((node.value, node.place.pointer) for node in self.index.operations)]
+        tags = self.document.data.get("tags")
+        documented += [(_object(tag), f"/tags/{position}") for position, tag in enumerate(tags if isinstance(tags, list) else ())]
+        holders += [(_object(value["externalDocs"]), f"{where}/externalDocs") for value, where in documented if "externalDocs" in value]
+        for node in self.index.security_schemes:
+            flows = _object(node.value.get("flows"))
+            holders += [(node.value, node.place.pointer)]
+            holders += [(_object(flow), f"{node.place.pointer}/flows/{escape(name)}") for name, flow in flows.items()]
+        for value, where in holders:
+            for name in _URL_FIELDS & value.keys():
+                url = value[name]
+                if isinstance(url, str) and _NO_URL.search(url):
+                    yield found("url", f"{where}/{name}", f"{url[:80]!r} is not a URL.")
+
     def tags(self) -> Iterator[Finding]:
         tags = self.document.data.get("tags")
         declared: dict[str, Json] = {}
@@ -329,6 +376,10 @@ class PathRules:
             for name in used if isinstance(used, list) else ():
                 if isinstance(name, str) and name not in declared:
                     yield found("tag-undeclared", f"{node.place.pointer}/tags", f"The tag {name!r} is not declared.")
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
 
 
 def _operation(node: Node) -> str:

@@ -46,6 +46,8 @@ RULES: dict[str, Rule] = {
         Rule("empty-document", _ERROR, "A 3.1 or 3.2 document has none of paths, components, webhooks.", "Add one of them."),
         # Documents
         Rule("duplicate-key", _ERROR, "A mapping has the same key twice; only the last one counts.", "Remove one of them."),
+        Rule("email", _ERROR, "The e-mail address of the contact is not one.", "Write it like name@example.com."),
+        Rule("url", _ERROR, "A URL holds spaces or other characters that URLs do not have.", "Escape them."),
         Rule("unknown-dialect", _WARNING, "Schemas are in a dialect that is not checked here.", "Use the OpenAPI dialect."),
         # References
         Rule("ref-unresolved", _ERROR, "A reference points to nothing.", "Define the target, or correct the reference."),
@@ -123,7 +125,12 @@ RULES: dict[str, Rule] = {
         Rule("tag-undeclared", _WARNING, "An operation uses a tag that is not declared.", "Declare it under tags.", True),
         Rule("tag-parent", _ERROR, "The parent of a tag does not exist, or tags are their own ancestors.", "Name a declared tag."),
         # Schemas
-        Rule("array-items", _ERROR, "An array schema of 3.0 has no items.", "Add items; items: {} allows anything."),
+        Rule(
+            "array-items",
+            _ERROR,
+            "An array schema of 3.0, or an array parameter or header of 2.0, has no items.",
+            "Add items; items: {} allows anything.",
+        ),
         Rule(
             "discriminator-property",
             _ERROR,

@@ -18,6 +18,32 @@ from commonplace.openapi.engine.validate_rule import RULES, Finding
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
 MAX_ERRORS = 2000
+# Keywords of JSON Schema that Schema Objects have since 3.1, whose published schema leaves them open.
+_KEYWORDS_3_1 = [
+    "const",
+    "if",
+    "then",
+    "else",
+    "prefixItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "propertyNames",
+    "patternProperties",
+    "dependentRequired",
+    "dependentSchemas",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "$defs",
+    "$id",
+    "$anchor",
+    "$schema",
+    "$comment",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+]
+_FORM_FIELDS = ("type", "in", "flow", "scheme")
 DIALECTS = {
     "https://json-schema.org/draft/2020-12/schema",
     "https://spec.openapis.org/oas/3.1/dialect/base",
@@ -73,7 +99,7 @@ def _validator(family: Family, with_schemas: bool) -> Any:
 @lru_cache(maxsize=1)
 def _fields_since() -> dict[str, Family]:
     """Field names that the schemas of later versions know, with the first version that does."""
-    known: dict[str, Family] = {}
+    known: dict[str, Family] = dict.fromkeys(_KEYWORDS_3_1, Family.V31)
     for family in (Family.V20, Family.V30, Family.V31, Family.V32):
         for name in _property_names(official_schema(family)):
             known.setdefault(name, family)
@@ -113,6 +139,15 @@ def _findings(error: Any, family: Family, depth: int) -> Iterator[Finding]:
             return
         if branches:
             best = min(branches, key=lambda branch: _distance(branch, len(error.instance_path)))
+            wrong = _wrong_forms(branches, len(error.instance_path))
+            if wrong:
+                field, allowed = wrong
+                if field == "type" and isinstance(error.instance, dict) and isinstance(error.instance.get("type"), list):
+                    yield _finding("version-gate", f"{pointer}/type", "Lists of types exist from OpenAPI 3.1 on; 3.0 has `nullable`.")
+                    return
+                message = f"{_where(f'{pointer}/{field}')}: the value is not one of {', '.join(allowed)}."
+                yield _finding("wrong-value", f"{pointer}/{field}", message)
+                return
             if best and _telling(best, len(error.instance_path), error.instance):
                 for inner in best[:20]:
                     yield from _findings(inner, family, depth + 1)
@@ -140,6 +175,9 @@ def _findings(error: Any, family: Family, depth: int) -> Iterator[Finding]:
         "uniqueItems",
     ):
         yield _finding("wrong-value", pointer, f"{_where(pointer)}: {_sentence(error.message)}")
+    elif name == "not" and isinstance(kind.schema, dict) and kind.schema.keys() == {"required"}:
+        fields = " and ".join(repr(field) for field in kind.schema["required"])
+        yield _finding("wrong-structure", pointer, f"{_where(pointer)} has {fields} beside fields that exclude it.")
     elif name == "propertyNames":
         yield _finding("wrong-value", pointer, f"{_where(pointer)} has a key of the wrong form: {_sentence(error.message)}")
     else:
@@ -159,8 +197,31 @@ def _distance(branch: list[Any], depth: int) -> tuple[int, int, int]:
     """How far an instance is from a form: wrong kind of value, then missing fields at its root, then everything else."""
     at_root = [error for error in branch if len(error.instance_path) == depth]
     wrong_kind = sum(1 for error in at_root if error.kind.name in ("type", "enum", "const", "constant", "not"))
+    wrong_kind += sum(2 for error in branch if _other_form(error, depth))
     missing = sum(1 for error in at_root if error.kind.name == "required")
     return wrong_kind * 10 + missing * 3 + len(at_root), len(branch), -max((len(error.instance_path) for error in branch), default=0)
+
+
+def _other_form(error: Any, depth: int) -> bool:
+    """Whether the field that tells forms apart (`in: path`, `type: http`) has the value of another form."""
+    path = error.instance_path
+    return len(path) == depth + 1 and path[-1] in _FORM_FIELDS and error.kind.name in ("enum", "const", "constant")
+
+
+def _wrong_forms(branches: list[list[Any]], depth: int) -> tuple[str, list[str]] | None:
+    """The field whose value fits no form, with the values that would."""
+    allowed: dict[str, None] = {}
+    fields = set()
+    for branch in branches:
+        wrong = next((error for error in branch if _other_form(error, depth)), None)
+        if wrong is None:
+            if any(error.kind.name == "required" and str(error.kind.property) == "$ref" for error in branch):
+                continue
+            return None
+        fields.add(str(wrong.instance_path[-1]))
+        options = getattr(wrong.kind, "options", None) or [getattr(wrong.kind, "expected_value", None)]
+        allowed.update(dict.fromkeys(str(option) for option in options))
+    return (fields.pop(), list(allowed)) if len(fields) == 1 else None
 
 
 def _telling(branch: list[Any], depth: int, instance: Json) -> bool:

@@ -11,6 +11,7 @@ class Scalar(StrEnum):
     STRING = "string"
     INT32 = "int32"
     INT64 = "int64"
+    UINT64 = "uint64"
     FLOAT32 = "float32"
     FLOAT64 = "float64"
     BOOLEAN = "boolean"

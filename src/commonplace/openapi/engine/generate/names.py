@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 _SPELLED = {
     "+": "Plus",
@@ -38,22 +39,29 @@ _SPELLED = {
     "_": "Underscore",
 }
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_A-Za-z]+")
+_SEPARATORS = re.compile(r"[\W_]+")
 _MAX_WORDS = 12
 
 
 def words(name: str) -> list[str]:
     """`get-userById` is get, user, By, Id. Signs that carry the meaning (`+1`, `>=`) are spelled out."""
-    name = unicodedata.normalize("NFKC", name)
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name)
     if name[:1] in "+-<>=!" and name[1:2] != "":
         sign = re.match(r"[+\-<>=!]+", name)
         if sign and (name[sign.end() :][:1].isdigit() or name[:1] in "<>=!+"):
             name = "".join(_SPELLED[char] for char in sign.group()) + " " + name[sign.end() :]
     found: list[str] = []
-    for chunk in re.split(r"[\W_]+", name):
-        found.extend(_join_digits(_CAMEL.findall(chunk)))
+    for chunk in _SEPARATORS.split(name):
+        found.extend(_chunk_words(chunk))
     if not found:
         found = [_SPELLED[char] for char in name if char in _SPELLED]
     return found[:_MAX_WORDS] if len(found) > _MAX_WORDS * 2 else found
+
+
+@lru_cache(maxsize=20_000)
+def _chunk_words(chunk: str) -> tuple[str, ...]:
+    return tuple(_join_digits(_CAMEL.findall(chunk)))
 
 
 def _join_digits(parts: list[str]) -> list[str]:

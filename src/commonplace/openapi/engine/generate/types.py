@@ -51,6 +51,7 @@ _SILENT = frozenset(
 )
 _REFERRING = frozenset(("$ref", "allOf", "anyOf", "oneOf"))
 _MAX_HINT = 24  # nesting of inline types; deeper ones are plain JSON
+_SHARED_SIZE = 5
 _OCTETS = "application/octet-stream"
 
 
@@ -128,7 +129,7 @@ class TypeReader:
         if len(hint) > _MAX_HINT:
             self.warnings.append(Notice("/".join(hint[:3]), "Inline schemas nest too deeply; the rest is plain JSON."))
             return ANY_USE
-        key = orjson.dumps(schema, option=orjson.OPT_NON_STR_KEYS) if schema.keys() == {"allOf"} else None
+        key = orjson.dumps(schema, option=orjson.OPT_NON_STR_KEYS) if _is_shared(schema) else None
         if key is not None and key in self._combined:
             return self._combined[key]
         merged = self.merger.merge(schema)
@@ -142,9 +143,12 @@ class TypeReader:
         self.declarations.append(blank)
         self._fill(blank, merged, hint)
         if isinstance(blank, Union) and len(blank.variants) == 1:
-            self.declarations.remove(blank)
             only = blank.variants[0].use
-            return Use(only.type, only.nullable or merged.nullable)
+            use = Use(only.type, only.nullable or merged.nullable)
+            if key is None:
+                self.declarations.remove(blank)
+            else:  # something inside may have met it already
+                self._combined[key] = use
         return use
 
     def _wrapped(self, schema: Json) -> tuple[str, bool] | None:
@@ -310,6 +314,13 @@ _SCALAR_TYPES = frozenset(("string", "integer", "number", "boolean"))
 _USES = {(scalar, nullable): Use(Primitive(scalar), nullable) for scalar in Scalar for nullable in (False, True)}
 
 
+def _is_shared(schema: dict[str, Any]) -> bool:
+    """Spelled out in several places, such a schema is one type: a combination, or an object of some size. GitHub's document
+    repeats a few inline objects a hundred times; small ones are left apart, so that each is named after its own place."""
+    properties = schema.get("properties")
+    return schema.keys() == {"allOf"} or (isinstance(properties, dict) and len(properties) >= _SHARED_SIZE)
+
+
 def _simple(schema: dict[str, Any]) -> Use | None:
     """The type of a schema that names one scalar type and composes nothing: most of them, so they take no merging."""
     kind = schema.get("type")
@@ -327,7 +338,7 @@ def _simple(schema: dict[str, Any]) -> Use | None:
 
 def _number_scalar(kind: str, form: Json) -> Scalar:
     if kind == "integer":
-        return Scalar.INT32 if form == "int32" else Scalar.INT64
+        return Scalar.INT32 if form == "int32" else Scalar.UINT64 if form == "uint64" else Scalar.INT64
     if kind == "number":
         return Scalar.FLOAT32 if form == "float" else Scalar.FLOAT64
     return Scalar.BOOLEAN

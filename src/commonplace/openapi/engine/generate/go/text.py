@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -63,18 +62,29 @@ _MARKER = re.compile(r"[^\w\"'(]")
 _WIDTH = 100
 
 
-@lru_cache(maxsize=50_000)
 def exported(*parts: str) -> str:
     """An exported identifier out of the words of some names."""
-    found = [_cased(word) for part in parts for word in words(part)]
-    name = "".join(char for char in "".join(found) if unicodedata.category(char)[0] == "L" or unicodedata.category(char) == "Nd")
+    name = _joined(parts[0]) if len(parts) == 1 else "".join(map(_joined, parts))
+    first = name[:1]
+    if "A" <= first <= "Z":
+        return name
     if not name:
         return "X"
-    if unicodedata.category(name[0]) == "Nd":
+    if unicodedata.category(first) == "Nd":
         return "N" + name
-    return name if unicodedata.category(name[0]) == "Lu" else "X" + name
+    return name if unicodedata.category(first) == "Lu" else "X" + name
 
 
+@lru_cache(maxsize=50_000)
+def _joined(part: str) -> str:
+    """The words of one name, run together, in characters that an identifier may hold."""
+    name = "".join(map(_cased, words(part)))
+    if name.isascii() and name.isalnum():
+        return name
+    return "".join(char for char in name if unicodedata.category(char)[0] == "L" or unicodedata.category(char) == "Nd")
+
+
+@lru_cache(maxsize=20_000)
 def _cased(word: str) -> str:
     upper = word.upper()
     if upper in _INITIALISMS:
@@ -102,11 +112,12 @@ def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) ->
     if len(plain) > limit:
         plain = plain[:limit].rsplit(" ", 1)[0] + " ..."
     if not plain.isprintable():
-        plain = "".join(char for char in plain if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
+        shown = [char for char in plain if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")]
+        plain = " ".join("".join(shown).split())
     if name:
         plain = f"{name}: {plain}" if plain else ""
     lines: list[str] = []
-    for line in textwrap.wrap(plain, max(40, _WIDTH - len(indent)), break_long_words=False, break_on_hyphens=False):
+    for line in _wrapped(plain, max(40, _WIDTH - len(indent))):
         # A line that starts with a sign could be read as a list, a heading or a directive.
         if lines and (_MARKER.match(line) or re.match(r"\d+[.)]", line)):
             lines[-1] += " " + line
@@ -120,6 +131,23 @@ def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) ->
             result.append(f"{indent}//")
         result.append(f"{indent}// Deprecated: the API description marks this as deprecated.")
     return tuple(result)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most `width` characters where the words allow it; `text` has single spaces. textwrap takes ten times as long."""
+    lines: list[str] = []
+    start, end = 0, len(text)
+    while end - start > width:
+        cut = text.rfind(" ", start, start + width + 1)
+        if cut < 0:
+            cut = text.find(" ", start)
+            if cut < 0:
+                break
+        lines.append(text[start:cut])
+        start = cut + 1
+    if start < end:
+        lines.append(text[start:])
+    return lines
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "\t") -> list[str]:

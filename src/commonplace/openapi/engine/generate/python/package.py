@@ -32,6 +32,7 @@ _SCALARS = {
     Scalar.STRING: "str",
     Scalar.INT32: "int",
     Scalar.INT64: "int",
+    Scalar.UINT64: "int",
     Scalar.FLOAT32: "float",
     Scalar.FLOAT64: "float",
     Scalar.BOOLEAN: "bool",
