@@ -7,6 +7,7 @@ Nothing is embedded: vectors are noise around 500 centres, so that a million tak
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections.abc import Iterator
@@ -83,10 +84,17 @@ def seed(folder: Path, size: int, identity: str | None, dimensions: int = 384) -
     postings = SqlitePostings(database)
     build_files(database, folder, postings=postings)
     database.write_now(lambda connection: _fill(connection, size), lock_timeout_seconds=3600)
+    asyncio.run(_pack(postings))
     database.close()
     if identity is not None:
         _fill_vectors(folder, size, Clusters(identity, dimensions))
     note.write_bytes(orjson.dumps(wanted))
+
+
+async def _pack(postings: SqlitePostings) -> None:
+    """What an index worker does when it is idle."""
+    while await postings.tidy():
+        pass
 
 
 def _path(file: int) -> str:

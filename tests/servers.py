@@ -37,7 +37,8 @@ _numbers = itertools.count()
 class Postgres:
     """One PostgreSQL server with pgvector in a folder of its own, reached through a unix socket."""
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, *, language: str = "", **options: str) -> None:
+        """`language` (`en_US`): names sort as there, where this machine knows how; else as bytes."""
         self.folder = Path(tempfile.mkdtemp(prefix="cppg"))
         if len(str(self.folder)) > SOCKET_BYTES - 20:
             raise AssertionError(f"{self.folder} is too long for a socket: set TMPDIR to a shorter folder")
@@ -45,9 +46,15 @@ class Postgres:
         self._options = {"max_connections": "200", "shared_buffers": "128MB", "listen_addresses": "", **options}
         self._user = NOBODY if os.geteuid() == 0 else None
         self._identity: dict[str, Any] = {"user": self._user, "group": self._user, "extra_groups": []} if self._user else {}
+        self.locale = "C.UTF-8"
+        if language and _compiled(language, self.folder / "locales"):
+            self.locale = f"{language}.UTF-8"
+            self._identity["env"] = {**os.environ, "LOCPATH": str(self.folder / "locales")}
         self._process: subprocess.Popen[bytes] | None = None
         self._binaries = self._install()
-        self._run([self._binaries / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "-N"])
+        self._run(
+            [self._binaries / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", f"--locale={self.locale}", "-N"]
+        )
         self.start()
 
     @property
@@ -235,6 +242,15 @@ def _package(name: str) -> Path:
     assert found is not None, f"{name} is not installed: run make test, which installs it"
     assert found.submodule_search_locations is not None
     return Path(found.submodule_search_locations[0])
+
+
+def _compiled(language: str, folder: Path) -> bool:
+    """Whether a locale could be made from its source (Debian: package locales)."""
+    folder.mkdir()
+    if shutil.which("localedef") is None:
+        return False
+    made = subprocess.run(["localedef", "-i", language, "-f", "UTF-8", str(folder / f"{language}.UTF-8")], capture_output=True)
+    return made.returncode <= 1  # 1: with warnings
 
 
 def _await(process: subprocess.Popen[bytes], accepts: Callable[[], bool], log: Callable[[], str]) -> None:

@@ -27,7 +27,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Commonpl
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
-from commonplace.team import files_of_a_team, on_postgres, open_postgres
+from commonplace.team import figures_of_a_team, files_of_a_team, on_postgres, open_postgres
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
@@ -211,6 +211,7 @@ def build(
     toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
     if "files" in services:
         metrics.probes.append(lambda: services["files"]().figures())
+    metrics.probes.append(lambda: figures_of_a_team(settings, services))
     registry = Registry(toolsets)
     pipeline = Pipeline(
         registry,
@@ -328,14 +329,14 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
 
 def _memory(parts: Parts) -> Any:
     """Memory in its own file or in the team's database, with the same model as files."""
-    from commonplace.memory.assembly import DATABASE, build_memory, open_postgres_memory
+    from commonplace.memory.assembly import DATABASE, build_memory, build_postgres_memory
     from commonplace.storage.sqlite import Database
 
-    storage, settings, meaning = parts.settings.storage, parts.settings.mcp.memory, parts.service("meaning")
+    settings, meaning = parts.settings.mcp.memory, parts.service("meaning")
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
     absent = meaning.absent or None
-    if storage.url.startswith(("postgresql://", "postgres://")):
-        return open_postgres_memory(storage, settings=settings, embedder=embedder, model_missing=absent)
+    if on_postgres(parts.settings):  # on the connections that files use too
+        return build_postgres_memory(parts.service("postgres"), settings=settings, embedder=embedder, model_missing=absent)
     database = Database(parts.settings.data / DATABASE)
     return build_memory(database, settings=settings, embedder=embedder, model_missing=absent, on_close=database.close)
 

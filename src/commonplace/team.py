@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -57,19 +57,15 @@ def open_postgres(parts: Parts) -> PostgresDatabase:
 
 def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
     """Files in PostgreSQL. Vectors are there too, of one model: the external one if it is configured, else this machine's."""
-    from commonplace.files.postgres_assembly import run_postgres_files
+    from commonplace.files.postgres_assembly import lexical_store, run_postgres_files
+    from commonplace.files.postgres_words import require_mode
     from commonplace.search.assembly import policy
     from commonplace.search.engine import NO_MODEL, HybridRetriever
     from commonplace.search.postgres import PostgresPostings
 
     settings = parts.settings.mcp.files
-    if settings.search.lexical != "bm25":
-        raise CommonplaceError(
-            INVALID_CONFIG,
-            f"settings.mcp.files.search.lexical is {settings.search.lexical}, which this version does not offer.",
-            hint="Remove the key: BM25 over postings is what contract 003 names as the target.",
-        )
     database, meaning, models = parts.service("postgres"), parts.service("meaning"), parts.service("external models")
+    require_mode(database, settings.search.lexical)
     chosen = models.embedding if models is not None else None
     model: Any = chosen or (meaning.semantics.embedder if meaning.semantics is not None else None)
     side: Any = None
@@ -86,12 +82,24 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
         side = ExternalSide(model, embeddings) if chosen is not None else LocalSide(model, embeddings)
         parts.closing.callback(embeddings.close)
     postings = PostgresPostings(database)
+    words = lexical_store(database, settings, postings)
     return run_postgres_files(
         database,
         settings,
         postings=postings,
-        retriever=HybridRetriever(postings, None, policy(settings.search), meaning.absent or NO_MODEL, side),
+        retriever=HybridRetriever(words, None, policy(settings.search), meaning.absent or NO_MODEL, side),
         listener=side if chosen is None else None,
         external=external_of(side if chosen is not None else None) if models is not None else None,
         rates=parts.service("shared rates"),
     )
+
+
+async def figures_of_a_team(settings: Settings, services: Mapping[str, Callable[[], Any]]) -> dict[str, float]:
+    """For metrics: the connections to PostgreSQL, and which of the models and the cache are left alone because they failed."""
+    figures: dict[str, float] = services["postgres"]().figures() if on_postgres(settings) else {}
+    search = settings.mcp.files.search
+    if search.embedding.provider == "openai" or search.rerank.enabled:
+        figures |= {f"model_{endpoint.name}_resting": float(endpoint.resting) for endpoint in services["external models"]().endpoints}
+    if settings.storage.cache_url:
+        figures["cache_resting"] = float(services["cache"]().resting)
+    return figures

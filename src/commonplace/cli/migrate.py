@@ -12,15 +12,25 @@ from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.kernel.settings import Settings
 
+VECTOR_LENGTH = "vector length"
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One part of the schema: its version before, the one this program needs, and what was queued because of the change."""
 
     component: str
-    found: int
-    needed: int
+    found: int | str
+    needed: int | str
     files_queued: int = 0
+    chunks_indexed: int = 0
+
+    @property
+    def newer(self) -> bool:
+        """A schema of a later program. Vectors may be of any length, and a mode is only another one."""
+        if not isinstance(self.found, int) or not isinstance(self.needed, int) or self.component == VECTOR_LENGTH:
+            return False
+        return self.found > self.needed
 
 
 def migrate(
@@ -48,31 +58,38 @@ def migrate(
 
 
 def _said(step: Step, check: bool) -> str:
+    if step.chunks_indexed:
+        return f"done, {step.chunks_indexed} chunks indexed anew"
     if step.found == step.needed:
         return "current"
     if check:
-        return "run: commonplace migrate" if step.found < step.needed else "newer than this program"
+        return "newer than this program" if step.newer else "run: commonplace migrate"
     return f"done, {step.files_queued} files queued to be embedded again" if step.files_queued else "done"
 
 
 def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
     from commonplace.files.postgres_embeddings import fit_length, vector_length
+    from commonplace.files.postgres_words import fit_mode, lexical_mode
     from commonplace.storage import postgres_schema
     from commonplace.storage.postgres import opened
     from commonplace.team import postgres_components
 
-    components, dimensions = postgres_components(), settings.mcp.files.search.embedding.dimensions
+    components, search = postgres_components(), settings.mcp.files.search
+    dimensions = search.embedding.dimensions
     with opened(settings.storage.url, pool_size=1) as database:
         if check:
             standings = database.read_now(lambda connection: postgres_schema.standing(connection, components))
             yield from (Step(each.component, each.found, each.needed) for each in standings)
             ready = all(each.found == each.needed for each in standings)
-            yield Step("vector length", database.read_now(vector_length) if ready else 0, dimensions)
+            yield Step(VECTOR_LENGTH, database.read_now(vector_length) if ready else 0, dimensions)
+            yield Step("lexical mode", database.read_now(lexical_mode) if ready else "bm25", search.lexical)
             return
         for each in postgres_schema.migrate(database, components):
             yield Step(each.component, each.found, each.needed)
         before, queued = fit_length(database, dimensions)
-        yield Step("vector length", before, dimensions, queued)
+        yield Step(VECTOR_LENGTH, before, dimensions, queued)
+        mode, indexed = fit_mode(database, search.lexical)
+        yield Step("lexical mode", mode, search.lexical, chunks_indexed=indexed)
 
 
 def _on_sqlite(settings: Settings, check: bool) -> Iterator[Step]:

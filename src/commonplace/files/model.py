@@ -217,6 +217,14 @@ class VectorCounts:
     dead: int = 0
     dead_paths: tuple[tuple[str, str], ...] = ()
 
+    def figures(self) -> dict[str, float]:
+        """For metrics."""
+        return {
+            "files_vectors_waiting": self.embedding,
+            "files_vectors_waiting_credential": self.waiting_credential,
+            "files_vectors_dead": self.dead,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:

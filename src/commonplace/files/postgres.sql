@@ -24,46 +24,51 @@ SELECT microseconds_of(updated_at) FROM mcp_file_ancestors
 WHERE apikey_hash = :tenant AND project = :project AND directory = :path ORDER BY updated_at DESC LIMIT 1;
 
 -- name: files_from
--- Live files in path order, each found by one seek from the last; a deeper subtree is jumped over, so no row is ever too deep.
+-- Live files in path order, each found by one seek from the last; a deeper subtree is jumped over, so no row is ever too deep. The walk
+-- counts what it found and ends by itself, so that the order can be stated.
 WITH RECURSIVE walk AS (
-    (SELECT path FROM mcp_files
+    (SELECT path, (length(path) - length(replace(path, '/', '')) <= :levels::int)::int AS found FROM mcp_files
      WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = FALSE
      ORDER BY path LIMIT 1)
     UNION ALL
-    SELECT (SELECT f.path FROM mcp_files f
-            WHERE f.apikey_hash = :tenant AND f.project = :project AND f.path < :upper AND f.deleted = FALSE
-              AND f.path >= CASE WHEN length(walk.path) - length(replace(walk.path, '/', '')) > :levels::int
-                                 THEN array_to_string((string_to_array(walk.path, '/'))[1 : :levels::int + 1], '/') || '0'
-                                 ELSE walk.path || chr(1) END
-            ORDER BY f.path LIMIT 1)
-    FROM walk WHERE walk.path IS NOT NULL
+    SELECT next.path, walk.found + (length(next.path) - length(replace(next.path, '/', '')) <= :levels::int)::int
+    FROM walk CROSS JOIN LATERAL (
+        SELECT f.path FROM mcp_files f
+        WHERE f.apikey_hash = :tenant AND f.project = :project AND f.path < :upper AND f.deleted = FALSE
+          AND f.path >= CASE WHEN length(walk.path) - length(replace(walk.path, '/', '')) > :levels::int
+                             THEN array_to_string((string_to_array(walk.path, '/'))[1 : :levels::int + 1], '/') || '0'
+                             ELSE walk.path || chr(1) END
+        ORDER BY f.path LIMIT 1
+    ) AS next
+    WHERE walk.found < :limit
 )
 SELECT f.path, f.size, microseconds_of(f.created_at), microseconds_of(f.updated_at), f.content_hash, FALSE
-FROM (SELECT path FROM walk WHERE length(path) - length(replace(path, '/', '')) <= :levels::int LIMIT :limit) AS found
-JOIN mcp_files f ON f.apikey_hash = :tenant AND f.project = :project AND f.path = found.path AND f.deleted = FALSE
-ORDER BY f.path;
+FROM walk JOIN mcp_files f ON f.apikey_hash = :tenant AND f.project = :project AND f.path = walk.path AND f.deleted = FALSE
+WHERE length(walk.path) - length(replace(walk.path, '/', '')) <= :levels::int ORDER BY f.path;
 
 -- name: directories_from
 -- Directories in the same way, with their newest update.
 WITH RECURSIVE walk AS (
-    (SELECT directory FROM mcp_file_ancestors
+    (SELECT directory, (length(directory) - length(replace(directory, '/', '')) <= :levels::int)::int AS found FROM mcp_file_ancestors
      WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper
      ORDER BY directory LIMIT 1)
     UNION ALL
-    SELECT (SELECT a.directory FROM mcp_file_ancestors a
-            WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory < :upper
-              AND a.directory >= CASE WHEN length(walk.directory) - length(replace(walk.directory, '/', '')) > :levels::int
-                                      THEN array_to_string((string_to_array(walk.directory, '/'))[1 : :levels::int + 1], '/') || '0'
-                                      ELSE walk.directory || chr(1) END
-            ORDER BY a.directory LIMIT 1)
-    FROM walk WHERE walk.directory IS NOT NULL
+    SELECT next.directory, walk.found + (length(next.directory) - length(replace(next.directory, '/', '')) <= :levels::int)::int
+    FROM walk CROSS JOIN LATERAL (
+        SELECT a.directory FROM mcp_file_ancestors a
+        WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory < :upper
+          AND a.directory >= CASE WHEN length(walk.directory) - length(replace(walk.directory, '/', '')) > :levels::int
+                                  THEN array_to_string((string_to_array(walk.directory, '/'))[1 : :levels::int + 1], '/') || '0'
+                                  ELSE walk.directory || chr(1) END
+        ORDER BY a.directory LIMIT 1
+    ) AS next
+    WHERE walk.found < :limit
 )
 SELECT walk.directory,
        (SELECT microseconds_of(a.updated_at) FROM mcp_file_ancestors a
         WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = walk.directory ORDER BY a.updated_at DESC LIMIT 1),
        FALSE
-FROM walk
-WHERE walk.directory IS NOT NULL AND length(walk.directory) - length(replace(walk.directory, '/', '')) <= :levels::int LIMIT :limit;
+FROM walk WHERE length(walk.directory) - length(replace(walk.directory, '/', '')) <= :levels::int ORDER BY walk.directory;
 
 -- name: file_insert
 INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
@@ -234,7 +239,7 @@ WHERE (:tenant::text IS NULL OR apikey_hash = :tenant) AND (:scope::text IS NULL
 
 -- name: dead_letters
 SELECT file_path, coalesce(last_error, '') FROM mcp_file_index_jobs
-WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
+WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) ORDER BY updated_at DESC, id LIMIT 20;
 
 -- name: chunk_counts
 -- Every indexed file that is not empty has one first chunk.

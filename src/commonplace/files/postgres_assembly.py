@@ -9,12 +9,13 @@ from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.postgres import QUERIES, PostgresFiles
 from commonplace.files.postgres_index import LEASE_SECONDS, PostgresFileIndex
 from commonplace.files.postgres_vectors import PostgresVectorJobs
+from commonplace.files.postgres_words import PostgresWords
 from commonplace.files.service import FilesService
 from commonplace.files.sql_index import partition_of
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical import LexicalRetriever
 from commonplace.search.postgres import PostgresPostings
-from commonplace.search.store import PassageListener, Retriever
+from commonplace.search.store import LexicalStore, PassageListener, Retriever
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres import PostgresDatabase
 from commonplace.storage.postgres_bell import Bell
@@ -34,6 +35,11 @@ class Everybody:
         return None
 
 
+def lexical_store(database: PostgresDatabase, settings: FilesSettings, postings: PostgresPostings) -> LexicalStore:
+    """Where the words of the configured mode are."""
+    return PostgresWords(database) if settings.search.lexical == "tsvector" else postings
+
+
 def build_postgres_files(
     database: PostgresDatabase,
     settings: FilesSettings | None = None,
@@ -51,7 +57,7 @@ def build_postgres_files(
     postings = postings or PostgresPostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS)
     vectors = PostgresVectorJobs(database) if external is not None and external.listener is not None else None
-    index = PostgresFileIndex(database, postings, outbox, vectors=vectors)
+    index = PostgresFileIndex(database, postings, outbox, vectors=vectors, lexical=settings.search.lexical)
     files = PostgresFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
     work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days, POLL_SECONDS)
     embedding = embedding_worker(vectors, index, external, settings)
@@ -63,7 +69,7 @@ def build_postgres_files(
 
     files.queued = queued
 
-    retriever = retriever or LexicalRetriever(postings)
+    retriever = retriever or LexicalRetriever(lexical_store(database, settings, postings))
     return assembled(files, index, indexer, retriever, settings, database.close, vectors, external, embedding, rates)
 
 

@@ -31,6 +31,7 @@ SELECTIVE_PREFIX = 2_000  # chunks below a path prefix up to which only they are
 INDEXED_DIMENSIONS = 4_000  # pgvector's limit for an HNSW index over halfvec
 PLAIN_DIMENSIONS = 1_900  # a row must fit into a page
 EFFORT = 100  # hnsw.ef_search
+INDEX_MEMORY = "512MB"  # of the server while it builds one index, unless it is set to give more
 BATCH = 32
 LOOK_EVERY = 500  # vectors added before the need for an index is looked at again
 _QUERIES = load_postgres_queries("commonplace.files", "postgres_embeddings.sql")
@@ -96,21 +97,22 @@ class PostgresEmbeddings:
             raise EmbedderUnavailableError(_STALE)
         values = {"partition": number, "model": self.identity, "query": query, "limit": limit}
         ids = [int(key.rpartition("#")[2]) for key in also]
-        asked = connection.execute(_QUERIES["similarities"], {**values, "ids": ids}) if ids else None
+        asked = connection.execute(_QUERIES["similarities"], {**values, "ids": ids}, binary=True) if ids else None
         approximate = indexed and rows > self._exact_rows
         below = {"tenant": partition.tenant, "project": partition.scope, "prefix": prefix, "upper": upper_bound(prefix)}
         if prefix and (not approximate or self._selective(connection, below)):
-            found = connection.execute(_QUERIES["nearest_below"], {**values, **below})
+            found = connection.execute(_QUERIES["nearest_below"], {**values, **below}, binary=True)
             approximate = False
         elif approximate:
             connection.execute(_QUERIES["nearest_scanning"], {"effort": str(max(EFFORT, limit))})
             name = "nearest_approximate_below" if prefix else "nearest_approximate"
-            found = connection.execute(self._statement(name, number), {**values, **below})
+            found = connection.execute(self._statement(name, number), {**values, **below}, binary=True)
         else:
-            found = connection.execute(_QUERIES["nearest_exact"], values)
-        cosines = {str(key): float(similarity) for key, similarity in found}
-        cosines |= {str(key): float(similarity) for key, similarity in asked} if asked is not None else {}
-        return Neighbours(cosines, rows if rows <= self._exact_rows else max(rows, int(documents)), not approximate)
+            found = connection.execute(_QUERIES["nearest_exact"], values, binary=True)
+        answers = [*found, *(asked or ())]
+        cosines = {str(key): float(similarity) for key, similarity, _ in answers}
+        vectors = {str(key): _unpacked(packed) for key, _, packed in answers}
+        return Neighbours(cosines, rows if rows <= self._exact_rows else max(rows, int(documents)), not approximate, vectors)
 
     def _state(self, connection: Connection, partition: Partition) -> tuple[int, int, bool, bool, int] | None:
         values = {"tenant": partition.tenant, "collection": partition.collection, "scope": partition.scope}
@@ -150,6 +152,7 @@ class PostgresEmbeddings:
             name = f"idx_mcp_file_embeddings_hnsw_{partition_id}"
             if (name, False) in connection.execute(_QUERIES["embedding_indexes"]).fetchall():  # left by a build that was cut off
                 connection.execute(self._statement("index_drop", partition_id))
+            connection.execute(_QUERIES["index_room"], {"room": INDEX_MEMORY})
             connection.execute(self._statement("index_build", partition_id))
         except psycopg.Error as failed:
             log.warning("the vector index of partition %d was not built: %s", partition_id, " ".join(str(failed).split())[:300])
@@ -192,6 +195,13 @@ def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
         return before, int(queued[0]) if queued else 0
 
     return database.write_now(work, lock_timeout_seconds=60)
+
+
+def _unpacked(packed: bytes) -> Any:
+    """A halfvec as pgvector sends it: its length, a word for later use, and big-endian numbers."""
+    import numpy as np
+
+    return np.frombuffer(packed, dtype=">f2", offset=4).astype(np.float32)
 
 
 def _text(vector: Any) -> str:

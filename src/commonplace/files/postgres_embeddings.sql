@@ -1,5 +1,7 @@
 -- Named queries of files/postgres_embeddings.py. `DIMENSIONS` is the length of the vectors, `PARTITION` a partition's number: both are
--- whole numbers put in by the program, because a type and an index's condition cannot be parameters.
+-- whole numbers put in by the program, because a type and an index's condition cannot be parameters. Answers are binary: a vector
+-- travels as half as many bytes as its row holds. `(SELECT :query...)` is read once; a bare parameter would be read again for every row
+-- as soon as PostgreSQL keeps the plan.
 
 -- name: embedding_state
 -- The partition, how many of its vectors are of this model (counted up to a limit), whether others are, and its approximate index.
@@ -13,17 +15,17 @@ SELECT p.id,
 FROM search_partition p WHERE p.tenant = :tenant AND p.collection = :collection AND p.scope = :scope;
 
 -- name: nearest_exact
-SELECT c.file_path || '#' || c.id, n.similarity FROM (
-    SELECT e.chunk_id, -(e.embedding <#> :query::text::vector) AS similarity FROM mcp_file_chunk_embeddings e
-    WHERE e.partition_id = :partition AND e.model = :model ORDER BY e.embedding <#> :query::text::vector LIMIT :limit
-) AS n JOIN mcp_file_chunks c ON c.id = n.chunk_id ORDER BY n.similarity DESC, c.id;
+SELECT c.file_path || '#' || c.id, n.similarity, v.embedding::halfvec FROM (
+    SELECT e.chunk_id, -(e.embedding <#> (SELECT :query::text::vector)) AS similarity FROM mcp_file_chunk_embeddings e
+    WHERE e.partition_id = :partition AND e.model = :model ORDER BY e.embedding <#> (SELECT :query::text::vector), e.chunk_id LIMIT :limit
+) AS n JOIN mcp_file_chunks c ON c.id = n.chunk_id JOIN mcp_file_chunk_embeddings v ON v.chunk_id = n.chunk_id ORDER BY n.similarity DESC, c.id;
 
 -- name: nearest_below
 -- Exact among the files below a path prefix.
-SELECT c.file_path || '#' || c.id, -(e.embedding <#> :query::text::vector) AS similarity
+SELECT c.file_path || '#' || c.id, -(e.embedding <#> (SELECT :query::text::vector)) AS similarity, e.embedding::halfvec
 FROM mcp_file_chunks c JOIN mcp_file_chunk_embeddings e ON e.chunk_id = c.id AND e.model = :model
 WHERE c.apikey_hash = :tenant AND c.project = :project AND c.file_path >= :prefix AND c.file_path < :upper
-ORDER BY e.embedding <#> :query::text::vector, c.id LIMIT :limit;
+ORDER BY e.embedding <#> (SELECT :query::text::vector), c.id LIMIT :limit;
 
 -- name: below_count
 SELECT count(*) FROM (SELECT 1 FROM mcp_file_chunks
@@ -34,20 +36,20 @@ SELECT count(*) FROM (SELECT 1 FROM mcp_file_chunks
 SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', :effort, true);
 
 -- name: nearest_approximate
-SELECT c.file_path || '#' || c.id, -(e.embedding <#> :query::text::vector) AS similarity
+SELECT c.file_path || '#' || c.id, -(e.embedding <#> (SELECT :query::text::vector)) AS similarity, e.embedding::halfvec
 FROM (SELECT chunk_id, embedding FROM mcp_file_chunk_embeddings
       WHERE partition_id = PARTITION AND model = :model
-      ORDER BY (embedding::halfvec(DIMENSIONS)) <#> :query::text::halfvec(DIMENSIONS) LIMIT :limit) AS e
+      ORDER BY (embedding::halfvec(DIMENSIONS)) <#> (SELECT :query::text::halfvec(DIMENSIONS)) LIMIT :limit) AS e
 JOIN mcp_file_chunks c ON c.id = e.chunk_id ORDER BY similarity DESC, c.id;
 
 -- name: nearest_approximate_below
-SELECT c.file_path || '#' || c.id, -(e.embedding <#> :query::text::vector) AS similarity
+SELECT c.file_path || '#' || c.id, -(e.embedding <#> (SELECT :query::text::vector)) AS similarity, e.embedding::halfvec
 FROM mcp_file_chunk_embeddings e JOIN mcp_file_chunks c ON c.id = e.chunk_id
 WHERE e.partition_id = PARTITION AND e.model = :model AND c.file_path >= :prefix AND c.file_path < :upper
-ORDER BY (e.embedding::halfvec(DIMENSIONS)) <#> :query::text::halfvec(DIMENSIONS) LIMIT :limit;
+ORDER BY (e.embedding::halfvec(DIMENSIONS)) <#> (SELECT :query::text::halfvec(DIMENSIONS)) LIMIT :limit;
 
 -- name: similarities
-SELECT c.file_path || '#' || c.id, -(e.embedding <#> :query::text::vector)
+SELECT c.file_path || '#' || c.id, -(e.embedding <#> (SELECT :query::text::vector)), e.embedding::halfvec
 FROM mcp_file_chunk_embeddings e JOIN mcp_file_chunks c ON c.id = e.chunk_id
 WHERE e.chunk_id = ANY (:ids) AND e.partition_id = :partition AND e.model = :model;
 
@@ -74,6 +76,10 @@ WHERE i.indrelid = 'mcp_file_chunk_embeddings'::regclass AND c.relname LIKE 'idx
 
 -- name: index_lock
 SELECT pg_try_advisory_lock(hashtextextended('commonplace hnsw PARTITION', 0));
+
+-- name: index_room
+-- A graph that does not fit is built many times slower.
+SELECT set_config('maintenance_work_mem', :room, false) WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes(:room);
 
 -- name: index_drop
 DROP INDEX CONCURRENTLY IF EXISTS idx_mcp_file_embeddings_hnsw_PARTITION;

@@ -1,4 +1,5 @@
-"""The files index in PostgreSQL: the words of a chunk go into contract 003's mcp_file_chunk_bm25 and from there into the postings."""
+"""The files index in PostgreSQL: the words of a chunk go into contract 003's mcp_file_chunk_bm25 and from there into the postings, or
+into the tsvector of the transitional mode."""
 
 from __future__ import annotations
 
@@ -11,9 +12,11 @@ import orjson
 
 from commonplace.files.engine.reindex import TEXT
 from commonplace.files.postgres import QUERIES
+from commonplace.files.postgres_words import add_words
 from commonplace.files.sql_files import microseconds
 from commonplace.files.sql_index import SqlFileIndex, key_of
 from commonplace.files.sql_vectors import SqlVectorJobs
+from commonplace.kernel.settings import LexicalMode
 from commonplace.search.postgres import PostgresPostings
 from commonplace.search.sql_postings import Terms
 from commonplace.search.store import Document, Partition
@@ -41,10 +44,12 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
         *,
         now: Callable[[], int] = microseconds,
         vectors: SqlVectorJobs[Connection] | None = None,
+        lexical: LexicalMode = "bm25",
     ) -> None:
         super().__init__(outbox or Outbox(QUERIES, lease_seconds=LEASE_SECONDS), now, vectors)
         self._database = database
         self._postings = postings
+        self._lexical = lexical
 
     async def _look(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work, snapshot=True)
@@ -57,12 +62,16 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
 
     def _put(self, connection: Connection, partition: Partition, documents: Sequence[tuple[int, Document]]) -> None:
         now = self._now()
-        rows = []
+        rows, held = [], []
         for chunk_id, document in documents:
             counted = {field: Counter(terms) for field, terms in document.fields.items()}
             values = {"tokens": orjson.dumps(counted).decode(), "count": counted[TEXT].total(), "tokenizer": TOKENIZER}
             rows.append({"id": chunk_id, "now": now, **values})
+            held.append((chunk_id, counted))
         connection.executemany(_TOKENS["chunk_tokens_add"], rows)
+        if self._lexical == "tsvector":
+            add_words(connection, self._postings.number(connection, partition), partition.tenant, held)
+            return
         self._postings.put(connection, partition, [document for _, document in documents], keep_terms=False)
 
     def _drop(self, connection: Connection, partition: Partition, path: str, chunk_ids: Sequence[int]) -> None:

@@ -92,4 +92,4 @@ WHERE (:tenant::text IS NULL OR apikey_hash = :tenant) AND (:scope::text IS NULL
 
 -- name: vector_dead_letters
 SELECT file_path, coalesce(last_error, '') FROM mcp_file_vector_jobs
-WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
+WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) ORDER BY updated_at DESC, id LIMIT 20;

@@ -360,7 +360,8 @@ class FilesService:
         """How far the index is behind, of all tenants, for the operator's metrics."""
         waiting, dead, oldest_at = await self._chunks.backlog()
         age = 0.0 if oldest_at is None else max(0.0, time.time() - oldest_at / 1e6)
-        return {"files_index_waiting": waiting, "files_index_dead": dead, "files_index_oldest_seconds": round(age, 3)}
+        figures = {"files_index_waiting": waiting, "files_index_dead": dead, "files_index_oldest_seconds": round(age, 3)}
+        return figures | ((await self._deposit.counts()).figures() if self._deposit is not None else {})
 
     def doctor(self) -> list[dict[str, str]]:
         """What an operator should know of the index. For the command line: it runs an event loop of its own."""

@@ -8,7 +8,8 @@ import hashlib
 import heapq
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Generic, TypeVar
 
 from commonplace.files.errors import (
@@ -25,7 +26,7 @@ from commonplace.files.sql_project import ProjectRows
 from commonplace.files.store import Decide
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import BusyError
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import Connection, Row
 
 Result = TypeVar("Result")
 C = TypeVar("C", bound=Connection)
@@ -74,20 +75,27 @@ class SqlFiles(ABC, Generic[C]):
     async def children(self, tenant: str, project: Project, path: FilePath, depth: int, limit: int, after: str = "") -> list[Entry]:
         behind = after.partition("\0")[0].encode("utf-8", "ignore").decode()
 
+        at_once = min(limit, self._directories_at_once)
+
         def walk(connection: C) -> list[Entry]:
             rows = self._rows(connection, tenant, project)
-            files = (
-                Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest)
-                for each, size, created_at, updated_at, digest, _ in rows.walk("files_from", path, depth, behind, limit)
-            )
-            directories = (
+            directories = [
                 Entry(FilePath(each), FileType.DIRECTORY, 0, None, updated_at)
-                for each, updated_at, _ in rows.walk("directories_from", path, depth, behind, min(limit, self._directories_at_once))
-            )
-            merged = heapq.merge(files, directories, key=lambda entry: entry.path)
-            return [entry for entry, _ in zip(merged, range(limit), strict=False)]
+                for each, updated_at, _ in islice(rows.walk("directories_from", path, depth, behind, at_once), limit)
+            ]
+            before = directories[-1].path if len(directories) == limit else None  # files behind it do not count any more
+            files = [
+                Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest)
+                for each, size, created_at, updated_at, digest in islice(self._files(rows, path, depth, behind, limit, before), limit)
+            ]
+            return list(islice(heapq.merge(files, directories, key=lambda entry: entry.path), limit))
 
         return await self._scan(walk, rows=limit)
+
+    def _files(self, rows: ProjectRows, path: FilePath, depth: int, after: str, limit: int, before: str | None) -> Iterator[Row]:
+        """(path, size, created, updated, hash) of the files below, in order, up to a path."""
+        for row in rows.walk("files_from", path, depth, after, limit, before):
+            yield row[:-1]
 
     async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide) -> Entry:
         def work(connection: C) -> Entry:

@@ -212,6 +212,9 @@ class SqlFileIndex(ABC, Generic[C]):
         if self._vectors is not None:
             self._vectors.enqueue(connection, job)
 
+    async def tidy(self) -> bool:
+        return False
+
     async def fail(self, job: Job, error: str) -> bool:
         text = self._stored(error)
         return bool(await self._write(lambda connection: self._outbox.fail(connection, _lease(job), text, now=self._now())))

@@ -105,10 +105,10 @@ class ProjectRows:
         deleted_files, deleted_bytes = gone.fetchone() or (0, 0)
         return Usage(self.project, files, size, deleted_files, deleted_bytes)
 
-    def walk(self, name: str, path: FilePath, depth: int, after: str, at_once: int) -> Iterator[Row]:
+    def walk(self, name: str, path: FilePath, depth: int, after: str, at_once: int, before: str | None = None) -> Iterator[Row]:
         """Rows at most `depth` levels below a directory, by path. Where a statement meets a deeper one (its last column says so), that
         whole subtree is jumped over with one seek."""
-        start, upper = max(path + "/", after + LEAST), path + "0"
+        start, upper = span_below(path, after, before)
         levels = path.count("/") + depth
         while True:
             count = 0
@@ -122,6 +122,11 @@ class ProjectRows:
                 start = row[0] + LEAST
             if count < at_once:
                 return
+
+
+def span_below(path: FilePath, after: str, before: str | None) -> tuple[str, str]:
+    """The names below a directory and behind one of them: from the first, up to but not including the second."""
+    return max(path + "/", after + LEAST), path + "0" if before is None else before
 
 
 def _above(path: str, levels: int) -> str:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from commonplace.files.model import FilePath, Project, Slice
 from commonplace.files.sql_files import SqlFiles, microseconds
+from commonplace.files.sql_project import ProjectRows, span_below
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
+from commonplace.storage.relational import Row
 from commonplace.storage.sqlite import Connection, Database
 
 Result = TypeVar("Result")
 INLINE_BYTES = 262_144  # larger reads leave the event loop
 INLINE_ENTRIES = 64  # longer listings too
+DIRECTORIES_AT_ONCE = 256
 QUERIES = load_queries("commonplace.files", "sqlite.sql")
+_LISTING = load_queries("commonplace.files", "listing.sql")
 
 
 def open_schema(database: Database) -> None:
@@ -25,7 +29,7 @@ class SqliteFiles(SqlFiles[Connection]):
     """The `FileStore` on one machine."""
 
     def __init__(self, database: Database, *, lock_timeout_seconds: float = 3.0, now: Callable[[], int] = microseconds) -> None:
-        super().__init__(QUERIES, lock_timeout_seconds, now, directories_at_once=1)  # a seek each: cheap without a round trip
+        super().__init__(QUERIES, lock_timeout_seconds, now, DIRECTORIES_AT_ONCE)
         open_schema(database)
         self._database = database
 
@@ -37,6 +41,13 @@ class SqliteFiles(SqlFiles[Connection]):
         if min(left, left if length is None else length) <= INLINE_BYTES:
             return await super().slice(tenant, project, path, offset, length)
         return await self._database.read(lambda connection: self._slice(connection, tenant, project, path, offset, length))
+
+    def _files(self, rows: ProjectRows, path: FilePath, depth: int, after: str, limit: int, before: str | None) -> Iterator[Row]:
+        if depth > 1:  # mostly files, and few of them too deep
+            return super()._files(rows, path, depth, after, limit, before)
+        start, upper = span_below(path, after, before)
+        values = {"tenant": rows.tenant, "project": rows.project, "start": start, "upper": upper, "name": len(path) + 2, "limit": limit}
+        return iter(rows.connection.execute(_LISTING["files_inside"], values))
 
     async def _look(self, work: Callable[[Connection], Result]) -> Result:
         return work(self._database.reader())

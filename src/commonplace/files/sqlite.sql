@@ -27,13 +27,21 @@ SELECT path, size, created_at, updated_at, content_hash, length(path) - length(r
 WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = 0 ORDER BY path LIMIT :limit;
 
 -- name: directories_from
--- The next directories at or after a name, with their newest update.
-SELECT d.directory, (SELECT max(a.updated_at) FROM mcp_file_ancestors a
-                     WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = d.directory),
-       length(d.directory) - length(replace(d.directory, '/', '')) > :levels
-FROM (SELECT directory FROM mcp_file_ancestors
-      WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper
-      ORDER BY directory LIMIT :limit) AS d;
+-- The next directories at or after a name, with their newest update. It jumps from name to name by itself: a deeper one leads to the
+-- first name behind everything in its parent, and is never returned.
+WITH RECURSIVE step (at) AS (
+    SELECT min(directory) FROM mcp_file_ancestors
+    WHERE apikey_hash = :tenant AND project = :project AND directory >= :start AND directory < :upper
+    UNION ALL
+    SELECT (SELECT min(directory) FROM mcp_file_ancestors
+            WHERE apikey_hash = :tenant AND project = :project AND directory < :upper
+              AND directory >= CASE WHEN length(at) - length(replace(at, '/', '')) > :levels
+                                    THEN rtrim(rtrim(at, replace(at, '/', '')), '/') || '0' ELSE at || char(1) END)
+    FROM step WHERE at IS NOT NULL
+)
+SELECT at, (SELECT max(a.updated_at) FROM mcp_file_ancestors a
+            WHERE a.apikey_hash = :tenant AND a.project = :project AND a.directory = at), 0
+FROM step WHERE length(at) - length(replace(at, '/', '')) <= :levels LIMIT :limit;
 
 -- name: file_insert
 INSERT INTO mcp_files (apikey_hash, project, path, size, content_hash, created_at, updated_at, content)

@@ -45,6 +45,9 @@ class SqliteFileIndex(SqlFileIndex[Connection]):
     async def _write(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.write(work, lock_timeout_seconds=INDEX_LOCK_SECONDS, durable=False)
 
+    async def tidy(self) -> bool:
+        return await self._postings.tidy()
+
     def _put(self, connection: Connection, partition: Partition, documents: Sequence[tuple[int, Document]]) -> None:
         self._postings.put(connection, partition, [document for _, document in documents])
 

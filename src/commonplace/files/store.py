@@ -139,6 +139,10 @@ class JobStore(Protocol):
         """Retry later with backoff, or bury; True when buried."""
         ...
 
+    async def tidy(self) -> bool:
+        """A short piece of work that makes searches cheaper; False when there is none now. For a leader without other work."""
+        ...
+
     async def flush_served(self) -> None:
         """Write the last_served_at times noted so far."""
         ...

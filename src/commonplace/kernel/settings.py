@@ -130,7 +130,7 @@ class FilesSearch(Section):
     vector_candidates: int = key(30, "Semantic candidates before fusion.", minimum=1, maximum=1000)
     bm25_candidates: int = key(30, "Lexical candidates before fusion.", minimum=1, maximum=1000)
     lexical: LexicalMode = key(
-        "bm25", "PostgreSQL only: BM25 over postings. Contract 003's transitional `tsvector` is refused in this version."
+        "bm25", "PostgreSQL only: BM25 over postings, or contract 003's transitional `tsvector`. After a change run commonplace migrate."
     )
     embedding: Embedding = Embedding()
     rerank: Rerank = Rerank()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.clock import Clock, utc_now
-from commonplace.kernel.settings import MemorySettings, Settings, StorageSettings
+from commonplace.kernel.settings import MemorySettings, Settings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
 from commonplace.memory.index import LexicalIndex
@@ -101,28 +101,6 @@ def open_memory(
         clock=clock,
         on_close=database.close,
     )
-
-
-def open_postgres_memory(
-    storage: StorageSettings,
-    *,
-    settings: MemorySettings | None = None,
-    embedder: BackgroundEmbedder | None = None,
-    model_missing: str | None = None,
-) -> MemoryService:
-    """Memory at an address, with connections of its own; refuses a schema that is not this program's."""
-    from commonplace.memory.postgres import SCHEMA
-    from commonplace.search.postgres import SCHEMA as SEARCH
-    from commonplace.storage.postgres import PostgresDatabase
-    from commonplace.storage.postgres_schema import require
-
-    database = PostgresDatabase(storage.url, pool_size=storage.pool_size)
-    try:
-        require(database, [SEARCH, SCHEMA])
-    except BaseException:
-        database.close()
-        raise
-    return build_postgres_memory(database, settings=settings, embedder=embedder, model_missing=model_missing, on_close=database.close)
 
 
 def from_settings(settings: Settings) -> MemoryService:

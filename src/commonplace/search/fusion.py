@@ -104,7 +104,7 @@ def fuse(
         judged = calibrated(semantic + words, parameters, words_alone=cosines is None)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
-        explain = _explain(match, side, cosine, semantic, idf, fixed) if explained else {}
+        explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure) if explained else {}
         if explained and cosine is not None and key in agreed:
             explain["consensus"] = round(agreed[key] - cosine, 4)
         shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
@@ -164,6 +164,7 @@ def _explain(
     semantic: float,
     idf: Mapping[str, float],
     fixed: Weights | None,
+    measure: str,
 ) -> dict[str, Any]:
     """Why a hit stands where it stands, in numbers a person can add up."""
     explain: dict[str, Any] = {"fusion": "judged per query" if fixed is None else f"fixed {fixed.semantic:g}/{fixed.lexical:g}"}
@@ -171,7 +172,7 @@ def _explain(
     explain["matched"] = list(held)
     explain["missing"] = [term for term in idf if term not in held]
     if side is not None and match is not None:
-        explain |= {"bm25": round(match.score, 4), "coverage": round(side.coverage, 4), "lexical_evidence": round(side.evidence, 4)}
+        explain |= {measure: round(match.score, 4), "coverage": round(side.coverage, 4), "lexical_evidence": round(side.evidence, 4)}
     if cosine is not None:
         explain |= {"cosine": round(cosine, 4), "semantic_evidence": round(semantic, 4)}
     return explain

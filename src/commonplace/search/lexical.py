@@ -1,4 +1,4 @@
-"""The retriever that needs no model: BM25 over the postings, scores between 0 and 1."""
+"""The retriever that needs no model: words alone, scores between 0 and 1."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def lexical_hits(result: LexicalResult) -> tuple[Hit, ...]:
     hits = []
     for match in result.matches:
         share = min(1.0, match.score / result.ceiling) if result.ceiling > 0 else 0.0
-        explain = {"bm25": round(match.score, 6), "ceiling": round(result.ceiling, 6), "matched": list(match.terms)}
+        explain = {result.measure: round(match.score, 6), "ceiling": round(result.ceiling, 6), "matched": list(match.terms)}
         explain["missing"] = [term.term for term in result.terms if term.term not in match.terms]
         hits.append(Hit(match.key, share, lexical=share, terms=match.terms, explain=explain))
     return tuple(hits)

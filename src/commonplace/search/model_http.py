@@ -71,6 +71,11 @@ class ModelEndpoint:
         self._breaker = breaker or Breaker()
         self._client: httpx.AsyncClient | None = None
 
+    @property
+    def resting(self) -> bool:
+        """Whether it failed so often that it is left alone."""
+        return self._breaker.open
+
     async def ask(self, body: Mapping[str, Any], key: str) -> dict[str, Any]:
         """The model's JSON answer, within the time limit whatever happens on the way."""
         return await self._outbound.run(self._ask(orjson.dumps(body), key))

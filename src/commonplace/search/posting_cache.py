@@ -1,13 +1,14 @@
 """Posting lists of frequent terms as arrays in memory, and BM25 over them: what SQLite's ranking statement gives, many times faster.
 
-The tables stay the truth. Lists only grow at their end, because document ids are never reused: a cached list is brought up to date by
-reading what lies behind its last id. A removed document stays in a list until it turns up in an answer; then the lists are read anew."""
+The tables stay the truth. Lists only grow at their end, because document ids are never reused: a list, cached or packed on disk
+(packing.py), is brought up to date by reading what lies behind its last id. A removed document stays in a list and is passed over; when
+an answer meets many of them, the lists are read anew."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,10 @@ class _List:
     lengths: Smalls
 
     @property
+    def columns(self) -> tuple[Any, Any, Any]:
+        return self.ids, self.frequencies, self.lengths
+
+    @property
     def size(self) -> int:
         return int(self.ids.nbytes + self.frequencies.nbytes + self.lengths.nbytes)
 
@@ -55,8 +60,8 @@ class _List:
 class PostingCache:
     """Shared by the threads of a process. Needs numpy; `available` says whether it is there."""
 
-    def __init__(self, tail_query: str, budget_bytes: int = BUDGET_BYTES) -> None:
-        self._tail_query = tail_query
+    def __init__(self, queries: Mapping[str, str], budget_bytes: int = BUDGET_BYTES) -> None:
+        self._queries = queries
         self._budget_bytes = budget_bytes
         self._lists: OrderedDict[int, _List] = OrderedDict()
         self._held_bytes = 0
@@ -66,11 +71,14 @@ class PostingCache:
     def available() -> bool:
         return find_spec("numpy") is not None
 
-    def ranked(self, connection: Connection, terms: Sequence[WeightedTerm], first: int) -> Iterator[tuple[int, float]]:
-        """(document id, score), best first (equal scores by id). The first `first` are cheap; going on sorts the rest."""
+    def ranked(
+        self, connection: Connection, terms: Sequence[WeightedTerm], first: int, *, anew: bool = False
+    ) -> Iterator[tuple[int, float]]:
+        """(document id, score), best first (equal scores by id). The first `first` are cheap; going on sorts the rest. Removed documents
+        may be among them, unless the lists are read `anew` from their rows."""
         import numpy as np
 
-        lists = [(term, self._list(connection, term.term_id)) for term in terms]
+        lists = [(term, self._list(connection, term.term_id, anew)) for term in terms]
         lists = [(term, found) for term, found in lists if len(found.ids)]
         if not lists:
             return
@@ -86,36 +94,25 @@ class PostingCache:
         with self._guard:
             return {"entries": len(self._lists), "bytes": self._held_bytes, "most_bytes": self._budget_bytes}
 
-    def forget(self, terms: Sequence[WeightedTerm]) -> None:
-        """Read these lists anew next time."""
-        with self._guard:
-            for term in terms:
-                dropped = self._lists.pop(term.term_id, None)
-                self._held_bytes -= dropped.size if dropped else 0
-
-    def _list(self, connection: Connection, term_id: int) -> _List:
+    def _list(self, connection: Connection, term_id: int, anew: bool) -> _List:
         import numpy as np
 
         with self._guard:
-            known = self._lists.get(term_id)
+            known = self._lists.get(term_id) if not anew else None
+        if known is None and not anew:
+            known = self._packed(connection, term_id)
         last = int(known.ids[-1]) if known is not None and len(known.ids) else 0
-        row = connection.execute(self._tail_query, {"term": term_id, "after": last, "shift": 1 << ID_SHIFT}).fetchone()
-        fresh = np.array(orjson.loads(row[0]) if row else [], dtype=np.int64)
-        if known is not None and not len(fresh):
-            with self._guard:
-                if term_id in self._lists:
-                    self._lists.move_to_end(term_id)
-            return known
-        ids = fresh >> ID_SHIFT
-        ids = ids.astype(np.int32) if not len(ids) or ids[-1] < 1 << 31 else ids
-        made = _List(ids, (fresh >> LENGTH_BITS & ((1 << FREQUENCY_BITS) - 1)).astype(np.uint16), (fresh & 0xFFFF).astype(np.uint16))
+        fresh = read_postings(connection, self._queries, term_id, last)
+        made = _unpacked(fresh)
         if known is not None:
-            made = _List(
-                np.concatenate((known.ids, made.ids)),
-                np.concatenate((known.frequencies, made.frequencies)),
-                np.concatenate((known.lengths, made.lengths)),
-            )
+            made = known if not len(fresh) else _List(*(np.concatenate(pair) for pair in zip(known.columns, made.columns, strict=True)))
         return self._keep(term_id, made)
+
+    def _packed(self, connection: Connection, term_id: int) -> _List | None:
+        import numpy as np
+
+        row = connection.execute(self._queries["packed"], {"term": term_id}).fetchone()
+        return _unpacked(np.frombuffer(row[0], dtype="<i8")) if row else None
 
     def _keep(self, term_id: int, made: _List) -> _List:
         with self._guard:
@@ -126,6 +123,22 @@ class PostingCache:
                 _, dropped = self._lists.popitem(last=False)
                 self._held_bytes -= dropped.size
         return made
+
+
+def read_postings(connection: Connection, queries: Mapping[str, str], term_id: int, after: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The postings of a term behind a document id, each in one number."""
+    import numpy as np
+
+    row = connection.execute(queries["postings_after"], {"term": term_id, "after": after, "shift": 1 << ID_SHIFT}).fetchone()
+    return np.array(orjson.loads(row[0]) if row else [], dtype=np.int64)
+
+
+def _unpacked(postings: Any) -> _List:
+    import numpy as np
+
+    ids = postings >> ID_SHIFT
+    ids = ids.astype(np.int32) if not len(ids) or ids[-1] < 1 << 31 else ids
+    return _List(ids, (postings >> LENGTH_BITS & ((1 << FREQUENCY_BITS) - 1)).astype(np.uint16), (postings & 0xFFFF).astype(np.uint16))
 
 
 def _summed(lists: Sequence[tuple[WeightedTerm, _List]]) -> tuple[Integers | int, Floats]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -21,7 +21,7 @@ import orjson
 
 from commonplace.search.posting_cache import WeightedTerm
 from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm
-from commonplace.storage.relational import Connection
+from commonplace.storage.relational import Connection, Row
 
 C = TypeVar("C", bound=Connection)
 Terms = Mapping[str, Mapping[str, int]]
@@ -34,8 +34,9 @@ MAX_LOOKUPS = 512  # distinct terms of a query whose statistics are looked at
 SELECTIVE_PREFIX = 2_000  # documents below a prefix up to which only they are scored
 PREFIX_ROOM = 16  # times the limit read at first where a prefix lets most documents pass
 SCORE_DIGITS = 9
-TIE_ROOM = 16  # rows fetched beyond the limit, so that ties at the edge fall by key
+TIE_ROOM = 128  # rows fetched beyond the limit, so that ties at the edge fall by key
 ALL_ROWS = 1 << 31
+ASKED_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,32 +110,31 @@ class SqlPostings(Generic[C]):
         each key once, and tells its terms when it removes it."""
         number = self._lock(connection, partition)
         if number is None:
-            added = connection.execute(self._queries["partition_add"], _keys(partition)).fetchone()
-            assert added is not None
-            number = int(added[0])
+            number = self._begin(connection, partition)
         documents = list({document.key: document for document in documents}.values())
         if keep_terms:
             self._take_out(connection, number, [document.key for document in documents], {})
         counted = [{field: Counter(terms) for field, terms in document.fields.items()} for document in documents]
-        asked = [
-            connection.execute(
-                self._queries["document_add"],
-                {"partition": number, "document": document.key, "terms": _json(held) if keep_terms else None},
-            )
+        rows = [
+            {"partition": number, "document": document.key, "terms": _json(held) if keep_terms else None}
             for document, held in zip(documents, counted, strict=True)
         ]
         change = _Change()
         pending: list[tuple[str, str, int, int, int]] = []  # field, term, document id, frequency, length
-        for held, answer in zip(counted, asked, strict=True):
-            row = answer.fetchone()
+        for held, row in zip(counted, self._asked(connection, "document_add", rows), strict=True):
             assert row is not None
             for field, frequencies in held.items():
                 length = frequencies.total()
                 change.add(field, frequencies, 1)
                 pending.extend((field, term, int(row[0]), frequency, length) for term, frequency in frequencies.items())
         ids = self._apply(connection, number, change)
-        rows = sorted((ids[field, term], document, frequency, length) for field, term, document, frequency, length in pending)
-        connection.execute(self._queries["postings_add"], {"postings": _json(rows)})
+        postings = sorted((ids[field, term], document, frequency, length) for field, term, document, frequency, length in pending)
+        connection.execute(self._queries["postings_add"], {"postings": _json(postings)})
+
+    def number(self, connection: C, partition: Partition) -> int:
+        """The partition's number for a change that leaves its postings alone; a new partition gets one."""
+        number = self._partition(connection, partition)
+        return self._begin(connection, partition) if number is None else number
 
     def remove(self, connection: C, partition: Partition, keys: Iterable[str], terms: Mapping[str, Terms] | None = None) -> None:
         """Take documents out; unknown keys are ignored. `terms`: what each holds, where the caller keeps it."""
@@ -159,17 +159,27 @@ class SqlPostings(Generic[C]):
         row = connection.execute(self._queries["partition_id"], _keys(partition)).fetchone()
         return None if row is None else int(row[0])
 
+    def _begin(self, connection: C, partition: Partition) -> int:
+        row = connection.execute(self._queries["partition_add"], _keys(partition)).fetchone()
+        assert row is not None
+        return int(row[0])
+
     def _lock(self, connection: C, partition: Partition) -> int | None:
         """The partition for a change: until the transaction ends, nobody else changes its statistics."""
         row = connection.execute(self._queries["partition_lock"], _keys(partition)).fetchone()
         return None if row is None else int(row[0])
 
+    def _asked(self, connection: C, name: str, parameters: Sequence[Mapping[str, Any]]) -> Iterator[Row | None]:
+        """The one row of each statement. Several are under way at once: one round trip for PostgreSQL; all of them would slow SQLite."""
+        for at in range(0, len(parameters), ASKED_AT_ONCE):
+            answers = [connection.execute(self._queries[name], values) for values in parameters[at : at + ASKED_AT_ONCE]]
+            yield from [answer.fetchone() for answer in answers]
+
     def _take_out(self, connection: C, number: int, keys: Sequence[str], known: Mapping[str, Terms]) -> None:
         change = _Change()
         removed: list[tuple[str, str, int]] = []
-        asked = [(key, connection.execute(self._queries["document_terms"], {"partition": number, "document": key})) for key in keys]
-        for key, answer in asked:
-            row = answer.fetchone()
+        asked = self._asked(connection, "document_terms", [{"partition": number, "document": key} for key in keys])
+        for key, row in zip(keys, asked, strict=True):
             if row is None:
                 continue
             held: Terms = orjson.loads(row[1]) if row[1] is not None else known[key]
@@ -269,15 +279,15 @@ class SqlPostings(Generic[C]):
 
     def _keyed(
         self, connection: C, plan: Plan, rows: Iterable[tuple[Any, ...]], prefix: str, wanted: int
-    ) -> tuple[list[tuple[int, float, str]], bool]:
-        """The first `wanted` documents below the prefix with their keys, and whether some were there no more."""
+    ) -> tuple[list[tuple[int, float, str]], int]:
+        """The first `wanted` documents below the prefix with their keys, and how many on the way were there no more."""
         ranked: list[tuple[int, float, str]] = []
-        gone = False
+        gone = 0
         left = iter(rows)
         while len(ranked) < wanted and (block := list(islice(left, wanted))):
             parameters = {"ids": _json([identity for identity, _ in block]), "partition": plan.partition_id}
             keys = {identity: str(key) for identity, key in connection.execute(self._queries["document_keys"], parameters)}
-            gone = gone or len(keys) < len(block)
+            gone += len(block) - len(keys)
             ranked += [
                 (identity, score, keys[identity]) for identity, score in block if identity in keys and keys[identity].startswith(prefix)
             ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
+from commonplace.search.packing import LEAST_DOCUMENTS, Packing
 from commonplace.search.posting_cache import PostingCache
 from commonplace.search.sql_postings import Plan, SqlPostings
 from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError
@@ -15,7 +16,8 @@ from commonplace.storage.sqlite import Connection, Database
 
 INLINE_POSTINGS = 2_000  # below this a search is cheaper on the caller's thread than the hop to another
 _QUERIES = load_queries("commonplace.search", "sqlite.sql")
-_TAIL = load_queries("commonplace.search", "posting_cache.sql")["postings_after"]
+_LISTS = load_queries("commonplace.search", "posting_cache.sql")
+DEAD_SHARE = 0.25  # removed documents among the best that call for lists without them
 
 
 class SqlitePostings(SqlPostings[Connection]):
@@ -26,12 +28,17 @@ class SqlitePostings(SqlPostings[Connection]):
         super().__init__(_QUERIES)
         self._database = database
         self._in_memory = in_memory and PostingCache.available()
-        self._cache = PostingCache(_TAIL)
+        self._cache = PostingCache(_LISTS)
+        self._packing = Packing(database, _LISTS, least_documents=LEAST_DOCUMENTS) if self._in_memory else None
         migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite"))
 
     def held(self) -> dict[str, int]:
         """What the cache of posting lists holds."""
         return self._cache.held()
+
+    async def tidy(self) -> bool:
+        """A short piece of work that makes later searches cheaper; False when there is none. For whoever indexes, when idle."""
+        return self._packing is not None and await self._packing.step()
 
     async def search(
         self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
@@ -56,8 +63,9 @@ class SqlitePostings(SqlPostings[Connection]):
     def _best(self, connection: Connection, plan: Plan, first: int, prefix: str, wanted: int) -> list[tuple[int, float, str]]:
         if plan.postings <= INLINE_POSTINGS or not self._in_memory:
             return super()._best(connection, plan, first, prefix, wanted)
-        ranked, gone = self._keyed(connection, plan, self._cache.ranked(connection, plan.weighted, first), prefix, wanted)
-        if gone:  # removed documents stood in the lists: read them again, then none can
-            self._cache.forget(plan.weighted)
-            ranked, _ = self._keyed(connection, plan, self._cache.ranked(connection, plan.weighted, first), prefix, wanted)
+        room = first + first // 2  # some of the best may have been removed
+        ranked, gone = self._keyed(connection, plan, self._cache.ranked(connection, plan.weighted, room), prefix, wanted)
+        if gone > DEAD_SHARE * wanted:
+            rows = self._cache.ranked(connection, plan.weighted, first, anew=True)
+            ranked, _ = self._keyed(connection, plan, rows, prefix, wanted)
         return ranked

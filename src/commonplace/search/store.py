@@ -41,7 +41,7 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class LexicalMatch:
-    """A document that holds query terms. `score` is raw BM25; `terms` are the query terms it holds."""
+    """A document that holds query terms. `score` is what the store measures, raw; `terms` are the query terms it holds."""
 
     key: str
     score: float
@@ -58,6 +58,7 @@ class LexicalResult:
     terms: tuple[QueryTerm, ...] = ()
     documents: int = 0
     ceiling: float = 0.0
+    measure: str = "bm25"  # what the scores are, for `explain`
 
 
 class LexicalStore(Protocol):

@@ -55,8 +55,9 @@ class Connection:
     def __init__(self, raw: psycopg.Connection[Row]) -> None:
         self.raw = raw
 
-    def execute(self, statement: str, parameters: Parameters = None) -> psycopg.Cursor[Row]:
-        return self.raw.execute(statement, parameters)
+    def execute(self, statement: str, parameters: Parameters = None, *, binary: bool = False) -> psycopg.Cursor[Row]:
+        """`binary`: types that psycopg does not know come as the bytes the server sends."""
+        return self.raw.execute(statement, parameters, binary=binary)
 
     def lock(self, key: str) -> None:
         """Hold another advisory lock until the transaction ends; wait for it as long as the transaction may."""
@@ -89,6 +90,8 @@ class PostgresDatabase:
         self._connections: set[psycopg.Connection[Row]] = set()
         self._guard = threading.Lock()
         self._lanes: dict[str, deque[_Unit]] = {}
+        self._pool_size = pool_size
+        self._submitted = self._busy = 0  # units that wait for a thread or have one; units that have one
         self._closed = False
 
     # -- units of work
@@ -112,6 +115,13 @@ class PostgresDatabase:
     ) -> Result:
         """The same for threads without an event loop (the command line)."""
         return self._queue(work, lock, lock_timeout_seconds).result()
+
+    def figures(self) -> dict[str, float]:
+        """For metrics: connections there are and may be, units at work, units that wait for a connection or in a lane."""
+        with self._guard:
+            waiting = max(0, self._submitted - self._busy) + sum(map(len, self._lanes.values()))
+            connections = {"storage_connections": len(self._connections), "storage_connections_most": self._pool_size}
+            return {**connections, "storage_units_running": self._busy, "storage_units_waiting": waiting}
 
     def doctor(self) -> list[dict[str, str]]:
         """What an operator should know of the server; its address is nobody's business."""
@@ -144,7 +154,24 @@ class PostgresDatabase:
     def _submit(self, run: Callable[..., Result], *arguments: Any) -> Future[Result]:
         if self._closed:
             raise RuntimeError("the database is closed")
-        return self._threads.submit(run, *arguments)
+        future = self._threads.submit(self._counted, run, *arguments)
+        with self._guard:
+            self._submitted += 1
+        future.add_done_callback(self._left)  # whether it ran or was cancelled
+        return future
+
+    def _counted(self, run: Callable[..., Result], *arguments: Any) -> Result:
+        with self._guard:
+            self._busy += 1
+        try:
+            return run(*arguments)
+        finally:
+            with self._guard:
+                self._busy -= 1
+
+    def _left(self, future: Future[Any]) -> None:
+        with self._guard:
+            self._submitted -= 1
 
     def _queue(self, work: Callable[[Connection], Result], lock: str | None, timeout_seconds: float | None) -> Future[Result]:
         now = time.monotonic()
@@ -173,7 +200,7 @@ class PostgresDatabase:
                 del self._lanes[lock]
                 return
         try:
-            self._threads.submit(self._run_lane, lock)
+            self._submit(self._run_lane, lock)
         except RuntimeError:  # closing: nobody else will do it
             self._run_lane(lock)
 

@@ -212,10 +212,12 @@ class _Writer:
             return
         finished: list[tuple[_Unit, Any, BaseException | None]] = []
         try:
-            for unit in group:
-                finished.append((unit, *self._run(unit)))
+            if len(group) == 1:  # nobody shares the transaction: its failure is the unit's own
+                finished.append((group[0], group[0].work(self._connection), None))
+            else:
+                finished += [(unit, *self._run(unit)) for unit in group]
             self._connection.execute("COMMIT")
-        except BaseException as failed:  # the commit itself: nobody is acknowledged
+        except BaseException as failed:  # the only unit, or the commit itself: nobody is acknowledged
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             for unit in group:

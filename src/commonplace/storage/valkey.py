@@ -66,6 +66,11 @@ class Valkey:
         self._breaker = breaker or Breaker(failures=3)
         self._client: Redis | None = None
 
+    @property
+    def resting(self) -> bool:
+        """Whether it failed so often that it is left alone."""
+        return self._breaker.open
+
     async def ask(self, work: Callable[[Redis], Awaitable[T]]) -> T:
         return await self._outbound.run(self._ask(work))
 

@@ -1,4 +1,5 @@
-"""Boxes for the contract tests of files: every test runs on SQLite and on PostgreSQL, each time on a database without rows."""
+"""Boxes for the contract tests of files: every test runs on SQLite and on PostgreSQL, each time on a database without rows; what is
+about search also in PostgreSQL's transitional mode, whose words are tsvector."""
 
 from __future__ import annotations
 
@@ -11,13 +12,24 @@ from files_box import Box, MakeBox
 
 from commonplace.kernel.settings import FilesSettings
 
+TSVECTOR = "postgresql-tsvector"
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "make_box" in metafunc.fixturenames:
+        searching = metafunc.module.__name__ == "test_files_search_contract"
+        metafunc.parametrize("make_box", ["sqlite", "postgresql", *([TSVECTOR] if searching else [])], indirect=True)
+
+
+@pytest.fixture
 def make_box(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeBox]:
     boxes: list[Box] = []
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else ""
+    url = request.getfixturevalue("postgres_url") if request.param != "sqlite" else ""
 
     def make(settings: FilesSettings | None = None, **options: Any) -> Box:
+        if request.param == TSVECTOR:
+            settings = settings or FilesSettings()
+            settings = settings.but(search=settings.search.but(lexical="tsvector"))
         boxes.append(Box(tmp_path, settings, url=url, **options))
         return boxes[-1]
 

@@ -34,6 +34,8 @@ class Box:
         self.data = data
         self.files: Files
         self.url = url
+        tsvector = settings is not None and settings.search.lexical == "tsvector"
+        self.words_table = "mcp_file_chunk_words" if url and tsvector else "search_posting"
         if url:
             self.database = PostgresDatabase(url, pool_size=4)
             self.files = build_postgres_files(self.database, settings, **options)

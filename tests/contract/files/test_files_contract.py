@@ -339,6 +339,14 @@ def test_directories_need_recursive(box: Box) -> None:
     assert box.call("file_usage")["files"] == 3
 
 
+@pytest.mark.parametrize("recursive", ["yes", "true", 1, None])
+def test_only_a_real_true_deletes_a_directory(box: Box, recursive: object) -> None:
+    """003-6.5.3: what is destructive is not guessed from something that reads like yes."""
+    box.write("/d/a")
+    assert box.code("file_delete", path="/d", recursive=recursive) == "INVALID_ARGUMENT"
+    assert box.paths(path="/d") == ["/d/a"]
+
+
 @pytest.mark.parametrize("recursive", [False, True])
 @pytest.mark.parametrize("wipe", [False, True])
 def test_the_root_is_never_deleted(make_box: MakeBox, recursive: bool, wipe: bool) -> None:

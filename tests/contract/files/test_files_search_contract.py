@@ -117,7 +117,7 @@ def test_deleted_files_never_appear_even_before_the_index_knows(box: Box) -> Non
     box.index()
     assert box.found("needle") == []
     assert rows(box, "SELECT count(*) FROM mcp_file_chunks") == [(0,)]
-    assert rows(box, "SELECT count(*) FROM search_posting") == [(0,)]
+    assert rows(box, f"SELECT count(*) FROM {box.words_table}") == [(0,)]
 
 
 def test_a_changed_file_never_shows_text_it_no_longer_has(box: Box) -> None:
@@ -156,11 +156,11 @@ def test_a_search_index_that_cannot_be_read_is_a_retryable_backend_error(box: Bo
     """003-9"""
     box.write("/a", "needle")
     box.index()
-    box.change("ALTER TABLE search_posting RENAME TO lost")
+    box.change(f"ALTER TABLE {box.words_table} RENAME TO lost")
     error = box.error("file_search", query="needle")
     assert (error.code.name, error.retryable) == ("SEARCH_BACKEND_ERROR", True)
     assert box.read("/a") == "needle"
-    box.change("ALTER TABLE lost RENAME TO search_posting")
+    box.change(f"ALTER TABLE lost RENAME TO {box.words_table}")
     assert box.found("needle") == ["/a"]
 
 
@@ -238,10 +238,10 @@ def test_indexing_twice_changes_nothing(box: Box) -> None:
     """003-7.1.3"""
     box.write("/a", TEXT)
     box.index()
-    before = rows(box, "SELECT * FROM mcp_file_chunks") + rows(box, "SELECT * FROM search_posting")
+    before = rows(box, "SELECT * FROM mcp_file_chunks") + rows(box, f"SELECT * FROM {box.words_table}")
     asyncio.run(box.files.service._chunks.enqueue_all(_hash(), None, rebuild=False))
     box.index()
-    assert rows(box, "SELECT * FROM mcp_file_chunks") + rows(box, "SELECT * FROM search_posting") == before
+    assert rows(box, "SELECT * FROM mcp_file_chunks") + rows(box, f"SELECT * FROM {box.words_table}") == before
 
 
 def test_an_edit_reindexes_only_what_changed(box: Box) -> None:
@@ -367,7 +367,7 @@ def test_reindex_rebuilds_what_was_lost(box: Box) -> None:
     box.write("/a", "needle")
     box.write("/b", "thimble", project="other")
     box.index()
-    box.change("DELETE FROM search_posting")
+    box.change(f"DELETE FROM {box.words_table}")
     assert box.found("needle") == []
     assert asyncio.run(box.files.service._chunks.enqueue_all(_hash(), None, rebuild=True)) == 2
     box.index()

@@ -1,4 +1,4 @@
-"""Contract 003 section 12: what each key of `settings.mcp.files` changes, shown through the tools; and which keys wait for their issue."""
+"""Contract 003 section 12: what each key of `settings.mcp.files` changes, shown through the tools."""
 
 from __future__ import annotations
 
@@ -16,14 +16,26 @@ from commonplace.cli.doctor import examine
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.files.assembly import build_files
+from commonplace.files.postgres_words import fit_mode
 from commonplace.files.sql_index import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config import leaves
-from commonplace.kernel.settings import Embedding, Fallback, FilesIndex, FilesSearch, FilesSettings, McpSettings, Settings
+from commonplace.kernel.settings import (
+    Embedding,
+    Fallback,
+    FilesIndex,
+    FilesSearch,
+    FilesSettings,
+    LexicalMode,
+    McpSettings,
+    Settings,
+    StorageSettings,
+)
 from commonplace.search.assembly import open_meaning, policy
 from commonplace.search.engine import HybridRetriever
 from commonplace.search.store import LexicalResult
 from commonplace.search.vector import Neighbours
+from commonplace.storage.postgres import opened
 from commonplace.storage.sqlite import Database
 
 PROVED = {
@@ -40,6 +52,7 @@ PROVED = {
     "search.enabled": "test_search_can_be_switched_off",
     "search.limit_default": "test_search_limits_default_and_clamp",
     "search.limit_max": "test_search_limits_default_and_clamp",
+    "search.lexical": "test_the_lexical_mode_decides_what_the_words_are_ranked_by",
     "search.bm25_candidates": "test_candidates_are_asked_of_each_side",
     "search.fallback.semantic_weight": "test_fixed_weights_are_said_in_the_explanation",
     "search.fallback.lexical_weight": "test_fixed_weights_are_said_in_the_explanation",
@@ -64,7 +77,6 @@ ELSEWHERE = {  # external models: shown with a server that plays the models
     "security.credential_cache_ttl_seconds": "test_envelopes_are_sealed_with_the_newest_key_under_the_prefix_for_their_time",
     "index.slo_p95_seconds": "test_the_freshness_objective_decides_when_doctor_warns",
 }
-LATER = frozenset({"search.lexical"})  # PostgreSQL: issue 7
 
 
 @contextlib.contextmanager
@@ -96,8 +108,8 @@ def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
 def test_every_key_is_proved_here_or_accounted_for() -> None:
     prefix = "mcp.files."
     keys = {name.removeprefix(prefix) for name, _ in leaves() if name.startswith(prefix)}
-    assert keys == PROVED.keys() | ELSEWHERE.keys() | LATER
-    assert len(keys) == len(PROVED) + len(ELSEWHERE) + len(LATER)
+    assert keys == PROVED.keys() | ELSEWHERE.keys()
+    assert len(keys) == len(PROVED) + len(ELSEWHERE)
     elsewhere = Path(__file__).with_name("test_model_keys_have_effect.py").read_text()
     for test in ELSEWHERE.values():
         assert f"def {test}(" in elsewhere
@@ -220,6 +232,18 @@ class CountingMeaning:
     def search(self, partition: Any, vector: Any, wanted: int, prefix: str, also: Any) -> Neighbours:
         self.asked.append(wanted)
         return Neighbours({}, 0, True)
+
+
+@pytest.mark.parametrize(("mode", "measure"), [("bm25", "bm25"), ("tsvector", "ts_rank")])
+def test_the_lexical_mode_decides_what_the_words_are_ranked_by(tmp_path: Path, postgres_url: str, mode: LexicalMode, measure: str) -> None:
+    with opened(postgres_url, pool_size=1) as database:
+        fit_mode(database, mode)
+    chosen = FilesSettings(search=FilesSearch(lexical=mode, embedding=Embedding(provider="off")))
+    settings = Settings(data=tmp_path, storage=StorageSettings(url=postgres_url), mcp=McpSettings(files=chosen))
+    with build(settings) as app:
+        answers = run(app, write("/a", "needle"), ("settle", {}), ("file_search", {"query": "needle", "explain": True}))
+    explain = answers[1]["chunks"][0]["explain"]
+    assert {"bm25", "ts_rank"} & explain.keys() == {measure}
 
 
 def test_candidates_are_asked_of_each_side() -> None:

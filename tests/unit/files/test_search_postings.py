@@ -105,6 +105,16 @@ def test_ties_fall_by_key_whatever_the_order_of_arrival(database: Database, post
     assert [match.key for match in search(postings, "same", limit=3).matches] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("count", [100, 2500])
+def test_a_hundred_equal_documents_fall_by_key_in_any_order_of_arrival(database: Database, postings: SqlitePostings, count: int) -> None:
+    """Through SQL and, where many more documents match less well, through lists in memory."""
+    keys = [f"k{n:03}" for n in range(100)]
+    random.Random(4).shuffle(keys)
+    put(database, postings, {f"other{n:05}": "same and a good deal more text" for n in range(count - 100)})
+    put(database, postings, dict.fromkeys(keys, "same words"))
+    assert [match.key for match in search(postings, "same", limit=5).matches] == sorted(keys)[:5]
+
+
 def test_a_prefix_is_a_string_prefix_and_metacharacters_are_ordinary(database: Database, postings: SqlitePostings) -> None:
     put(database, postings, dict.fromkeys(["/a_b/x", "/aXb/x", "/a%b/x", "/ab", "/a"], "word"))
     for prefix, expected in (("/a_", ["/a_b/x"]), ("/a%", ["/a%b/x"]), ("/a", ["/a", "/a%b/x", "/aXb/x", "/a_b/x", "/ab"]), ("/z", [])):
@@ -207,3 +217,66 @@ def test_lists_in_memory_give_what_the_tables_give(database: Database, postings:
         database.write_now(lambda connection, best=best: postings.remove(connection, HERE, best[:5]))  # type: ignore[misc]
         put(database, postings, {f"/e{step}-{n}": text() for n in range(40)})
         put(database, postings, {best[6]: text()})
+
+
+def pack(postings: SqlitePostings) -> int:
+    """Steps until there is nothing to pack."""
+
+    async def steps() -> int:
+        count = 0
+        while await postings.tidy():
+            count += 1
+        return count
+
+    return asyncio.run(steps())
+
+
+def test_packed_lists_give_what_the_tables_give(database: Database) -> None:
+    """Every search opens the store anew, so that it reads the lists from disk; the ranking statement is the oracle."""
+    rng = random.Random(12)
+    words = [f"w{n}" for n in range(12)]
+
+    def text() -> str:
+        return " ".join(rng.choices(words, k=rng.randint(2, 9)))
+
+    put(database, SqlitePostings(database), {f"/d{n:05}": text() for n in range(4200)})
+    put(database, SqlitePostings(database), {f"/d{n:05}": "w1 w1 w2" for n in range(4200)}, THERE)
+    without = SqlitePostings(database, in_memory=False)
+    assert pack(SqlitePostings(database)) > 0
+    held = database.reader().execute("SELECT count(*) FROM search_packed").fetchone()
+    assert held == (14,)
+    for step in range(4):
+        for terms, prefix in (("w0 w1", ""), ("w2 w3 w4", "/d0"), ("w5 nowhere", ""), ("w1 w7", "/d")):
+            for partition in (HERE, THERE):
+                expected = search(without, terms, partition, prefix=prefix)
+                assert search(SqlitePostings(database), terms, partition, prefix=prefix) == expected, (step, terms)
+        best = [match.key for match in search(without, "w0 w1", limit=100).matches][: 5 + 20 * step]
+        database.write_now(lambda connection, best=best: without.remove(connection, HERE, best))  # type: ignore[misc]
+        put(database, without, {f"/e{step}-{n}": text() for n in range(40)})
+        put(database, without, {best[0]: text()})
+
+
+def test_lists_are_packed_anew_only_when_enough_has_changed(database: Database) -> None:
+    put(database, SqlitePostings(database), {f"/d{n:05}": "alpha beta" for n in range(4200)})
+    assert pack(SqlitePostings(database)) > 0
+    assert pack(SqlitePostings(database)) == 0
+    put(database, SqlitePostings(database), {f"/e{n:05}": "alpha gamma" for n in range(1000)})
+    assert pack(SqlitePostings(database)) == 0
+    put(database, SqlitePostings(database), {f"/f{n:05}": "alpha gamma" for n in range(300)})
+    assert pack(SqlitePostings(database)) > 0
+    replaced = {f"/d{n:05}": "alpha delta" for n in range(600)}  # as many documents as before, and other ones
+    put(database, SqlitePostings(database), replaced)
+    assert pack(SqlitePostings(database)) > 0
+    assert pack(SqlitePostings(database)) == 0
+
+
+def test_packed_lists_go_with_their_partition(database: Database, postings: SqlitePostings) -> None:
+    put(database, postings, {f"/d{n:05}": "alpha beta" for n in range(4200)})
+    assert pack(postings) > 0
+    database.write_now(lambda connection: postings.clear(connection, HERE))
+    assert database.reader().execute("SELECT (SELECT count(*) FROM search_packed), (SELECT count(*) FROM search_packing)").fetchone() == (
+        0,
+        0,
+    )
+    put(database, postings, {f"/d{n:05}": "alpha gamma" for n in range(10)})
+    assert len(search(postings, "alpha", limit=20).matches) == 10

@@ -59,7 +59,7 @@ class EditIn(Arguments):
     path: PathName
     old_text: str = Field(description="Exact text to replace, white space included. It must occur once.", min_length=1)
     new_text: str = Field(description="Text to put in its place.")
-    replace_all: bool = Field(default=False, description="Replace every occurrence instead of requiring exactly one.")
+    replace_all: bool = Field(default=False, strict=True, description="Replace every occurrence instead of requiring exactly one.")
     if_match: IfMatch = None
 
 
@@ -73,7 +73,7 @@ class EditOut(TypedDict):
 class DeleteIn(Arguments):
     project: ProjectName
     path: PathName
-    recursive: bool = Field(default=False, description="Delete a directory with everything below it.")
+    recursive: bool = Field(default=False, strict=True, description="Delete a directory with everything below it.")
 
 
 class DeleteOut(TypedDict):
