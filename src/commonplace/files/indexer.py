@@ -22,6 +22,9 @@ log = logging.getLogger("commonplace.files.indexer")
 POLL_SECONDS = 0.25  # how soon work queued by another process, or a free leadership, is noticed
 RENEW_SECONDS = 4.0  # a lease lasts several times as long
 GATHER_SECONDS = 0.1
+BURST_WRITES = 8  # within that time: somebody writes as fast as they can, and is not to be slowed
+MAX_GATHER_SECONDS = 0.5
+YIELD_SHARE = 3  # times a batch's own duration that is left to callers who are writing
 MAX_YIELD_SECONDS = 0.5
 BATCH_BYTES = 4_000_000
 PURGE_EVERY_SECONDS = 60.0
@@ -71,11 +74,13 @@ class Indexer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = False
         self._purged_at = 0.0
+        self._woken = 0
         self.completed = 0  # jobs of this process, for metrics
         self.leads = False
 
     def wake(self) -> None:
         """Work was queued. From any thread."""
+        self._woken += 1
         loop, event = self._loop, self._wake
         if loop is not None and event is not None and not loop.is_closed():
             loop.call_soon_threadsafe(event.set)
@@ -112,8 +117,13 @@ class Indexer:
         try:
             async with asyncio.timeout(self._settings.poll_seconds):
                 await wake.wait()
-            if not self._stopping:
+            gathered = 0.0
+            while not self._stopping and gathered < MAX_GATHER_SECONDS:
+                woken = self._woken
                 await asyncio.sleep(GATHER_SECONDS)
+                gathered += GATHER_SECONDS
+                if self._woken - woken < BURST_WRITES:
+                    break
         except TimeoutError:
             pass
         wake.clear()
@@ -159,9 +169,9 @@ class Indexer:
                 keeping.cancel()
             done += len(batch)
             rounds = None if rounds is None else rounds - 1
-            if self._wake is not None and self._wake.is_set():  # callers are writing: leave them half of the time
+            if self._wake is not None and self._wake.is_set():  # callers are writing: leave them most of the time
                 self._wake.clear()
-                await asyncio.sleep(min(time.monotonic() - begun, MAX_YIELD_SECONDS))
+                await asyncio.sleep(min(YIELD_SHARE * (time.monotonic() - begun), MAX_YIELD_SECONDS))
         return done
 
     async def _keep_leases(self) -> None:

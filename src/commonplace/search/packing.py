@@ -5,6 +5,7 @@ document, and passes over what is gone."""
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import deque
 from collections.abc import Mapping
@@ -54,15 +55,19 @@ class Packing:
             self._looked_at = now
             self._pass = await self._database.read(self._begin)
             return self._pass is not None
-        current, wanted, room = self._pass, [], STEP_POSTINGS
+        current, self._pass = self._pass, None  # a failure ends the pass; another one begins at the next look
+        wanted, room = [], STEP_POSTINGS
         while current.terms and room > 0:
             term_id, documents = current.terms.popleft()
             wanted.append(term_id)
             room -= documents
         packed = await self._database.read(lambda connection: [(term_id, self._read(connection, term_id)) for term_id in wanted])
-        await self._database.write(lambda connection: self._put(connection, packed), lock_timeout_seconds=LOCK_SECONDS, durable=False)
-        if not current.terms:
-            self._pass, self._looked_at = None, float("-inf")  # another partition may wait
+        work = functools.partial(self._put, current=current, packed=packed)
+        await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS, durable=False)
+        if current.terms:
+            self._pass = current
+        else:
+            self._looked_at = float("-inf")  # another partition may wait
         return True
 
     def _begin(self, connection: Connection) -> _Pass | None:
@@ -84,10 +89,9 @@ class Packing:
     def _read(self, connection: Connection, term_id: int) -> bytes:
         return read_postings(connection, self._queries, term_id, 0).astype("<i8", copy=False).tobytes()
 
-    def _put(self, connection: Connection, packed: list[tuple[int, bytes]]) -> None:
+    def _put(self, connection: Connection, current: _Pass, packed: list[tuple[int, bytes]]) -> None:
         for term_id, postings in packed:
             connection.execute(self._queries["packed_put"], {"term": term_id, "postings": postings})
-        done = self._pass
-        if done is not None and not done.terms:
-            values = {"partition": done.partition_id, "upto": done.upto, "documents": done.documents}
+        if not current.terms:
+            values = {"partition": current.partition_id, "upto": current.upto, "documents": current.documents}
             connection.execute(self._queries["packing_done"], values)

@@ -147,5 +147,6 @@ def test_a_reader_that_goes_away_gets_no_traceback(typed: Typed, tmp_path: Path)
     process.stdout.close()
     process.wait(30)
     assert process.stderr is not None
-    assert process.stderr.read() == b""
+    said = [line for line in process.stderr.read().splitlines() if b"slow call" not in line]  # a loaded machine is remarked upon
+    assert said == []
     process.stderr.close()

@@ -105,6 +105,16 @@ def test_ties_fall_by_key_whatever_the_order_of_arrival(database: Database, post
     assert [match.key for match in search(postings, "same", limit=3).matches] == ["a", "b", "c"]
 
 
+@pytest.mark.parametrize("count", [100, 2500])
+def test_a_hundred_equal_documents_fall_by_key_in_any_order_of_arrival(database: Database, postings: SqlitePostings, count: int) -> None:
+    """Through SQL and, where many more documents match less well, through lists in memory."""
+    keys = [f"k{n:03}" for n in range(100)]
+    random.Random(4).shuffle(keys)
+    put(database, postings, {f"other{n:05}": "same and a good deal more text" for n in range(count - 100)})
+    put(database, postings, dict.fromkeys(keys, "same words"))
+    assert [match.key for match in search(postings, "same", limit=5).matches] == sorted(keys)[:5]
+
+
 def test_a_prefix_is_a_string_prefix_and_metacharacters_are_ordinary(database: Database, postings: SqlitePostings) -> None:
     put(database, postings, dict.fromkeys(["/a_b/x", "/aXb/x", "/a%b/x", "/ab", "/a"], "word"))
     for prefix, expected in (("/a_", ["/a_b/x"]), ("/a%", ["/a%b/x"]), ("/a", ["/a", "/a%b/x", "/aXb/x", "/a_b/x", "/ab"]), ("/z", [])):
