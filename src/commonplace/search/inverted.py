@@ -103,9 +103,14 @@ class InvertedIndex:
                 self._learn(word)
                 continue
             slots = posting.slots
-            at = len(slots) if slot > slots[-1] else bisect_left(slots, slot)
-            slots.insert(at, slot)
-            posting.counts.insert(at, min(count, MOST_COUNTED))
+            counted = count if count < MOST_COUNTED else MOST_COUNTED  # the hottest lines of a first index: no call that can be spared
+            if slot > slots[-1]:
+                slots.append(slot)
+                posting.counts.append(counted)
+            else:
+                at = bisect_left(slots, slot)
+                slots.insert(at, slot)
+                posting.counts.insert(at, counted)
         for word in titled:
             self._title_words.setdefault(word, array("I")).append(slot)
         for stem, ranked in self._ranked.items():

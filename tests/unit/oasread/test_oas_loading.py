@@ -218,3 +218,9 @@ def test_json_and_its_yaml_form_are_one_document(data: Path) -> None:
         value = orjson.loads(text)
         dumped = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
         assert load(dumped).data == value == load(text).data
+
+
+def test_keys_that_are_lists_inside_keys_are_a_syntax_error() -> None:
+    with pytest.raises(CommonplaceError) as raised:
+        load("? :   \t- ")
+    assert raised.value.code.name == "SPEC_SYNTAX"

@@ -228,6 +228,9 @@ def _case(method: str, operation: Operation, samples: Samples, counts: dict[str,
     for index, body in enumerate(operation.bodies):
         if body.kind in ("json", "form", "multipart", "bytes"):
             value, valid = made(body.schema) if body.kind != "bytes" else ("AAH/", True)
+            if body.kind == "form":
+                value = _without_empty(value)
+                valid = valid and samples.is_valid(body.schema, value)
             if valid:
                 counts["bodies"] += 1
                 case.update(body_index=index, body=value)
@@ -251,3 +254,13 @@ def _case(method: str, operation: Operation, samples: Samples, counts: dict[str,
         return case
     case["code"] = 200
     return case
+
+
+def _without_empty(value: Any) -> Any:
+    """Without empty lists and objects, for which a form has no spelling."""
+    if isinstance(value, list):
+        return [_without_empty(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _without_empty(one) for name, one in value.items()}
+    return {name: one for name, one in inner.items() if one not in ([], {})}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from commonplace.instructions.engine.hashing import governance_line, hash_body, hash_governance
@@ -79,8 +80,11 @@ class Rules:
 
 def parse_time(value: object) -> float | None:
     """Seconds since 1970 of an ISO 8601 text, or None."""
-    if not isinstance(value, str) or not 8 <= len(value) <= 40:
-        return None
+    return _seconds(value) if isinstance(value, str) and 8 <= len(value) <= 40 else None
+
+
+@lru_cache(maxsize=256)  # one instruction asks for the same moment several times
+def _seconds(value: str) -> float | None:
     try:
         moment = datetime.fromisoformat(value)
     except ValueError:
@@ -274,6 +278,7 @@ def risk_of(priority: int, requirement: str) -> int:
     return 100 - priority + RISK[requirement]
 
 
+@lru_cache(maxsize=256)
 def due_after(moment: str, days: int) -> str:
     seconds = parse_time(moment)
     assert seconds is not None  # callers pass times that parse

@@ -36,6 +36,13 @@ def summarize(document: Document, whole: Document | None = None, *, truncate: bo
     return {name: value for name, value in answer.items() if value or name not in ("description", "servers", "tags")}
 
 
+def has_paths_elsewhere(document: Document) -> bool:
+    """Whether paths stand in other files. Counting needs no index of the document, which takes as long to build as the load."""
+    paths = document.data.get("paths")
+    items = paths.values() if isinstance(paths, dict) else ()
+    return any(isinstance(item, dict) and not str(item.get("$ref", "#")).startswith("#") for item in items)
+
+
 def servers_of(document: Document) -> list[JsonObject]:
     """Servers as 3.x writes them; those of 2.0 are put together from schemes, host and basePath."""
     data = document.data

@@ -204,15 +204,13 @@ class Walk:
     def schemas(self, *, name: str | None, type_: str | None, component: bool, inline: bool, named: bool = False) -> JsonObject:
         if component and inline:
             raise CommonplaceError(INVALID_ARGUMENT, "component and inline exclude each other.", hint="Pass one of them.")
-        names = self._names(name) if name else frozenset()
         wanted = type_.lower() if type_ else None
         matched = self._select(
-            self.index.schemas,
+            self._called(name) if name else self.index.schemas,
             lambda node: node.schema,
             (lambda node: node.scope.component) if component else None,
             (lambda node: not node.scope.component) if inline else None,
             (lambda node: _is_named(node.place)) if named else None,
-            (lambda node: node.name in names) if name else None,
             (lambda node: type_of(node.schema).lower() == wanted) if wanted else None,
         )
         keys: dict[str, Callable[[SchemaNode], Iterable[str]]] = {
@@ -238,12 +236,17 @@ class Walk:
 
         return self._answer(self.index.schemas, matched, "schemas", summary, detail, keys)
 
-    def _names(self, pattern: str) -> frozenset[str]:
-        """The schema names that a pattern means. There are far fewer names than schemas."""
-        known = self.index.memo.get("schema names")
+    def _called(self, pattern: str) -> list[SchemaNode]:
+        """The schemas whose name a pattern means, in document order. There are far fewer names than schemas."""
+        known: dict[str, list[int]] | None = self.index.memo.get("schema names")
         if known is None:
-            known = self.index.memo["schema names"] = frozenset(node.name for node in self.index.schemas if node.name)
-        return frozenset(name for name in known if glob(pattern, name))
+            known = {}
+            for position, node in enumerate(self.index.schemas):
+                if node.name:
+                    known.setdefault(node.name, []).append(position)
+            self.index.memo["schema names"] = known
+        found = [position for name, positions in known.items() if glob(pattern, name) for position in positions]
+        return [self.index.schemas[position] for position in sorted(found)]
 
     def parameters(self, *, name: str | None, location: str | None, path: str | None, method: str | None) -> JsonObject:
         resolve = self.query.resolve_refs or bool(name or location)

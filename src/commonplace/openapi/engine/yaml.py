@@ -59,13 +59,21 @@ def _parse(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
         message = str(error)
         if not message.startswith("duplicate mapping key"):
             raise _syntax(message, limits) from None
+    except TypeError:  # keys in keys, which the parser itself does not expect
+        raise _odd_keys() from None
     key = message.partition(": ")[2].strip("'\"")
     policy = yaml_rs.DuplicateKeyPolicy.LastWins
     try:
         value = yaml_rs.loads(text, parse_datetime=False, alias_limits=alias, duplicate_key_policy=policy)
     except yaml_rs.YAMLDecodeError as error:
         raise _syntax(str(error), limits) from None
+    except TypeError:
+        raise _odd_keys() from None
     return value, find_duplicates(text) or (Duplicate(key),)
+
+
+def _odd_keys() -> CommonplaceError:
+    return CommonplaceError(SPEC_SYNTAX, "The text has keys that are lists or objects.", hint="Use plain text as keys.")
 
 
 def _syntax(message: str, limits: Limits) -> CommonplaceError:

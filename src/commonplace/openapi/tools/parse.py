@@ -9,8 +9,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.index import spread
-from commonplace.openapi.engine.summary import full_document, summarize
+from commonplace.openapi.engine.summary import full_document, has_paths_elsewhere, summarize
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import OpenApiService
@@ -71,7 +70,7 @@ def parse_tool(service: OpenApiService) -> Tool:
 
 
 def _answer(service: OpenApiService, document: Document, args: ParseInput) -> dict[str, Any]:
-    whole = service.as_one(document)[0] if spread(document) else document
+    whole = service.as_one(document)[0] if has_paths_elsewhere(document) else document
     answer = summarize(document, whole, truncate=not args.full)
     if args.full:
         inliner = service.inliner(document) if args.resolve_refs else None
