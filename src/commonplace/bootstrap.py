@@ -299,7 +299,7 @@ def _files(parts: Parts) -> Any:
     settings, meaning = parts.settings, parts.service("meaning")
     database = Database(database_path(settings))
     postings = SqlitePostings(database)
-    parts.gauges["posting lists"] = postings.held
+    parts.gauges["posting lists"] = postings.cached
     models = parts.service("external models")
     side = models.on_disk(settings.data) if models is not None else None
     retriever = hybrid(postings, meaning, settings.mcp.files.search, side)
@@ -329,15 +329,14 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
 
 def _memory(parts: Parts) -> Any:
     """Memory in its own file or in the team's database, with the same model as files."""
-    from commonplace.memory.assembly import DATABASE, build_memory, build_postgres_memory
-    from commonplace.storage.sqlite import Database
+    from commonplace.memory.assembly import build_memory, build_postgres_memory, open_database
 
     settings, meaning = parts.settings.mcp.memory, parts.service("meaning")
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
     absent = meaning.absent or None
     if on_postgres(parts.settings):  # on the connections that files use too
         return build_postgres_memory(parts.service("postgres"), settings=settings, embedder=embedder, model_missing=absent)
-    database = Database(parts.settings.data / DATABASE)
+    database = open_database(parts.settings.data)
     return build_memory(database, settings=settings, embedder=embedder, model_missing=absent, on_close=database.close)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
@@ -17,6 +17,9 @@ from commonplace.cli.memory_store import MODEL_SECONDS, run, service
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
+
+if TYPE_CHECKING:
+    from commonplace.memory.service import Generalized
 
 app = typer.Typer(help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.", no_args_is_help=True)
 
@@ -317,7 +320,12 @@ def generalize(
     as_json: JsonFlag = False,
 ) -> None:
     """Draft one pattern from several entries: what they share, the errors they repeat, where it comes from."""
-    made = run(service().generalize(LOCAL_TENANT, ids, title, dry_run=dry_run))
+    memory = service()
+
+    async def work() -> Generalized:
+        return await memory.generalize(LOCAL_TENANT, ids, title, dry_run=dry_run)
+
+    made = run(work()) if dry_run else session().change("memory", "memory_generalize", {"ids": ids, "title": title}, work)
     kept = made.added.entry.id if made.added else None
     if as_json:
         print_json(

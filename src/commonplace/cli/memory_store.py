@@ -74,7 +74,7 @@ def import_entries(
     """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our own export. All of it or nothing."""
     from rich.progress import Progress
 
-    from commonplace.memory.moves import ImportFormat, import_into
+    from commonplace.memory.moves import Imported, ImportFormat, import_into
 
     chosen = ImportFormat(format_.value) if format_ else None
     with Progress(transient=True, console=err, disable=as_json or not sys.stderr.isatty()) as bar:
@@ -86,10 +86,15 @@ def import_entries(
                 task = tasks[stage] = bar.add_task(stage, total=total)
             bar.update(task, completed=done, total=total)
 
-        work = import_into(
-            service(), LOCAL_TENANT, path, format_=chosen, project=project, dry_run=dry_run, suggest=suggest_too, progress=progress
-        )
-        done = run(work)
+        memory = service()
+
+        async def work() -> Imported:
+            return await import_into(
+                memory, LOCAL_TENANT, path, format_=chosen, project=project, dry_run=dry_run, suggest=suggest_too, progress=progress
+            )
+
+        asked = {"path": str(path), "format": chosen.value if chosen else None, "project": project, "suggest": suggest_too}
+        done = run(work()) if dry_run else session().change("memory", "memory_import", asked, work)
     if as_json:
         names = ("read", "entries", "links", "known", "suggestions", "dry_run")
         print_json({"format": done.format.value, **{name: getattr(done, name) for name in names}, "problems": list(done.problems)})

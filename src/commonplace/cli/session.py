@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace.kernel.errors import CommonplaceError
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from commonplace.dispatch.pipeline import Outcome
     from commonplace.kernel.config import Config
     from commonplace.kernel.settings import Settings
+
+T = TypeVar("T")
+CHANGE_SECONDS = 86_400.0  # a person at a terminal decides how long is too long
 
 
 @dataclass(slots=True)
@@ -57,6 +61,30 @@ class Session:
             raise outcome.error
         assert outcome.output is not None
         return plain(outcome.output)
+
+    def change(self, toolset: str, name: str, arguments: Mapping[str, Any], work: Callable[[], Awaitable[T]]) -> T:
+        """Run a change that only the command line makes: allowed, refused and recorded as a tool's would be."""
+        from pydantic import ConfigDict
+
+        from commonplace.dispatch.pipeline import Call
+        from commonplace.dispatch.tool import Arguments, Context, Tool
+        from commonplace.kernel.auth import Scope, local_user
+
+        class Given(Arguments):
+            model_config = ConfigDict(extra="allow")
+
+        made: list[T] = []
+
+        async def handler(context: Context, given: Given) -> dict[str, Any]:
+            made.append(await work())
+            return {}
+
+        tool = Tool(name, toolset, name, "A command of the command line.", Given, dict, handler, read_only=False, scope=Scope.WRITE)
+        call = Call(name, arguments, local_user(), deadline=time.monotonic() + CHANGE_SECONDS, own=tool)
+        outcome = asyncio.run(self.app().pipeline.run(call))
+        if outcome.error is not None:
+            raise outcome.error
+        return made[0]
 
     def close(self) -> None:
         self._closing.close()

@@ -46,6 +46,7 @@ class Call:
     channel: ClientChannel = SILENT
     meta: Mapping[str, Any] = field(default_factory=dict)
     trace_id: str = ""
+    own: Tool | None = None  # a change that only its caller makes, and no registry lists
     mutates: bool = False  # set by the pipeline once the arguments are known: a dispatcher's read is not a change
 
 
@@ -123,7 +124,7 @@ class Pipeline:
             call.deadline = time.monotonic() + self._default_timeout_seconds
         tool: Tool | None = None
         try:
-            tool = self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
+            tool = call.own or (self.registry.bare(call.name) if call.bare else self.registry.tool(call.name))
             if not callable(tool.scope):
                 _authorize(call.auth, tool.scope)
             admission = self._limiter.admit(call.auth)

@@ -10,13 +10,12 @@ from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.settings import MemorySettings, Settings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
-from commonplace.memory.index import LexicalIndex
+from commonplace.memory.index import LexicalIndex, WordStore
 from commonplace.memory.meaning import BackgroundEmbedder, Meaning
 from commonplace.memory.service import MemoryService, Policy
 from commonplace.memory.sqlite import SqliteStore
 from commonplace.search.assembly import open_meaning
 from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import LexicalStore
 from commonplace.storage.sqlite import Database
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 DATABASE = "memory.db"
 VECTORS = "vectors"
+CACHE_KIB = 4_096  # of each connection. A larger cache, or a mapped file, makes searches no faster and the process larger
 
 
 def policy_of(settings: MemorySettings | None) -> Policy:
@@ -32,6 +32,11 @@ def policy_of(settings: MemorySettings | None) -> Policy:
         return Policy()
     thresholds = Thresholds(settings.link_threshold, settings.generalize_threshold, settings.generalize_minimum)
     return Policy(thresholds, settings.secrets, language_of(settings.language), settings.stale_days)
+
+
+def open_database(data: Path) -> Database:
+    """Memory's own file in a data folder."""
+    return Database(data / DATABASE, cache_kib=CACHE_KIB, mapped_bytes=0)
 
 
 def build_memory(
@@ -91,7 +96,7 @@ def open_memory(
     clock: Clock = utc_now,
 ) -> MemoryService:
     """Memory in a data folder; closing it closes its database."""
-    database = Database(data / DATABASE)
+    database = open_database(data)
     return build_memory(
         database,
         settings=settings,
@@ -111,7 +116,7 @@ def from_settings(settings: Settings) -> MemoryService:
 
 
 def _index(
-    postings: LexicalStore, embedder: BackgroundEmbedder | None, vectors: Callable[[Meaning], Vectors], model_missing: str | None
+    postings: WordStore, embedder: BackgroundEmbedder | None, vectors: Callable[[Meaning], Vectors], model_missing: str | None
 ) -> LexicalIndex:
     if embedder is None:
         return LexicalIndex(postings, model_missing)

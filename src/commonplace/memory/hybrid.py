@@ -11,16 +11,16 @@ from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.memory.documents import COLLECTION, WEIGHTS, document_key, entry_id, key_prefix, partition
+from commonplace.memory.documents import COLLECTION, TEXT, WEIGHTS, document_key, entry_id, key_prefix, partition
 from commonplace.memory.errors import MODEL_NOT_AVAILABLE, failure
-from commonplace.memory.index import POOL, QUERY_CHARACTERS, LexicalIndex, admits, as_match
+from commonplace.memory.index import POOL, QUERY_CHARACTERS, LexicalIndex, WordStore, admits, as_match
 from commonplace.memory.meaning import BackgroundEmbedder, Meaning
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought, Vector
 from commonplace.search.embed import EmbedderUnavailableError
 from commonplace.search.engine import ScoresKeys
 from commonplace.search.fusion import DEFAULT, fuse
-from commonplace.search.store import LexicalResult, LexicalStore, Partition, Passage
+from commonplace.search.store import LexicalResult, Partition, Passage
 from commonplace.search.text import query_terms
 from commonplace.search.vector import Neighbours, StaleVectorsError
 from commonplace.search.vector_file import VectorFileError
@@ -53,7 +53,7 @@ class Vectors(Protocol):
 class HybridIndex(LexicalIndex):
     """Words always; meaning as soon as the model is there. `vectors` opens their store with the embedder that makes them."""
 
-    def __init__(self, postings: LexicalStore, embedder: BackgroundEmbedder, vectors: Callable[[Meaning], Vectors]) -> None:
+    def __init__(self, postings: WordStore, embedder: BackgroundEmbedder, vectors: Callable[[Meaning], Vectors]) -> None:
         super().__init__(postings)
         self._meaning = Meaning(embedder)
         self._vectors = vectors(self._meaning)
@@ -100,11 +100,18 @@ class HybridIndex(LexicalIndex):
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
         sharing, rarity = await self._sharing(tenant, entry, limit)
-        cosines = await asyncio.to_thread(self._like, tenant, entry, limit, [match.key for match in sharing])
-        terms = {match.key: match.terms for match in sharing}
-        keys = dict.fromkeys([*cosines, *terms])
-        found = [Match(entry_id(key), cosines.get(key, 0.0), semantic=cosines.get(key), terms=terms.get(key, ())) for key in keys]
+        terms = {match.key: match.terms for match in sharing.matches}
+        cosines = await asyncio.to_thread(self._like, tenant, entry, limit, list(terms))
+        held = {**sharing.held, **await self._postings.held(partition(tenant), [key for key in cosines if key not in sharing.held])}
+        found = [
+            Match(entry_id(key), cosines.get(key, 0.0), None, cosines.get(key), terms.get(key, ()), held.get(key, {}).get(TEXT))
+            for key in dict.fromkeys([*cosines, *terms])
+        ]
         return Similar(tuple(sorted(found, key=lambda match: (-match.score, match.entry_id))), rarity)
+
+    def newest(self) -> int | None:
+        """An entry's own vector is what finds its neighbours, so they are looked for after it."""
+        return None if self.ready() else super().newest()
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         if not entries or not self.ready():

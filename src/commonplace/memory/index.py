@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.documents import ENTRY_WEIGHTS, WEIGHTS, document_key, entry_id, key_prefix, key_type, partition
+from commonplace.memory.documents import ENTRY_WEIGHTS, TEXT, WEIGHTS, document, entry_id, key_prefix, key_type, partition
 from commonplace.memory.engine.terms import telling_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
 from commonplace.search.lexical import lexical_hits
-from commonplace.search.store import Hit, LexicalMatch, LexicalResult, LexicalStore
+from commonplace.search.store import Document, Hit, LexicalResult, LexicalStore, Partition, QueryTerm, Sharing, Terms
 from commonplace.search.text import query_terms
 
 QUERY_CHARACTERS = 4_000
@@ -26,10 +27,34 @@ SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
 KNOWN_TERMS = 50_000
 
 
+class WordStore(LexicalStore, Protocol):
+    """A lexical store that also tells what documents share and hold."""
+
+    async def sharing(
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        share: float,
+        limit: int,
+        weights: Mapping[str, float],
+        coming: Document | None = None,
+    ) -> Sharing:
+        """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first. `coming` is counted as
+        if it were there already."""
+        ...
+
+    async def held(self, partition: Partition, keys: Sequence[str]) -> Mapping[str, Terms]: ...
+
+    def newest(self) -> int | None:
+        """The number of the last document that anybody wrote, each having the next one; None where asking is not cheap."""
+        ...
+
+
 class LexicalIndex:
     """Words only: what there is while no model is installed. `missing` says why there is none although one is configured."""
 
-    def __init__(self, postings: LexicalStore, missing: str | None = None) -> None:
+    def __init__(self, postings: WordStore, missing: str | None = None) -> None:
         self._postings = postings
         self._missing = missing
         self._holders: dict[tuple[Tenant, str], int] = {}  # documents that hold a term, as last seen: chooses telling words
@@ -68,12 +93,16 @@ class LexicalIndex:
             matches = [match for match in result.matches if admits(wanted, match.key)]
             if len(matches) >= limit or len(result.matches) < size:
                 break
-        self._remember(tenant, result)
+        self._remember(tenant, result.terms)
         return replace(result, matches=tuple(matches[:limit]))
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
-        found, rarity = await self._sharing(tenant, entry, limit)
-        return Similar(tuple(Match(entry_id(match.key), 0.0, terms=match.terms) for match in found), rarity)
+        sharing, rarity = await self._sharing(tenant, entry, limit)
+        found = [Match(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT)) for m in sharing.matches]
+        return Similar(tuple(found), rarity)
+
+    def newest(self) -> int | None:
+        return self._postings.newest()
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         return frozenset()
@@ -90,20 +119,16 @@ class LexicalIndex:
     async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         return []
 
-    async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[list[LexicalMatch], Mapping[str, float]]:
+    async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[Sharing, Mapping[str, float]]:
         """Other entries that hold enough of its telling words, and how telling those are."""
         terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
-        result = await self._postings.search(partition(tenant), terms, limit=limit + 1, weights=ENTRY_WEIGHTS)
-        self._remember(tenant, result)
-        rarity = {term.term: term.idf for term in result.terms}
-        mass = sum(1 + idf for idf in rarity.values()) or 1.0
-        own = document_key(entry)
-        found = [
-            match
-            for match in result.matches
-            if match.key != own and sum(1 + rarity.get(term, 0.0) for term in match.terms) / mass >= SIMILAR_MASS
-        ]
-        return found[:limit], rarity
+        own = document(entry)
+        found = await self._postings.sharing(
+            partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS, coming=own
+        )
+        self._remember(tenant, found.terms)
+        others = tuple(match for match in found.matches if match.key != own.key)
+        return replace(found, matches=others[:limit]), {term.term: term.idf for term in found.terms}
 
     def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:
         """The terms of a text that say most about it: often here, rare elsewhere as far as we saw."""
@@ -111,10 +136,10 @@ class LexicalIndex:
         worth = {term: count**0.5 / (1 + self._holders.get((tenant, term), 0)) ** 0.5 for term, count in counts.items()}
         return sorted(worth, key=lambda term: (-worth[term], term))[:limit]
 
-    def _remember(self, tenant: Tenant, result: LexicalResult) -> None:
+    def _remember(self, tenant: Tenant, terms: Iterable[QueryTerm]) -> None:
         if len(self._holders) > KNOWN_TERMS:
             self._holders.clear()
-        for term in result.terms:
+        for term in terms:
             self._holders[tenant, term.term] = term.documents
 
 

@@ -12,7 +12,7 @@ from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
 from commonplace.memory.engine.generalize import draft_pattern
 from commonplace.memory.engine.secrets import find_secrets, mask_secrets
-from commonplace.memory.engine.suggest import Neighbour, Thresholds, nearest
+from commonplace.memory.engine.suggest import Candidate, Neighbour, Thresholds, nearest
 from commonplace.memory.errors import ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_GENERALIZATION, SECRET_REFUSED, SELF_LINK_ERROR, failure
 from commonplace.memory.examination import examine
 from commonplace.memory.model import (
@@ -141,6 +141,7 @@ class MemoryService:
         self._uses = Uses(store.record_use, store.record_use_now)
         self._on_close = on_close
         self.suggestions = Suggestions(store, self._ulids, clock, self.policy.thresholds)
+        self._keeping = 0  # entries on their way into the store
         self._filled: set[Tenant] = set()
         self._filling: dict[Tenant, asyncio.Task[int]] = {}
 
@@ -187,13 +188,14 @@ class MemoryService:
         """Keep a draft. Never fails for want of a model; an active entry with the same text is returned instead of a second one."""
         moment = self._clock()
         entry = draft.entry(self._ulids.next(moment), moment)
-        existing = await self.store.add(tenant, entry)
+        existing, near = await self._keep(tenant, entry)
         if existing is not None:
             entry = await self.store.get(tenant, existing) or entry
             embedded, _ = await self._index.vectors_of(tenant, entry)
             return Added(entry, False, embedded, (), 0, draft.context_truncated, draft.masked)
         embedded = bool(await self._index.embed(tenant, [entry]))
-        near = await self._near(tenant, entry)
+        if near is None:
+            near = await self._near(tenant, entry)
         created = await self.suggestions.propose(tenant, entry, near)
         self._fill_later(tenant)
         similar = tuple(n for n in near[:SIMILAR_SHOWN] if n.score >= SIMILAR_SHARE * self.policy.thresholds.link_at(n.semantic))
@@ -425,11 +427,31 @@ class MemoryService:
             return usage
         return replace(usage, access_count=usage.access_count + waiting[0], last_accessed=waiting[1])
 
+    async def _keep(self, tenant: Tenant, entry: Entry) -> tuple[str | None, list[Neighbour] | None]:
+        """Write an entry, and look for its neighbours meanwhile. They count only if nobody else wrote in between: of two entries
+        that come at once, at least one must see the other."""
+        newest = self._index.newest() if not self._keeping else None
+        self._keeping += 1
+        try:
+            if newest is None:
+                return await self.store.add(tenant, entry), None
+            existing, near = await asyncio.gather(self.store.add(tenant, entry), self._near(tenant, entry), return_exceptions=True)
+        finally:
+            self._keeping -= 1
+        if isinstance(existing, BaseException):
+            raise existing
+        if isinstance(near, BaseException) or self._index.newest() != newest + 1:
+            return existing, None
+        return existing, near
+
     async def _near(self, tenant: Tenant, entry: Entry) -> list[Neighbour]:
         """Neighbours, nearest first: by the cosine of vectors where the entry has one, else by the cosine of words."""
         similar = await self._index.similar(tenant, entry, SIMILAR_READ)
+        if not similar.matches:
+            return []
         entries = await self.store.get_all(tenant, [match.entry_id for match in similar.matches])
-        return nearest(entry, [(entries[m.entry_id], m.semantic) for m in similar.matches if m.entry_id in entries], similar.rarity)
+        candidates = [Candidate(entries[m.entry_id], m.semantic, m.words) for m in similar.matches if m.entry_id in entries]
+        return nearest(entry, candidates, similar.rarity, self.policy.thresholds.least)
 
     def _fill_later(self, tenant: Tenant) -> None:
         """Entries kept while the model was away get their vectors in the background, once per process and tenant."""

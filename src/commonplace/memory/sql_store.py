@@ -35,6 +35,8 @@ class Postings(Protocol):
 
     def put(self, connection: Any, partition: Partition, documents: Iterable[Document]) -> None: ...
 
+    def put_soon(self, connection: Any, partition: Partition, document: Document) -> None: ...
+
     def remove(self, connection: Any, partition: Partition, keys: Iterable[str]) -> None: ...
 
     def clear(self, connection: Any, partition: Partition) -> None: ...
@@ -90,7 +92,7 @@ class SqlStore(ABC):
             existing = rows.same_text(entry)
             if existing is None:
                 rows.insert(entry)
-                self._postings.put(connection, partition(tenant), [indexed])
+                self._postings.put_soon(connection, partition(tenant), indexed)
             return existing
 
         return await self._commit(work, tenant)
@@ -139,7 +141,7 @@ class SqlStore(ABC):
             rows.change(before, entry, action, entry.updated_at)
             self._postings.remove(connection, partition(tenant), [document_key(before)])
             if visible:
-                self._postings.put(connection, partition(tenant), [indexed])
+                self._postings.put_soon(connection, partition(tenant), indexed)
 
         await self._commit(work, tenant)
 

@@ -63,6 +63,7 @@ class Match:
     lexical: float | None = None  # None: that retriever did not find it
     semantic: float | None = None
     terms: tuple[str, ...] = ()
+    words: Mapping[str, int] | None = None  # how often the entry holds each of its own terms, where the index told
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,12 @@ class Index(Protocol):
         ...
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
-        """Other entries that may be near: with their cosine where both have vectors, else those that share its telling words."""
+        """Other entries that may be near: with their cosine where both have vectors, else those that share its telling words.
+        The answer is the same whether the entry itself is written already or about to be."""
+        ...
+
+    def newest(self) -> int | None:
+        """A number that grows by one with every entry that anybody writes; None where neighbours cannot be looked for beforehand."""
         ...
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:

@@ -27,8 +27,7 @@ class Suggestions:
 
     async def propose(self, tenant: Tenant, entry: Entry, neighbours: Sequence[Neighbour]) -> int:
         """Keep what the neighbours of an entry suggest; returns how many suggestions are new."""
-        least = min(self._thresholds.link_at(False), self._thresholds.link_at(True)) - 0.1
-        near = [neighbour for neighbour in neighbours if neighbour.score >= least]
+        near = [neighbour for neighbour in neighbours if neighbour.score >= self._thresholds.least]
         if not near:
             return 0
         ids = [entry.id, *(neighbour.entry.id for neighbour in near)]

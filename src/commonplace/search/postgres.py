@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.sql_postings import SqlPostings
-from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError
+from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.postgres_schema import Component
 from commonplace.storage.queries import load_postgres_queries
 
+Result = TypeVar("Result")
 SCHEMA = Component("search", "commonplace.search")
 _QUERIES = load_postgres_queries("commonplace.search")
 
@@ -29,12 +31,31 @@ class PostgresPostings(SqlPostings[Connection]):
     ) -> LexicalResult:
         return await self._read(lambda connection: self.search_in(connection, partition, terms, limit, weights, prefix))
 
+    async def sharing(
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        share: float,
+        limit: int,
+        weights: Mapping[str, float],
+        coming: Document | None = None,
+    ) -> Sharing:
+        return await self._read(lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights, coming))
+
     async def score_keys(
         self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
     ) -> LexicalResult:
         return await self._read(lambda connection: self.score_in(connection, partition, terms, keys, weights))
 
-    async def _read(self, work: Callable[[Connection], LexicalResult]) -> LexicalResult:
+    def newest(self) -> None:
+        """Asking would cost as much as searching."""
+        return
+
+    async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
+        return await self._read(lambda connection: self.held_in(connection, partition, keys))
+
+    async def _read(self, work: Callable[[Connection], Result]) -> Result:
         try:
             return await self._database.read(work, snapshot=True)
         except (psycopg.Error, CommonplaceError) as failed:

@@ -24,6 +24,11 @@ ON CONFLICT (partition_id, field) DO UPDATE SET documents = f.documents + exclud
 -- name: document_terms
 SELECT id, terms::text FROM search_document WHERE partition_id = :partition AND document = :document;
 
+-- name: documents_terms
+-- :documents is a JSON array of keys.
+SELECT document, terms::text FROM search_document
+WHERE partition_id = :partition AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
+
 -- name: document_add
 INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms::jsonb) RETURNING id;
 
@@ -46,8 +51,10 @@ SELECT :partition, value ->> 0, value ->> 1, (value ->> 2)::bigint FROM jsonb_ar
 ON CONFLICT (partition_id, term, field) DO UPDATE SET documents = t.documents + excluded.documents
 RETURNING id, term, field;
 
--- name: term
-SELECT id, field, documents FROM search_term WHERE partition_id = :partition AND term = :term AND documents > 0;
+-- name: terms
+-- :terms is a JSON array.
+SELECT term, id, field, documents FROM search_term
+WHERE partition_id = :partition AND term = ANY (ARRAY(SELECT jsonb_array_elements_text(:terms::jsonb))) AND documents > 0;
 
 -- name: postings_add
 -- :postings is a JSON array of [term id, document id, frequency, length].

@@ -34,12 +34,13 @@ ID_SHIFT = LENGTH_BITS + FREQUENCY_BITS
 
 @dataclass(frozen=True, slots=True)
 class WeightedTerm:
-    """A term of a query: its id and what BM25 makes of frequency f and length l: gain * f / (f + base + slope * l)."""
+    """A term of a query: its id, what BM25 makes of frequency f and length l (gain * f / (f + base + slope * l)), and who holds it."""
 
     term_id: int
     gain: float
     base: float
     slope: float
+    documents: int
 
 
 @dataclass(slots=True)

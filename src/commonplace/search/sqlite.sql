@@ -21,6 +21,11 @@ ON CONFLICT (partition_id, field) DO UPDATE SET documents = documents + excluded
 -- name: document_terms
 SELECT id, terms FROM search_document WHERE partition_id = :partition AND document = :document;
 
+-- name: documents_terms
+-- :documents is a JSON array of keys.
+SELECT d.document, d.terms FROM json_each(:documents) AS wanted
+CROSS JOIN search_document d ON d.partition_id = :partition AND d.document = wanted.value;
+
 -- name: document_add
 INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms) RETURNING id;
 
@@ -43,8 +48,11 @@ SELECT :partition, value ->> 0, value ->> 1, value ->> 2 FROM json_each(:terms) 
 ON CONFLICT (partition_id, term, field) DO UPDATE SET documents = documents + excluded.documents
 RETURNING id, term, field;
 
--- name: term
-SELECT id, field, documents FROM search_term WHERE partition_id = :partition AND term = :term AND documents > 0;
+-- name: terms
+-- :terms is a JSON array.
+SELECT t.term, t.id, t.field, t.documents
+FROM json_each(:terms) AS wanted CROSS JOIN search_term t ON t.partition_id = :partition AND t.term = wanted.value
+WHERE t.documents > 0;
 
 -- name: postings_add
 -- :postings is a JSON array of [term id, document id, frequency, length].

@@ -61,6 +61,19 @@ class LexicalResult:
     measure: str = "bm25"  # what the scores are, for `explain`
 
 
+Terms = Mapping[str, Mapping[str, int]]
+"""What a document holds: field to term to frequency."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Documents that hold enough of some terms, best first, and everything each of them holds."""
+
+    matches: tuple[LexicalMatch, ...] = ()
+    terms: tuple[QueryTerm, ...] = ()
+    held: Mapping[str, Terms] = field(default_factory=dict)  # by key
+
+
 class LexicalStore(Protocol):
     """BM25 over the postings of a partition. How documents get in is the adapter's matter: it happens in the caller's transaction."""
 

@@ -47,8 +47,19 @@ class _Unit:
 class Database:
     """A SQLite file shared by threads of this process and by other processes. Close it when done."""
 
-    def __init__(self, path: Path, *, lock_timeout_seconds: float = 3.0, durable: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        lock_timeout_seconds: float = 3.0,
+        durable: bool = True,
+        cache_kib: int = CACHE_KIB,
+        mapped_bytes: int = MAPPED_BYTES,
+    ) -> None:
+        """`cache_kib` and `mapped_bytes` are of each connection: what they hold counts as the process's memory."""
         self.path = path
+        self._cache_kib = cache_kib
+        self._mapped_bytes = mapped_bytes
         self._lock_timeout_seconds = lock_timeout_seconds
         self._durable = durable
         self._local = threading.local()
@@ -124,8 +135,8 @@ class Database:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'OFF'}")
                 connection.execute("PRAGMA foreign_keys = ON")
-                connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-                connection.execute(f"PRAGMA mmap_size = {MAPPED_BYTES}")
+                connection.execute(f"PRAGMA cache_size = -{self._cache_kib}")
+                connection.execute(f"PRAGMA mmap_size = {self._mapped_bytes}")
                 connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
                 connection.execute("PRAGMA journal_size_limit = 67108864")
             except (apsw.NotADBError, apsw.CorruptError) as damaged:

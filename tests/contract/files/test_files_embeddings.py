@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from files_box import Words
 
 from commonplace.files.postgres_assembly import build_postgres_files
 from commonplace.files.postgres_embeddings import PostgresEmbeddings, fit_length, require_length
@@ -24,23 +25,6 @@ from commonplace.storage.postgres import PostgresDatabase
 from servers import drop_database, make_database
 
 DIMENSIONS = 384
-
-
-class Words:
-    """An embedder whose vectors are sums of one random direction per word: texts that share words are near."""
-
-    identity, dimensions = "words-1", DIMENSIONS
-
-    def __init__(self) -> None:
-        self.embedded = 0
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        self.embedded += len(texts)
-        return np.stack([self.embed_query(text) for text in texts])
-
-    def embed_query(self, text: str) -> Any:
-        total = sum(np.random.default_rng(sum(map(ord, word)) * 7919 + len(word)).standard_normal(DIMENSIONS) for word in text.split())
-        return (total / np.linalg.norm(total)).astype(np.float32)
 
 
 class Team:

@@ -100,6 +100,26 @@ def test_memory_is_exported_and_imported(typed: Typed, tmp_path: Path) -> None:
         assert (done["read"], done["known"], done["entries"]) == (1, 1, 0)
 
 
+def test_what_only_commands_change_is_in_the_audit_trail_too(typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = [answer(typed, "add", "bug", title)["id"] for title in ("First entry", "Second entry")]
+    answer(typed, "export", str(tmp_path / "a.rekall.zip"))
+    typed("import", str(tmp_path / "a.rekall.zip"), "--dry-run")
+    typed("generalize", *ids, "--dry-run")
+    answer(typed, "import", str(tmp_path / "a.rekall.zip"))
+    answer(typed, "generalize", *ids)
+    typed("import", str(tmp_path / "absent.zip"))
+    assert run(["--data", str(tmp_path / "home"), "audit", "query", "--json"]) == 0
+    records = orjson.loads(capsys.readouterr().out)["records"]
+    assert [(r["tool"], r["outcome"]) for r in reversed(records)] == [
+        ("rekall_add", "ok"),
+        ("rekall_add", "ok"),
+        ("memory_import", "ok"),
+        ("memory_generalize", "ok"),
+        ("memory_import", "failed"),
+    ]
+    assert next(r for r in records if r["tool"] == "memory_generalize")["arguments"]["ids"] == ids
+
+
 UNKNOWN = "01HXAAAAAAAAAAAAAAAAAAAAAA"
 WRONG: list[tuple[tuple[str, ...], int]] = [
     (("add", "poem", "x"), 2),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from commonplace.memory.engine.terms import telling_terms
 
@@ -14,11 +14,17 @@ LEXICAL_LINK = 0.55
 LEXICAL_GENERALIZE = 0.60
 
 
-def term_weights(text: str, rarity: Callable[[str], float] = lambda _: 1.0) -> dict[str, float]:
-    """Unit vector of a text's terms; frequent ones count by the logarithm, rare ones by their rarity."""
-    counts = Counter(telling_terms(text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS]))
-    weights = {term: (1 + math.log(count)) * rarity(term) for term, count in counts.items()}
-    length = math.sqrt(sum(weight * weight for weight in weights.values()))
+def count_terms(text: str) -> Mapping[str, int]:
+    """How often a text holds each of its telling terms; of a very long one, its beginning."""
+    return Counter(telling_terms(text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS]))
+
+
+def term_weights(counts: Mapping[str, int], rarity: Mapping[str, float], usual: float) -> dict[str, float]:
+    """Unit vector of a text's terms: frequent ones count by the logarithm, and each by its rarity, `usual` where it is not known."""
+    weights = {term: usual if count == 1 else (1 + math.log(count)) * usual for term, count in counts.items()}
+    for term in rarity.keys() & weights.keys():
+        weights[term] = (1 + math.log(counts[term])) * rarity[term]
+    length = math.sqrt(sum([weight * weight for weight in weights.values()]))
     return {term: weight / length for term, weight in weights.items()} if length else {}
 
 
@@ -26,7 +32,7 @@ def overlap(a: Mapping[str, float], b: Mapping[str, float]) -> float:
     """Cosine of two such vectors, 0 to 1."""
     if len(b) < len(a):
         a, b = b, a
-    return min(1.0, sum(weight * b.get(term, 0.0) for term, weight in a.items()))
+    return min(1.0, sum([weight * b[term] for term, weight in a.items() if term in b]))
 
 
 def shared_terms(a: Mapping[str, float], b: Mapping[str, float], limit: int = 5) -> tuple[str, ...]:

@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.memory.engine.contradiction import Statement, find_conflict
-from commonplace.memory.engine.similarity import LEXICAL_GENERALIZE, LEXICAL_LINK, overlap, shared_terms, term_weights
+from commonplace.memory.engine.similarity import (
+    LEXICAL_GENERALIZE,
+    LEXICAL_LINK,
+    TEXT_CHARACTERS,
+    count_terms,
+    overlap,
+    shared_terms,
+    term_weights,
+)
 from commonplace.memory.engine.subject import different_subjects, different_versions
 from commonplace.memory.model import (
     GENERALIZE_ENTRIES,
@@ -19,10 +27,11 @@ from commonplace.memory.model import (
     Suggestion,
     SuggestionType,
 )
+from commonplace.search.text import is_stop_word
 
 MOST_LINKS = 5  # a new entry proposes at most so many links: more would be noise
 MOST_CLUSTER = 12
-CONTRADICTION_MARGIN = 0.10  # contradicting entries differ in words, so they are looked for somewhat further away
+CONTRADICTION_MARGIN = 0.10
 NEARLY_THE_SAME = 0.9
 LEXICALLY_THE_SAME = 0.7
 SETTLED_SHARE = 0.5  # a cluster that shares this much with a settled one is that one again
@@ -37,8 +46,22 @@ class Thresholds:
     def link_at(self, semantic: bool) -> float:
         return self.link if semantic else LEXICAL_LINK * self.link / LINK_SIMILARITY
 
+    @property
+    def least(self) -> float:
+        """Below it nothing is ever suggested: contradicting entries differ in words, so they are looked for somewhat further away."""
+        return min(self.link_at(False), self.link_at(True)) - CONTRADICTION_MARGIN
+
     def generalize_at(self, semantic: bool) -> float:
         return self.generalize if semantic else LEXICAL_GENERALIZE * self.generalize / GENERALIZE_SIMILARITY
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Another entry that may be near: the cosine of vectors, and how often it holds each term, as far as they are known."""
+
+    entry: Entry
+    cosine: float | None
+    words: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +84,27 @@ class Proposal:
     reason: str
 
 
-def nearest(entry: Entry, others: Sequence[tuple[Entry, float | None]], rarity: Mapping[str, float]) -> list[Neighbour]:
-    """Candidates in order of nearness. Those without a cosine of vectors get the cosine of their words."""
-    usual = sum(rarity.values()) / len(rarity) if rarity else 0.0
-
-    def weigh(text: str) -> dict[str, float]:
-        # In a small collection every word of a subject is common, so rarity only adds to what a word is worth.
-        return term_weights(text, lambda term: 1 + rarity.get(term, usual))
-
-    own = weigh(entry.text)
+def nearest(entry: Entry, others: Sequence[Candidate], rarity: Mapping[str, float], least: float = 0.0) -> list[Neighbour]:
+    """Candidates in order of nearness; what they share is told from `least` on. Those without a cosine of vectors get that of words."""
+    # In a small collection every word of a subject is common, so rarity only adds to what a word is worth.
+    worth = {term: 1 + idf for term, idf in rarity.items()}
+    usual = sum(worth.values()) / len(worth) if worth else 1.0
+    own = term_weights(count_terms(entry.text), worth, usual)
     near: list[Neighbour] = []
-    for other, cosine in others:
+    for candidate in others:
+        other, cosine = candidate.entry, candidate.cosine
         if other.id != entry.id:
-            theirs = weigh(other.text)
+            theirs = term_weights(_telling(candidate), worth, usual)
             score = overlap(own, theirs) if cosine is None else min(1.0, cosine)  # stored vectors are rounded
-            near.append(Neighbour(other, score, cosine is not None, shared_terms(own, theirs)))
+            near.append(Neighbour(other, score, cosine is not None, shared_terms(own, theirs) if score >= least else ()))
     return sorted(near, key=lambda neighbour: (-neighbour.score, neighbour.entry.id))
+
+
+def _telling(candidate: Candidate) -> Mapping[str, int]:
+    """As `count_terms` of its text, without reading it again where the index has counted it."""
+    if candidate.words is None or len(candidate.entry.text) > TEXT_CHARACTERS:
+        return count_terms(candidate.entry.text)
+    return {term: count for term, count in candidate.words.items() if not is_stop_word(term)}
 
 
 def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozenset[str], thresholds: Thresholds) -> list[Proposal]:
