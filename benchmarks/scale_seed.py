@@ -5,6 +5,7 @@ all chunks, so that a large project with its approximate index stands beside man
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ import numpy as np
 import orjson
 import psycopg
 
-from benchmarks.seed import CHUNKS_PER_FILE, WORDS, Clusters, Language
+from benchmarks.seed import CHUNKS_PER_FILE, WORDS, Clusters, Language, pack
 from commonplace.files.assembly import build_files
 from commonplace.files.engine.reindex import TEXT
 from commonplace.files.postgres_embeddings import EXACT_ROWS, PostgresEmbeddings, fit_length
@@ -196,9 +197,11 @@ def _digest(content: bytes) -> str:
 
 def seed_sqlite(folder: Path, sizes: Sequence[int], identity: str, dimensions: int) -> None:
     database = Database(folder / "commonplace.db", durable=False)
-    build_files(database, folder, postings=SqlitePostings(database))
+    postings = SqlitePostings(database)
+    build_files(database, folder, postings=postings)
     for owned in tenants_rows(sizes):
         database.write_now(lambda connection, owned=owned: _insert_tenant(connection, owned), lock_timeout_seconds=3600)
+    asyncio.run(pack(postings))
     database.close()
     clusters = Clusters(identity, dimensions)
     vectors = VectorIndex(folder / "vectors", clusters)

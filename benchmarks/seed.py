@@ -84,14 +84,14 @@ def seed(folder: Path, size: int, identity: str | None, dimensions: int = 384) -
     postings = SqlitePostings(database)
     build_files(database, folder, postings=postings)
     database.write_now(lambda connection: _fill(connection, size), lock_timeout_seconds=3600)
-    asyncio.run(_pack(postings))
+    asyncio.run(pack(postings))
     database.close()
     if identity is not None:
         _fill_vectors(folder, size, Clusters(identity, dimensions))
     note.write_bytes(orjson.dumps(wanted))
 
 
-async def _pack(postings: SqlitePostings) -> None:
+async def pack(postings: SqlitePostings) -> None:
     """What an index worker does when it is idle."""
     while await postings.tidy():
         pass

@@ -35,11 +35,11 @@ WITH query AS MATERIALIZED (
     SELECT (value ->> 0)::tsquery AS bound, (value ->> 1)::tsquery AS term, (value ->> 2)::float8 AS tells, number::int AS number
     FROM jsonb_array_elements(:terms::jsonb) WITH ORDINALITY AS q (value, number)
 ), held AS (
-    SELECT w.chunk_id, q.number, q.tells * ts_rank(:weights::float4[], w.words, q.term)::float8 AS score
+    SELECT w.chunk_id, q.number, q.tells * ts_rank((SELECT :weights::float4[]), w.words, q.term)::float8 AS score
     FROM query q CROSS JOIN LATERAL (SELECT chunk_id, words FROM mcp_file_chunk_words WHERE words @@ q.bound) AS w
 ), ranked AS (
     SELECT chunk_id, sum(score) AS score, array_agg(number) AS numbers FROM held
-    WHERE (:ids::bigint[] IS NULL OR chunk_id = ANY (:ids::bigint[]))
+    WHERE (:ids::bigint[] IS NULL OR chunk_id = ANY ((SELECT :ids::bigint[])::bigint[]))
       AND (:prefix::text = '' OR chunk_id IN (SELECT id FROM mcp_file_chunks WHERE apikey_hash = :tenant AND project = :project
                                               AND file_path >= :prefix AND file_path < :upper))
     GROUP BY chunk_id ORDER BY score DESC, chunk_id LIMIT :limit

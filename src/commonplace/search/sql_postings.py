@@ -36,7 +36,8 @@ MAX_LOOKUPS = 512  # distinct terms of a query whose statistics are looked at
 SELECTIVE_PREFIX = 2_000  # documents below a prefix up to which only they are scored
 PREFIX_ROOM = 16  # times the limit read at first where a prefix lets most documents pass
 SCORE_DIGITS = 9
-TIE_ROOM = 128  # rows fetched beyond the limit, so that ties at the edge fall by key
+TIE_ROOM = 16  # rows looked at beyond the limit, so that ties at the edge fall by key
+MOST_TIED = 128  # and so many more while they are as good as the last one within the limit
 ALL_ROWS = 1 << 31
 ASKED_AT_ONCE = 64
 
@@ -366,13 +367,13 @@ class SqlPostings(Generic[C]):
             bounds = {"partition": plan.partition_id, "prefix": prefix, "upper": upper_bound(prefix), "limit": SELECTIVE_PREFIX + 1}
             below = [row[0] for row in connection.execute(self._queries["ids_with_prefix"], bounds)]
             if len(below) <= SELECTIVE_PREFIX:
-                parameters = {"terms": _parameters(plan), "documents": _json(below), "limit": wanted}
+                parameters = {"terms": _parameters(plan), "documents": _json(below), "limit": wanted + MOST_TIED}
                 return self._keyed(connection, plan, connection.execute(self._queries["rank_among"], parameters), "", wanted)[0]
         first = wanted * (PREFIX_ROOM if prefix else 1)  # most documents are below the prefix, so few of the best are passed over
         return self._best(connection, plan, first, prefix, wanted)
 
     def _best(self, connection: C, plan: Plan, first: int, prefix: str, wanted: int) -> list[Ranked]:
-        for size in (first, ALL_ROWS):
+        for size in (first + MOST_TIED, ALL_ROWS):
             rows = connection.execute(self._queries["rank"], {"terms": _parameters(plan), "limit": size}).fetchall()
             ranked, _ = self._keyed(connection, plan, rows, prefix, wanted)
             if len(ranked) >= wanted or len(rows) < size:
@@ -380,18 +381,18 @@ class SqlPostings(Generic[C]):
         return ranked
 
     def _keyed(self, connection: C, plan: Plan, rows: Iterable[tuple[Any, ...]], prefix: str, wanted: int) -> tuple[list[Ranked], int]:
-        """The first `wanted` documents below the prefix with their keys, and how many on the way were there no more."""
+        """At least the first `wanted` documents below the prefix with their keys, and how many on the way were there no more."""
         ranked: list[Ranked] = []
         gone = 0
         left = iter(rows)
-        while len(ranked) < wanted and (block := list(islice(left, wanted))):
+        while (len(ranked) < wanted or _tied(ranked, wanted)) and (block := list(islice(left, wanted))):
             parameters = {"ids": _json([identity for identity, _ in block]), "partition": plan.partition_id}
             keys = {identity: str(key) for identity, key in connection.execute(self._queries["document_keys"], parameters)}
             gone += len(block) - len(keys)
             ranked += [
                 (identity, score, keys[identity]) for identity, score in block if identity in keys and keys[identity].startswith(prefix)
             ]
-        return ranked[:wanted], gone
+        return ranked, gone
 
 
 def leading_terms(plan: Plan, share: float) -> Plan:
@@ -425,6 +426,14 @@ def _waiting_ranked(plan: Plan, prefix: str) -> list[Ranked]:
             scores[identity] = scores.get(identity, 0.0) + gained
     keys = plan.waiting.keys
     return [(identity, score, keys[identity]) for identity, score in scores.items() if keys[identity].startswith(prefix)]
+
+
+def _tied(ranked: Sequence[tuple[int, float, str]], wanted: int) -> bool:
+    """Whether the last one is as good as the last within the limit, so that the next may be too."""
+    edge = wanted - TIE_ROOM - 1
+    if edge < 0 or len(ranked) >= wanted + MOST_TIED:
+        return False
+    return round(ranked[edge][1], SCORE_DIGITS) == round(ranked[-1][1], SCORE_DIGITS)
 
 
 def idf(documents: int, holders: int) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import apsw
+import numpy as np
 import psycopg
 import pytest
 
@@ -109,3 +110,20 @@ class Box:
 
 
 MakeBox = Callable[..., Box]
+
+
+class Words:
+    """An embedder whose vectors are sums of one random direction per word: texts that share words are near."""
+
+    identity, dimensions = "words-1", 384
+
+    def __init__(self) -> None:
+        self.embedded = 0
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        self.embedded += len(texts)
+        return np.stack([self.embed_query(text) for text in texts])
+
+    def embed_query(self, text: str) -> Any:
+        total = sum(np.random.default_rng(sum(map(ord, word)) * 7919 + len(word)).standard_normal(384) for word in text.split())
+        return (total / np.linalg.norm(total)).astype(np.float32)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
-from files_box import Box
+from files_box import Box, Words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,24 +45,7 @@ def with_mode(mode: LexicalMode) -> FilesSettings:
     return FilesSettings(search=FilesSearch(lexical=mode))
 
 
-class Counting:
-    """Vectors that are sums of one direction per word, and how many were made."""
-
-    identity, dimensions = "counting-1", 384
-
-    def __init__(self) -> None:
-        self.made = 0
-
-    def embed(self, texts: Sequence[str]) -> Any:
-        self.made += len(texts)
-        return np.stack([self.embed_query(text) for text in texts])
-
-    def embed_query(self, text: str) -> Any:
-        total = sum(np.random.default_rng(sum(map(ord, word)) * 7919 + len(word)).standard_normal(384) for word in text.lower().split())
-        return (total / np.linalg.norm(total)).astype(np.float32)
-
-
-def hybrid_box(path: Path, url: str, mode: LexicalMode, embedder: Counting) -> Box:
+def hybrid_box(path: Path, url: str, mode: LexicalMode, embedder: Words) -> Box:
     chosen = with_mode(mode)
     database = PostgresDatabase(url, pool_size=2)
     side = LocalSide(embedder, PostgresEmbeddings(database, embedder.identity, embedder.dimensions))
@@ -99,7 +81,7 @@ def test_both_modes_find_the_same_files_and_agree_on_the_first(tmp_path: Path, p
 
 def test_the_components_of_the_score_stay_visible_and_are_fused(tmp_path: Path, postgres_url: str) -> None:
     """003-7.4.4"""
-    box = hybrid_box(tmp_path, postgres_url, "tsvector", Counting())
+    box = hybrid_box(tmp_path, postgres_url, "tsvector", Words())
     for path, text in TEXTS.items():
         box.write(path, text)
     box.index()
@@ -188,13 +170,13 @@ def test_any_term_is_a_lexeme(held: dict[str, int]) -> None:
 
 
 def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(tmp_path: Path, postgres_url: str) -> None:
-    embedder = Counting()
+    embedder = Words()
     box = hybrid_box(tmp_path, postgres_url, "bm25", embedder)
     for path, text in TEXTS.items():
         box.write(path, text)
     box.write("/other.md", "another project", project="other")
     box.index()
-    made = embedder.made
+    made = embedder.embedded
     before = [box.found(query) for query in QUERIES]
     close(box)
     with opened(postgres_url, pool_size=1) as database:
@@ -208,7 +190,7 @@ def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(t
     box.index()
     assert box.found("brontosaurus")[0] == "/new.md"
     close(box)
-    embedded = embedder.made
+    embedded = embedder.embedded
     with opened(postgres_url, pool_size=1) as database:
         assert fit_mode(database, "bm25")[0] == "tsvector"
         assert database.read_now(lexical_mode) == "bm25"
@@ -216,7 +198,7 @@ def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(t
     assert box.found("brontosaurus")[0] == "/new.md"
     assert box.call("file_search", query="allure", explain=True)["chunks"][0]["explain"]["bm25"] > 0
     assert "/wing.md" not in box.found("swept wing drag", limit=20)
-    assert embedder.made == embedded
+    assert embedder.embedded == embedded
     # The statistics are those of a database that was never in the other mode.
     statistics = (
         "SELECT field, documents, length FROM search_field f JOIN search_partition p ON p.id = f.partition_id ORDER BY p.scope, field"
