@@ -41,6 +41,11 @@ _TRIGGER = re.compile(
     r"SG\.|npm_|pypi-AgE|hf_|eyJ|://[^\s/@]{1,100}:[^\s/@]{1,200}@|"
     r"(?i:passw|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|private[_-]?key|mot[_-]?de[_-]?passe|authorization)"
 )
+# One of these is in every text that the trigger finds, letters folded: looking for them costs a tenth of the pattern.
+_SIGNS = (
+    *("private key", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack", "sk-"),
+    *("k_live_", "aiza", "gocspx-", "sg.", "npm_", "pypi-age", "hf_", "eyj", "://", "passw", "secret", "key", "token", "passe", "author"),
+)
 _KNOWN_PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _KNOWN)
 # Values that documentation uses in place of the real one.
 _PLACEHOLDER = re.compile(
@@ -60,7 +65,8 @@ class Secret:
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """Where credentials stand, in order, without overlaps."""
-    if not _TRIGGER.search(text):
+    folded = text.casefold()
+    if not any(sign in folded for sign in _SIGNS) or not _TRIGGER.search(text):
         return ()
     found = list(_private_keys(text))
     for kind, pattern in _KNOWN_PATTERNS:
