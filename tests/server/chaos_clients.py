@@ -21,6 +21,7 @@ STATELESS = {
     "io.modelcontextprotocol/clientInfo": {"name": "chaos", "version": "1"},
 }
 CALL_SECONDS = 40.0
+LOOKS = 4
 PROJECT = "chaos"
 
 
@@ -63,6 +64,13 @@ class Deployment:
         if code not in (None, "NOT_FOUND"):
             raise Unanswered(code)
         return answer
+
+    async def look(self, tenant: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        """A call that only reads, after all faults: a machine that was paused meanwhile costs another try, not the answer."""
+        for _ in range(LOOKS - 1):
+            with contextlib.suppress(Unanswered):
+                return await self.call(tenant, tool, **arguments)
+        return await self.call(tenant, tool, **arguments)
 
     async def _ask(self, tenant: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         params = {"name": tool, "arguments": {"project": PROJECT, **arguments}, "_meta": STATELESS}
@@ -190,19 +198,19 @@ class Client:
     async def check(self, found_sample: int) -> int:
         """Everything promised is there; how many live files were looked up by their words."""
         for path, content in self.live.items():
-            answer = await self.deployment.call(self.tenant, "file_read", path=path)
+            answer = await self.deployment.look(self.tenant, "file_read", path=path)
             if answer.get("content") != content:
                 self.deployment.wrong.append(f"acknowledged write lost: {path} of client {self.number}: {answer}")
         for path, possible in self.doubtful.items():
-            answer = await self.deployment.call(self.tenant, "file_read", path=path)
+            answer = await self.deployment.look(self.tenant, "file_read", path=path)
             if answer.get("content") not in possible:
                 self.deployment.wrong.append(f"{path} of client {self.number} holds {answer}, none of {possible}")
         for path in self.deleted:
-            if "content" in await self.deployment.call(self.tenant, "file_read", path=path):
+            if "content" in await self.deployment.look(self.tenant, "file_read", path=path):
                 self.deployment.wrong.append(f"acknowledged delete lost: {path} of client {self.number}")
         sample = self.chance.sample(sorted(self.live), min(found_sample, len(self.live)))
         for path in sample:
-            answer = await self.deployment.call(self.tenant, "file_search", query=self.live[path].split()[1], limit=5)
+            answer = await self.deployment.look(self.tenant, "file_search", query=self.live[path].split()[1], limit=5)
             if path not in [chunk["file_path"] for chunk in answer["chunks"]]:
                 self.deployment.wrong.append(f"live file not found: {path} of client {self.number}: {answer}")
         return len(sample)

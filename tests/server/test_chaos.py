@@ -1,6 +1,7 @@
 """A deployment under faults: three servers, two workers, fifty clients, while PostgreSQL, Valkey, workers and the model fail in turn.
 
-`COMMONPLACE_SOAK=1` runs it for minutes. The table of faults and outcomes is printed."""
+`COMMONPLACE_SOAK=1` runs it for minutes: 8 times through all faults, or as often as `COMMONPLACE_CHAOS_ROUNDS` says. The table of faults
+and outcomes is printed."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from servers import FAST, Postgres, Valkey
 
 SOAK = os.environ.get("COMMONPLACE_SOAK") == "1"
 SERVERS, WORKERS, CLIENTS, TENANTS = 3, 2, 50, 10
-ROUNDS = 8 if SOAK else 1
+ROUNDS = int(os.environ.get("COMMONPLACE_CHAOS_ROUNDS", "8")) if SOAK else 1
 FAULT_SECONDS = 8.0 if SOAK else 2.0
 CALM_SECONDS = 4.0 if SOAK else 1.0
 PAUSE_SECONDS = 0.3 if SOAK else 0.6
@@ -214,7 +215,7 @@ async def end_state(world: World, deployment: Deployment, clients: list[Client])
     under_way = "SELECT count(*) FROM mcp_file_vector_jobs WHERE status IN ('pending', 'processing')"
     await world.until_none("vector jobs", under_way)
     waiting = world.count("SELECT count(*) FROM mcp_file_vector_jobs WHERE status = 'waiting_credential'")
-    await asyncio.gather(*(deployment.call(key, "file_stat", path="/nothing") for key in KEYS))
+    await asyncio.gather(*(deployment.look(key, "file_stat", path="/nothing") for key in KEYS))
     vectors = await world.until_none("vector jobs", "SELECT count(*) FROM mcp_file_vector_jobs WHERE status NOT IN ('held', 'dead')")
     missing = "SELECT count(*) FROM mcp_file_chunks c LEFT JOIN mcp_file_chunk_embeddings e ON e.chunk_id = c.id WHERE e.chunk_id IS NULL"
     if left := world.count(missing):
@@ -232,7 +233,7 @@ async def end_state(world: World, deployment: Deployment, clients: list[Client])
     logs = {}
     for key in KEYS:
         for path in ("/shared/0.log", "/shared/1.log"):
-            answer = await deployment.call(key, "file_read", path=path)
+            answer = await deployment.look(key, "file_read", path=path)
             logs[key, path] = answer.get("content", "")
     deployment.wrong += check_logs(clients, logs)
     return {
