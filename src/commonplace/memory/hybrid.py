@@ -109,10 +109,6 @@ class HybridIndex(LexicalIndex):
         ]
         return Similar(tuple(sorted(found, key=lambda match: (-match.score, match.entry_id))), rarity)
 
-    def newest(self) -> int | None:
-        """An entry's own vector is what finds its neighbours, so they are looked for after it."""
-        return None if self.ready() else super().newest()
-
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         if not entries or not self.ready():
             return frozenset()

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.documents import ENTRY_WEIGHTS, TEXT, WEIGHTS, document, entry_id, key_prefix, key_type, partition
+from commonplace.memory.documents import ENTRY_WEIGHTS, TEXT, WEIGHTS, document_key, entry_id, key_prefix, key_type, partition
 from commonplace.memory.engine.terms import telling_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
 from commonplace.search.lexical import lexical_hits
-from commonplace.search.store import Document, Hit, LexicalResult, LexicalStore, Partition, QueryTerm, Sharing, Terms
+from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, QueryTerm, Sharing, Terms
 from commonplace.search.text import query_terms
 
 QUERY_CHARACTERS = 4_000
@@ -31,24 +31,12 @@ class WordStore(LexicalStore, Protocol):
     """A lexical store that also tells what documents share and hold."""
 
     async def sharing(
-        self,
-        partition: Partition,
-        terms: Sequence[str],
-        *,
-        share: float,
-        limit: int,
-        weights: Mapping[str, float],
-        coming: Document | None = None,
+        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
     ) -> Sharing:
-        """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first. `coming` is counted as
-        if it were there already."""
+        """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first."""
         ...
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> Mapping[str, Terms]: ...
-
-    def newest(self) -> int | None:
-        """The number of the last document that anybody wrote, each having the next one; None where asking is not cheap."""
-        ...
 
 
 class LexicalIndex:
@@ -101,9 +89,6 @@ class LexicalIndex:
         found = [Match(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT)) for m in sharing.matches]
         return Similar(tuple(found), rarity)
 
-    def newest(self) -> int | None:
-        return self._postings.newest()
-
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         return frozenset()
 
@@ -122,12 +107,10 @@ class LexicalIndex:
     async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[Sharing, Mapping[str, float]]:
         """Other entries that hold enough of its telling words, and how telling those are."""
         terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
-        own = document(entry)
-        found = await self._postings.sharing(
-            partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS, coming=own
-        )
+        found = await self._postings.sharing(partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS)
         self._remember(tenant, found.terms)
-        others = tuple(match for match in found.matches if match.key != own.key)
+        own = document_key(entry)
+        others = tuple(match for match in found.matches if match.key != own)
         return replace(found, matches=others[:limit]), {term.term: term.idf for term in found.terms}
 
     def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:

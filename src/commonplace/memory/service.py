@@ -141,7 +141,6 @@ class MemoryService:
         self._uses = Uses(store.record_use, store.record_use_now)
         self._on_close = on_close
         self.suggestions = Suggestions(store, self._ulids, clock, self.policy.thresholds)
-        self._keeping = 0  # entries on their way into the store
         self._filled: set[Tenant] = set()
         self._filling: dict[Tenant, asyncio.Task[int]] = {}
 
@@ -188,14 +187,13 @@ class MemoryService:
         """Keep a draft. Never fails for want of a model; an active entry with the same text is returned instead of a second one."""
         moment = self._clock()
         entry = draft.entry(self._ulids.next(moment), moment)
-        existing, near = await self._keep(tenant, entry)
+        existing = await self.store.add(tenant, entry)
         if existing is not None:
             entry = await self.store.get(tenant, existing) or entry
             embedded, _ = await self._index.vectors_of(tenant, entry)
             return Added(entry, False, embedded, (), 0, draft.context_truncated, draft.masked)
         embedded = bool(await self._index.embed(tenant, [entry]))
-        if near is None:
-            near = await self._near(tenant, entry)
+        near = await self._near(tenant, entry)
         created = await self.suggestions.propose(tenant, entry, near)
         self._fill_later(tenant)
         similar = tuple(n for n in near[:SIMILAR_SHOWN] if n.score >= SIMILAR_SHARE * self.policy.thresholds.link_at(n.semantic))
@@ -426,23 +424,6 @@ class MemoryService:
         if waiting is None:
             return usage
         return replace(usage, access_count=usage.access_count + waiting[0], last_accessed=waiting[1])
-
-    async def _keep(self, tenant: Tenant, entry: Entry) -> tuple[str | None, list[Neighbour] | None]:
-        """Write an entry, and look for its neighbours meanwhile. They count only if nobody else wrote in between: of two entries
-        that come at once, at least one must see the other."""
-        newest = self._index.newest() if not self._keeping else None
-        self._keeping += 1
-        try:
-            if newest is None:
-                return await self.store.add(tenant, entry), None
-            existing, near = await asyncio.gather(self.store.add(tenant, entry), self._near(tenant, entry), return_exceptions=True)
-        finally:
-            self._keeping -= 1
-        if isinstance(existing, BaseException):
-            raise existing
-        if isinstance(near, BaseException) or self._index.newest() != newest + 1:
-            return existing, None
-        return existing, near
 
     async def _near(self, tenant: Tenant, entry: Entry) -> list[Neighbour]:
         """Neighbours, nearest first: by the cosine of vectors where the entry has one, else by the cosine of words."""

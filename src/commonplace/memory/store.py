@@ -230,12 +230,7 @@ class Index(Protocol):
         ...
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
-        """Other entries that may be near: with their cosine where both have vectors, else those that share its telling words.
-        The answer is the same whether the entry itself is written already or about to be."""
-        ...
-
-    def newest(self) -> int | None:
-        """A number that grows by one with every entry that anybody writes; None where neighbours cannot be looked for beforehand."""
+        """Other entries that may be near: with their cosine where both have vectors, else those that share its telling words."""
         ...
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:

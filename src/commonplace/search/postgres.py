@@ -9,7 +9,7 @@ import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.sql_postings import SqlPostings
-from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
+from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.postgres_schema import Component
 from commonplace.storage.queries import load_postgres_queries
@@ -32,25 +32,14 @@ class PostgresPostings(SqlPostings[Connection]):
         return await self._read(lambda connection: self.search_in(connection, partition, terms, limit, weights, prefix))
 
     async def sharing(
-        self,
-        partition: Partition,
-        terms: Sequence[str],
-        *,
-        share: float,
-        limit: int,
-        weights: Mapping[str, float],
-        coming: Document | None = None,
+        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
     ) -> Sharing:
-        return await self._read(lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights, coming))
+        return await self._read(lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights))
 
     async def score_keys(
         self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
     ) -> LexicalResult:
         return await self._read(lambda connection: self.score_in(connection, partition, terms, keys, weights))
-
-    def newest(self) -> None:
-        """Asking would cost as much as searching."""
-        return
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         return await self._read(lambda connection: self.held_in(connection, partition, keys))

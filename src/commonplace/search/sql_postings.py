@@ -96,17 +96,9 @@ class SqlPostings(Generic[C]):
         return self._matches(connection, plan, _in_order(ranked))
 
     def sharing_in(
-        self,
-        connection: C,
-        partition: Partition,
-        terms: Sequence[str],
-        share: float,
-        limit: int,
-        weights: Mapping[str, float],
-        coming: Document | None = None,
+        self, connection: C, partition: Partition, terms: Sequence[str], share: float, limit: int, weights: Mapping[str, float]
     ) -> Sharing:
-        """As `_share` says. `coming` is counted as if it were there already."""
-        plan = self._plan(connection, partition, terms, weights, coming)
+        plan = self._plan(connection, partition, terms, weights)
         return Sharing() if plan is None else self._share(connection, plan, share, limit, weights)
 
     def held_in(self, connection: C, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
@@ -267,22 +259,12 @@ class SqlPostings(Generic[C]):
         """What documents that are in no posting list yet hold of the terms."""
         return WaitingWords()
 
-    def _plan(
-        self,
-        connection: C,
-        partition: Partition,
-        terms: Sequence[str],
-        weights: Mapping[str, float],
-        coming: Document | None = None,
-    ) -> Plan | None:
+    def _plan(self, connection: C, partition: Partition, terms: Sequence[str], weights: Mapping[str, float]) -> Plan | None:
         number = self._partition(connection, partition)
         if number is None:
             return None
-        if coming is not None and self._ids(connection, number, [coming.key]):
-            coming = None  # it came
-        new = {field: words for field, words in coming.fields.items() if words} if coming is not None else {}
         fields = {
-            field: (documents + (field in new), max(1.0, (length + len(new.get(field, ()))) / max(1, documents + (field in new))))
+            field: (documents, max(1.0, length / max(1, documents)))
             for field, documents, length in connection.execute(self._queries["fields"], {"partition": number})
             if weights.get(field, 0.0) > 0 and documents > 0
         }
@@ -300,8 +282,7 @@ class SqlPostings(Generic[C]):
             held: dict[str, tuple[int, int | None]] = {}
             for field, (documents, _) in fields.items():
                 count, identity = listed.get((term, field), (0, None))
-                count += len(waiting.postings.get((term, field), ())) + (term in new.get(field, ()))
-                holders = min(count, documents)
+                holders = min(count + len(waiting.postings.get((term, field), ())), documents)
                 if holders:
                     held[field] = (holders, identity)
             holders = max([documents for documents, _ in held.values()], default=0)

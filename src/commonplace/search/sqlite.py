@@ -57,17 +57,10 @@ class SqlitePostings(SqlPostings[Connection]):
         )
 
     async def sharing(
-        self,
-        partition: Partition,
-        terms: Sequence[str],
-        *,
-        share: float,
-        limit: int,
-        weights: Mapping[str, float],
-        coming: Document | None = None,
+        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
     ) -> Sharing:
         return await self._planned(
-            lambda connection: self._plan(connection, partition, terms, weights, coming),
+            lambda connection: self._plan(connection, partition, terms, weights),
             lambda plan: leading_terms(plan, share).postings if plan.postings > INLINE_POSTINGS else plan.postings,
             lambda connection, plan: self._share(connection, plan, share, limit, weights),
             Sharing(),
@@ -107,11 +100,6 @@ class SqlitePostings(SqlPostings[Connection]):
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         with self._database.snapshot() as connection:
             return self.held_in(connection, partition, keys)
-
-    def newest(self) -> int:
-        """The number of the last document that anybody wrote; each has the next one."""
-        row = self._database.reader().execute(_WAITING["newest_document"]).fetchone()
-        return int(row[0]) if row else 0
 
     # -- writing: one document waits for others
 

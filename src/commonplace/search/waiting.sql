@@ -1,9 +1,5 @@
 -- Named queries of search/waiting.py: SQLite only.
 
--- name: newest_document
--- Of the whole database, removed or not: whoever writes a document changes it.
-SELECT seq FROM sqlite_sequence WHERE name = 'search_document';
-
 -- name: waiting_state
 -- Ids only grow, so states of one partition with the same newest document and the same number are the same.
 SELECT count(*), coalesce(max(document_id), 0) FROM search_waiting WHERE partition_id = :partition;

@@ -147,26 +147,6 @@ def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(late:
         assert found.terms == everything.terms
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_neighbours_are_the_same_before_and_after_a_document_is_written(late: Box, waits: bool) -> None:
-    rng = random.Random(10)
-    for number in range(30):
-        coming = made(rng, f"/d{number:03}")
-        terms = list(dict.fromkeys(coming.fields["body"]))
-
-        def near(coming: Document = coming, terms: list[str] = terms) -> dict[str, tuple[float, tuple[str, ...]]]:
-            found = asyncio.run(late.postings.sharing(HERE, terms, share=0.4, limit=50, weights=WEIGHTS, coming=coming))
-            return {match.key: (match.score, match.terms) for match in found.matches if match.key != coming.key}
-
-        before, newest = near(), late.postings.newest()
-        if waits:
-            late.late(coming)
-        else:
-            late.put(coming)
-        assert near() == before
-        assert late.postings.newest() == newest + 1
-
-
 def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is_removed(tmp_path: Path) -> None:
     one, two = Box(tmp_path / "s.db"), Box(tmp_path / "s.db")
     one.late(Document("/a", {"body": ["alpha"]}))
