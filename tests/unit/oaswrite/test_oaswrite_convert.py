@@ -440,3 +440,12 @@ def test_a_second_form_and_the_encoding_of_parts_are_told_to_be_lost_in_2_0() ->
 def test_webhooks_that_2_0_drops_are_told_once() -> None:
     source = spec(V31, webhooks={"w": {"post": {"responses": {"200": {"description": "d"}}}}})
     assert [(issue.severity, issue.path) for issue in converted(source, V31, V20).issues] == [("critical", "/webhooks")]
+
+
+def test_a_header_that_must_be_there_says_so_in_2_0_as_an_extension() -> None:
+    header = {"required": True, "schema": {"type": "integer"}}
+    answer = {"responses": {"200": {"description": "ok", "headers": {"X-A": header}}}}
+    result = converted(spec(V30, paths={"/a": {"get": answer}}), V30, V20)
+    made = result.document["paths"]["/a"]["get"]["responses"]["200"]["headers"]["X-A"]
+    assert made == {"type": "integer", "x-required": True}
+    assert [issue.path for issue in result.issues] == ["/paths/~1a/get/responses/200/headers/X-A/required"]

@@ -429,6 +429,10 @@ class SwaggerDown:
         result: dict[str, Any] = {key: value for key, value in resolved.items() if key == "description" or key.startswith("x-")}
         schema = resolved.get("schema")
         result.update(self.values.value(schema if schema is not None else {"type": "string"}, pointer_of([*at, "schema"])))
+        for keyword in ("required", "deprecated"):
+            if resolved.get(keyword) is True:
+                self.issues.info(pointer_of([*at, keyword]), f"2.0 has no `{keyword}` in headers; it is kept as `x-{keyword}`.")
+                result[f"x-{keyword}"] = True
         return result
 
 
