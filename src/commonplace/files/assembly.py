@@ -140,6 +140,12 @@ def database_path(settings: Settings) -> Path:
     url = settings.database_url
     if not url.startswith(SQLITE_SCHEME):
         raise CommonplaceError(INVALID_CONFIG, "settings.storage.url: this builder knows sqlite:///PATH only.")
+    if settings.mcp.files.search.lexical != "bm25":
+        raise CommonplaceError(
+            INVALID_CONFIG,
+            f"settings.mcp.files.search.lexical is {settings.mcp.files.search.lexical}, which needs PostgreSQL.",
+            hint="Remove the key, or set settings.storage.url to a postgresql:// address.",
+        )
     return Path(url[len(SQLITE_SCHEME) :])
 
 

@@ -152,7 +152,10 @@ class HybridRetriever:
         missing = [key for key in near.cosines if key not in known]
         if not missing or not terms or not isinstance(self._lexical, ScoresKeys):
             return words
-        found = await self._lexical.score_keys(partition, terms, missing, weights=weights)
+        try:
+            found = await self._lexical.score_keys(partition, terms, missing, weights=weights)
+        except SearchUnavailableError:  # as if nobody had asked: the words themselves were found
+            return words
         if not words.terms:
             return found
         return replace(words, matches=(*words.matches, *found.matches))

@@ -20,6 +20,7 @@ from commonplace.files.postgres_words import fit_mode
 from commonplace.files.sql_index import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config import leaves
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import (
     Embedding,
     Fallback,
@@ -232,6 +233,14 @@ class CountingMeaning:
     def search(self, partition: Any, vector: Any, wanted: int, prefix: str, also: Any) -> Neighbours:
         self.asked.append(wanted)
         return Neighbours({}, 0, True)
+
+
+def test_the_transitional_lexical_mode_needs_postgresql(tmp_path: Path) -> None:
+    settings = Settings(data=tmp_path, mcp=McpSettings(files=FilesSettings(search=FilesSearch(lexical="tsvector"))))
+    with build(settings) as app, pytest.raises(CommonplaceError) as refused:
+        app.services["files"]()
+    assert refused.value.code.name == "INVALID_CONFIG"
+    assert "postgresql://" in (refused.value.hint or "")
 
 
 @pytest.mark.parametrize(("mode", "measure"), [("bm25", "bm25"), ("tsvector", "ts_rank")])
