@@ -30,7 +30,7 @@ REFERENCE = {
 
 def run(case: str) -> None:
     """One case in this process: prints seconds and peak megabytes."""
-    from commonplace.openapi.engine.collector import collector_off
+    from commonplace.kernel.collector import collector_off
     from commonplace.openapi.engine.convert.chain import convert
     from commonplace.openapi.engine.fix import FixOptions, fix
     from commonplace.openapi.engine.generate.run import generate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULT
 from commonplace.instructions.shelf import Shelf, Trace
 from commonplace.instructions.usage import Usage
 from commonplace.kernel.clock import Clock, iso, utc_now
+from commonplace.kernel.collector import collector_off
 from commonplace.kernel.document import Document
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
@@ -151,8 +152,8 @@ class Service:
                 known = dict(self.shelf.fresh().entries)
             texts: dict[str, str] = {}
             index = InvertedIndex(lambda name: texts.get(name, ""))
-            for entry in known.values():
-                _index_entry(index, texts, None, entry)
+            with collector_off(keep=True):
+                index.fill(_texts_of(known.values(), texts))
             with self.shelf.lock:
                 present = self.shelf.catalogue.entries
                 for id_ in known.keys() | present.keys():
@@ -482,6 +483,15 @@ def check_results(limit: int | None) -> None:
             hint=f"Ask for at most {MAX_RESULTS} and page on.",
             details={"field": "limit", "limit": "maxQueryResults", "maximum": MAX_RESULTS, "actual": limit},
         )
+
+
+def _texts_of(entries: Iterable[Instruction], texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """What the index reads of each entry; its lower-cased text is kept in `texts` on the way."""
+    for entry in entries:
+        whole = entry.document.whole()
+        title, body = whole["title"], whole["body"]
+        texts[entry.id] = f"{title}\n{body}".lower()
+        yield entry.id, title, body
 
 
 def _index_entry(index: InvertedIndex, texts: dict[str, str], before: Instruction | None, after: Instruction | None) -> None:

@@ -18,6 +18,7 @@ from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.history import History
 from commonplace.instructions.journal import Journal, Marker
 from commonplace.instructions.model import Actor, Instruction, Rejection
+from commonplace.kernel.collector import collector_off
 
 REMOVED = "-"
 Trace = Callable[[str, Mapping[str, Any]], None]
@@ -93,6 +94,12 @@ class Shelf:
             self._put_marker(Marker.token())
         else:
             self._token = token
+        with collector_off(keep=True):
+            self.catalogue.load(self._read_all())
+        self.loaded = True
+        self.trace("catalog:load", {"count": len(self.catalogue), "rejected": len(self.rejections), "dir": str(self.directory.path)})
+
+    def _read_all(self) -> list[Instruction]:
         instructions: list[Instruction] = []
         for name, _ in list(self.directory.stamps()):
             reading = self.directory.read(name)
@@ -102,9 +109,7 @@ class Shelf:
                 instructions.append(reading.instruction)
             elif reading.rejection is not None:
                 self.rejections[name] = reading.rejection
-        self.catalogue.load(instructions)
-        self.loaded = True
-        self.trace("catalog:load", {"count": len(self.catalogue), "rejected": len(self.rejections), "dir": str(self.directory.path)})
+        return instructions
 
     def _put_marker(self, token: str) -> None:
         self._token = token

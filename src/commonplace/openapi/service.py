@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from commonplace.kernel.auth import AuthContext
+from commonplace.kernel.collector import forget_kept
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.openapi.engine.bundle import Bundled, as_one
-from commonplace.openapi.engine.collector import forget_kept
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.load import load, parse_text
 from commonplace.openapi.engine.refs import Inliner, Resolver

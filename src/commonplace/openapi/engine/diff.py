@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from commonplace.openapi.engine.collector import collector_off
+from commonplace.kernel.collector import collector_off
 from commonplace.openapi.engine.diff_api import Api, Content, Operation, Parameter, RawOperation, Response
 from commonplace.openapi.engine.diff_rule import Change, Direction, Level
 from commonplace.openapi.engine.diff_same import Sameness

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from commonplace.openapi.engine.collector import collector_off
+from commonplace.kernel.collector import collector_off
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 

@@ -8,8 +8,8 @@ from itertools import chain
 
 import orjson
 
+from commonplace.kernel.collector import LARGE_BYTES, collector_off
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.collector import LARGE_BYTES, collector_off
 from commonplace.openapi.engine.yaml import escape, levels, parse_yaml
 from commonplace.openapi.errors import NOT_A_SPEC, SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE, SPEC_UNREADABLE, UNSUPPORTED_VERSION
 from commonplace.openapi.model import SUPPORTED, Document, Duplicate, Family, Json, JsonObject, Limits, Tree

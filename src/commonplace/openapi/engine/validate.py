@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from commonplace.openapi.engine.collector import collector_off
+from commonplace.kernel.collector import collector_off
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.lines import lines_of
 from commonplace.openapi.engine.load import duplicates_of

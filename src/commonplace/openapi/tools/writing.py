@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from commonplace.kernel.auth import Scope
+from commonplace.kernel.collector import collector_off
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.bundle import bundle
-from commonplace.openapi.engine.collector import collector_off
 from commonplace.openapi.engine.edit import edited_yaml
 from commonplace.openapi.engine.emit import to_json, to_text, to_yaml
 from commonplace.openapi.engine.index import index_of

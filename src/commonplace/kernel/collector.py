@@ -1,4 +1,4 @@
-"""Large documents and the garbage collector: trees have no cycles, and walking a million nodes costs more than parsing them."""
+"""Large structures and the garbage collector: trees and indexes have no cycles, and walking a million nodes costs more than making them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _keep = False
 
 @contextmanager
 def collector_off(*, keep: bool = False) -> Iterator[None]:
-    """No garbage collection while a tree is built. `keep`: what was built will be cached, so the collector never looks at it
+    """No garbage collection while something large is built. `keep`: what was built will be cached, so the collector never looks at it
     until `forget_kept`."""
     global _pauses, _resume, _keep
     with _pause_lock:
