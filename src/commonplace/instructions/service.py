@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,12 @@ from commonplace.instructions.engine.normalise import Rules
 from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.feedback import Feedback
+from commonplace.instructions.indexing import first_index, index_entry
 from commonplace.instructions.journal import state_directory
 from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULTS, Instruction, is_valid_id
 from commonplace.instructions.shelf import Shelf, Trace
 from commonplace.instructions.usage import Usage
 from commonplace.kernel.clock import Clock, iso, utc_now
-from commonplace.kernel.collector import collector_off
 from commonplace.kernel.document import Document
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
@@ -151,17 +151,15 @@ class Service:
             with self.shelf.lock:
                 known = dict(self.shelf.fresh().entries)
             texts: dict[str, str] = {}
-            index = InvertedIndex(lambda name: texts.get(name, ""))
-            with collector_off(keep=True):
-                index.fill(_texts_of(known.values(), texts))
+            index = first_index(known.values(), texts)
             with self.shelf.lock:
                 present = self.shelf.catalogue.entries
                 for id_ in known.keys() | present.keys():
                     before, after = known.get(id_), present.get(id_)
                     if before is not after:
-                        _index_entry(index, texts, before, after)
+                        index_entry(index, texts, before, after)
                 self._index, self._texts = index, texts
-                self.shelf.catalogue.follow(lambda before, after: _index_entry(index, texts, before, after))
+                self.shelf.catalogue.follow(lambda before, after: index_entry(index, texts, before, after))
 
     def _found(self, query: str, limit: int) -> Found:
         assert self._index is not None
@@ -483,26 +481,3 @@ def check_results(limit: int | None) -> None:
             hint=f"Ask for at most {MAX_RESULTS} and page on.",
             details={"field": "limit", "limit": "maxQueryResults", "maximum": MAX_RESULTS, "actual": limit},
         )
-
-
-def _texts_of(entries: Iterable[Instruction], texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """What the index reads of each entry; its lower-cased text is kept in `texts` on the way."""
-    for entry in entries:
-        whole = entry.document.whole()
-        title, body = whole["title"], whole["body"]
-        texts[entry.id] = f"{title}\n{body}".lower()
-        yield entry.id, title, body
-
-
-def _index_entry(index: InvertedIndex, texts: dict[str, str], before: Instruction | None, after: Instruction | None) -> None:
-    old = before.document.whole() if before is not None else None
-    new = after.document.whole() if after is not None else None
-    if old is not None and new is not None and old["title"] == new["title"] and old["body"] == new["body"]:
-        return
-    if before is not None and old is not None:
-        index.drop(before.id, old["title"], old["body"])
-        del texts[before.id]
-    if after is not None and new is not None:
-        title, body = new["title"], new["body"]
-        texts[after.id] = f"{title}\n{body}".lower()
-        index.put(after.id, title, body)
