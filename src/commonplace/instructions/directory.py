@@ -93,20 +93,27 @@ class Directory:
             raise ValueError(f"{id_!r} is not an instruction id")
         return self.path / f"{id_}.json"
 
+    def names(self) -> list[str]:
+        """Every JSON file that may be an instruction. No file is looked at: the folder tells which of its members are folders."""
+        return [item.name for item in self._members() if not item.is_dir(follow_symlinks=False)]
+
     def stamps(self) -> Iterator[tuple[str, Stamp]]:
-        """Name and stamp of every JSON file that may be an instruction."""
+        """The same with the stamp of each."""
+        for item in self._members():
+            with contextlib.suppress(FileNotFoundError):
+                status = item.stat(follow_symlinks=False)
+                if not stat.S_ISDIR(status.st_mode):
+                    yield item.name, (status.st_mtime_ns, status.st_size, status.st_ino)
+
+    def _members(self) -> Iterator[os.DirEntry[str]]:
         try:
             listing = os.scandir(self.path)
         except FileNotFoundError:
             return
         with listing:
             for item in listing:
-                name = item.name
-                if name.endswith(".json") and not name.startswith("."):
-                    with contextlib.suppress(FileNotFoundError):
-                        status = item.stat(follow_symlinks=False)
-                        if not stat.S_ISDIR(status.st_mode):
-                            yield name, (status.st_mtime_ns, status.st_size, status.st_ino)
+                if item.name.endswith(".json") and not item.name.startswith("."):
+                    yield item
 
     def stamp_of(self, name: str) -> Stamp | None:
         try:

@@ -101,7 +101,7 @@ class Shelf:
 
     def _read_all(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        for name, _ in list(self.directory.stamps()):
+        for name in self.directory.names():
             reading = self.directory.read(name)
             if reading.stamp is not None:
                 self._stamps[name] = reading.stamp

@@ -13,7 +13,7 @@ import re
 import unicodedata
 from array import array
 from bisect import bisect_left, insort
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -83,26 +83,24 @@ class InvertedIndex:
     # Writing
 
     def fill(self, texts: Iterable[tuple[str, str, str]]) -> None:
-        """Names, titles and bodies into an empty index: what `put` would make of them one by one, in two thirds of its time."""
-        holders: defaultdict[str, list[int]] = defaultdict(list)
-        often: list[tuple[str, int, int]] = []  # word, place in its list, count: where it is not 1
+        """Names, titles and bodies into an empty index: what `put` would make of them one by one, in less time."""
+        words = self._words
         for slot, (name, title, body) in enumerate(texts):
             titled, counts = _count(title, body)
             self._names.append(name)
             self._norms.append(_norm(counts))
             self._slots[name] = slot
             for word, count in counts.items():
-                holders[word].append(slot)
-                if count != 1:
-                    often.append((word, len(holders[word]) - 1, min(count, MOST_COUNTED)))
+                posting = words.get(word)
+                if posting is None:
+                    posting = words[word] = _Posting(array("I"), array("B"))
+                posting.slots.append(slot)
+                posting.counts.append(count if count < MOST_COUNTED else MOST_COUNTED)
             for word in titled:
                 self._title_words.setdefault(word, array("I")).append(slot)
         self._ordered = sorted(self._slots)
-        for word, slots in holders.items():
-            self._words[word] = _Posting(array("I", slots), array("B", b"\x01" * len(slots)))
+        for word in words:
             self._learn(word)
-        for word, at, count in often:
-            self._words[word].counts[at] = count
 
     def put(self, name: str, title: str, body: str) -> None:
         """Add a text under a new name."""
