@@ -189,7 +189,7 @@ def take(page: Page, address: str, name: str, path: str, text: str, scheme: str)
         page.get_by_role("button", name="Example").click()
     if name == "openapi-generate":
         page.get_by_role("button", name="Generate").click()
-        page.get_by_text("types,").first.wait_for()
+        page.get_by_text("Types:").first.wait_for()
     page.wait_for_timeout(6500 if name == "overview" else 1200)
     page.screenshot(path=str(IMAGES / f"{name}-{scheme}.png"))
     print(f"docs/images/{name}-{scheme}.png")
