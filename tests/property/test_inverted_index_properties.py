@@ -51,33 +51,9 @@ def test_answers_depend_on_what_is_there_and_not_on_how_it_came(
 ) -> None:
     index, present = build(writes, [query, "error"])
     fresh, _ = build(sorted(present.items()), [])
-    filled = InvertedIndex(lambda name: "\n".join(present[name]).lower())
-    filled.fill((name, *fields) for name, fields in present.items())
-    assert filled.search(query, limit) == fresh.search(query, limit)
-    assert filled.matching(query) == fresh.matching(query)
     assert index.search(query, limit) == fresh.search(query, limit)
     assert index.search(query, 1000).names[:limit] == index.search(query, limit).names
     assert index.matching(query) == fresh.matching(query)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.dictionaries(st.sampled_from("pqrst"), st.tuples(TEXT, TEXT)), WRITES, TEXT)
-def test_a_filled_index_goes_on_like_one_that_was_written_into(
-    first: dict[str, tuple[str, str]], writes: list[tuple[str, tuple[str, str] | None]], query: str
-) -> None:
-    written, present = build([*first.items(), *writes], [])
-    now = dict(first)
-    filled = InvertedIndex(lambda name: "\n".join(now[name]).lower() if name in now else "")
-    filled.fill((name, *fields) for name, fields in first.items())
-    for name, fields in writes:
-        if name in now:
-            filled.drop(name, *now.pop(name))
-        if fields is not None:
-            now[name] = fields
-            filled.put(name, *fields)
-    assert now == present
-    assert filled.search(query, 3) == written.search(query, 3)
-    assert filled.matching(query) == written.matching(query)
 
 
 @given(TEXT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.collector import collector_off
@@ -12,17 +12,9 @@ from commonplace.search.inverted import InvertedIndex
 def first_index(entries: Iterable[Instruction], texts: dict[str, str]) -> InvertedIndex:
     index = InvertedIndex(lambda name: texts.get(name, ""))
     with collector_off(keep=True):
-        index.fill(_texts_of(entries, texts))
+        for entry in entries:
+            index_entry(index, texts, None, entry)
     return index
-
-
-def _texts_of(entries: Iterable[Instruction], texts: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """What the index reads of each entry; its lower-cased text is kept in `texts` on the way."""
-    for entry in entries:
-        whole = entry.document.whole()
-        title, body = whole["title"], whole["body"]
-        texts[entry.id] = f"{title}\n{body}".lower()
-        yield entry.id, title, body
 
 
 def index_entry(index: InvertedIndex, texts: dict[str, str], before: Instruction | None, after: Instruction | None) -> None:

@@ -82,31 +82,11 @@ class InvertedIndex:
 
     # Writing
 
-    def fill(self, texts: Iterable[tuple[str, str, str]]) -> None:
-        """Names, titles and bodies into an empty index: what `put` would make of them one by one, in less time."""
-        words = self._words
-        for slot, (name, title, body) in enumerate(texts):
-            titled, counts = _count(title, body)
-            self._names.append(name)
-            self._norms.append(_norm(counts))
-            self._slots[name] = slot
-            for word, count in counts.items():
-                posting = words.get(word)
-                if posting is None:
-                    posting = words[word] = _Posting(array("I"), array("B"))
-                posting.slots.append(slot)
-                posting.counts.append(count if count < MOST_COUNTED else MOST_COUNTED)
-            for word in titled:
-                self._title_words.setdefault(word, array("I")).append(slot)
-        self._ordered = sorted(self._slots)
-        for word in words:
-            self._learn(word)
-
     def put(self, name: str, title: str, body: str) -> None:
         """Add a text under a new name."""
         slot = self._free.pop() if self._free else len(self._names)
         titled, counts = _count(title, body)
-        norm = _norm(counts)
+        norm = K1 * (1 - B + B * counts.total() / PIVOT_WORDS)
         if slot == len(self._names):
             self._names.append(name)
             self._norms.append(norm)
@@ -399,10 +379,6 @@ def _count(title: str, body: str) -> tuple[set[str], Counter[str]]:
     for word in titled:
         counts[word] += TITLE_WEIGHT
     return set(titled), counts
-
-
-def _norm(counts: Counter[str]) -> float:
-    return K1 * (1 - B + B * counts.total() / PIVOT_WORDS)
 
 
 def _trigrams(word: str) -> set[str]:
