@@ -10,6 +10,7 @@ import orjson
 
 from commonplace.instructions.engine import gates as gating
 from commonplace.instructions.engine import review as reviewing
+from commonplace.instructions.engine.normalise import OwnerOf
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.kernel.errors import INVALID_CONFIG, Code, CommonplaceError
 
@@ -60,13 +61,13 @@ class Configuration:
         self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", folders, reviewing.parse_criteria, INVALID_CRITERIA)
         self._builtin: reviewing.Criteria | None = None
 
-    def owner_of(self, id_: str) -> str | None:
-        """The first rule whose pattern matches the id. A broken owners.json hides no instruction: `problems` reports it."""
+    def owners(self) -> OwnerOf:
+        """Who owns an id: the first rule whose pattern matches. A broken owners.json hides no instruction: `problems` reports it."""
         try:
-            owners = self._owners.read()
+            owners = self._owners.read() or ()
         except CommonplaceError:
-            return None
-        return next((owner for pattern, owner in owners if pattern.search(id_)), None) if owners else None
+            owners = ()
+        return lambda id_: next((owner for pattern, owner in owners if pattern.search(id_)), None)
 
     def criteria(self) -> reviewing.Criteria:
         """The rules of the file, or our own."""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
+from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, identify, normalise, title_of
 from commonplace.instructions.errors import CATALOGUE_LIMIT, CATALOGUE_UNWRITABLE
 from commonplace.instructions.model import (
     CONFIGURATION_STEMS,
@@ -33,6 +33,7 @@ from commonplace.kernel.errors import CommonplaceError
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
 SYNCS_AT_ONCE = 16
+MOST_LEVELS = 200  # of lists and objects in one another; the encoder has room for a few more
 MARKER = ".catalog-version"
 _TEMPORARY = re.compile(r"\.[^/]*\.tmp")
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -67,6 +68,23 @@ class Staged:
     temporary: Path
     stamp: Stamp
     content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """The bytes of a file that is known to hold an instruction."""
+
+    content: bytes
+    id: str
+    modified_at: float
+    rules: Rules
+
+    def whole(self) -> Instruction:
+        return normalise(_decoded(self.content), self.id, self.modified_at, self.rules)
+
+    def text(self) -> tuple[str, str]:
+        raw = _decoded(self.content)
+        return title_of(raw, self.id), raw["body"].strip()
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
@@ -122,7 +140,13 @@ class Directory:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
 
-    def read(self, name: str) -> Reading:
+    def read_all(self) -> Iterator[tuple[str, Reading]]:
+        """Every file, by name."""
+        rules = self.rules.settled()
+        for name in self.names():
+            yield name, self.read(name, rules)
+
+    def read(self, name: str, rules: Rules | None = None) -> Reading:
         """One file, by name. Whatever is wrong with it becomes a rejection."""
         reason = _skip_reason(name)
         if reason:
@@ -137,23 +161,22 @@ class Directory:
         if content is None:
             return Reading(stamp, rejection=Rejection(name, "too-large", f"{stamp[1]} bytes; the most is {MAX_FILE_BYTES}"))
         try:
-            reading = Reading(stamp, instruction=self._parse(name, content, stamp))
+            reading = Reading(stamp, instruction=self._parse(name, content, stamp, rules or self.rules))
         except NotAnInstruction as error:
             reading = Reading(stamp, rejection=Rejection(name, error.reason, error.detail))
         if self.trace_file:
             self.trace_file(name, reading.rejection.reason if reading.rejection else "loaded")
         return reading
 
-    def _parse(self, name: str, content: bytes, stamp: Stamp) -> Instruction:
+    def _parse(self, name: str, content: bytes, stamp: Stamp, rules: Rules) -> Instruction:
         if not content.strip():
             raise NotAnInstruction("empty", "the file is empty")
-        try:
-            raw = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
-        except orjson.JSONDecodeError as error:
-            raise NotAnInstruction("parse", str(error)[:200]) from None
-        if not isinstance(raw, dict):
-            raise NotAnInstruction("schema", "the file does not hold one JSON object")
-        return normalise(raw, name[:-5], stamp[0] / 1e9, self.rules)
+        raw = _decoded(content)
+        id_, modified_at = name[:-5], stamp[0] / 1e9
+        if content.count(b"[") + content.count(b"{") > MOST_LEVELS:
+            return _whole(raw, id_, modified_at, rules)
+        _, source_hash, claimed = identify(raw, id_, rules)
+        return Instruction.unread(id_, source_hash, claimed, _Unread(content, id_, modified_at, rules))
 
     def parse(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
         """What reading this document back will give, and its bytes. Raises NotAnInstruction, or CATALOGUE_LIMIT when it is too large."""
@@ -278,6 +301,23 @@ class Directory:
                     ) from error
                 time.sleep(self._retries.write_backoff_seconds * 2**attempt)
                 attempt += 1
+
+
+def _decoded(content: bytes) -> dict[str, Any]:
+    try:
+        raw = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        raise NotAnInstruction("parse", str(error)[:200]) from None
+    if not isinstance(raw, dict):
+        raise NotAnInstruction("schema", "the file does not hold one JSON object")
+    return raw
+
+
+def _whole(raw: dict[str, Any], id_: str, modified_at: float, rules: Rules) -> Instruction:
+    try:
+        return normalise(raw, id_, modified_at, rules)
+    except TypeError:  # what can be read this deep cannot be written
+        raise NotAnInstruction("schema", f"nested deeper than {MOST_LEVELS} levels") from None
 
 
 def _skip_reason(name: str) -> str | None:

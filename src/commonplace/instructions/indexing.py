@@ -18,14 +18,13 @@ def first_index(entries: Iterable[Instruction], texts: dict[str, str]) -> Invert
 
 
 def index_entry(index: InvertedIndex, texts: dict[str, str], before: Instruction | None, after: Instruction | None) -> None:
-    old = before.document.whole() if before is not None else None
-    new = after.document.whole() if after is not None else None
-    if old is not None and new is not None and old["title"] == new["title"] and old["body"] == new["body"]:
+    old = before.text if before is not None else None
+    new = after.text if after is not None else None
+    if old == new:
         return
     if before is not None and old is not None:
-        index.drop(before.id, old["title"], old["body"])
+        index.drop(before.id, *old)
         del texts[before.id]
     if after is not None and new is not None:
-        title, body = new["title"], new["body"]
-        texts[after.id] = f"{title}\n{body}".lower()
-        index.put(after.id, title, body)
+        texts[after.id] = "\n".join(new).lower()
+        index.put(after.id, *new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from commonplace.kernel.document import Document
 
@@ -120,8 +120,38 @@ def document_of(value: Mapping[str, Any]) -> Document:
     return Document(value, _NEAR)
 
 
+class Unread(Protocol):
+    """A file that holds an instruction, not worked out further yet."""
+
+    def whole(self) -> Instruction: ...
+
+    def text(self) -> tuple[str, str]:
+        """Title and body."""
+        ...
+
+
+_LATER = ("document", "governance_hash", "salvaged")
+
+
+class _Later:
+    """Fields that are worked out when one of them is first asked for."""
+
+    __slots__ = ("_rest",)
+    _rest: Unread | None
+
+    def __getattr__(self, name: str) -> Any:
+        rest = object.__getattribute__(self, "_rest") if name in _LATER else None
+        if rest is None:  # no such field, or another thread was faster
+            return object.__getattribute__(self, name)
+        whole = rest.whole()
+        for field in _LATER:
+            object.__setattr__(self, field, getattr(whole, field))
+        object.__setattr__(self, "_rest", None)
+        return getattr(self, name)
+
+
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(_Later):
     """One instruction: the document callers see (normalised, computed fields included) and what was derived from it.
 
     The document is kept as the bytes that answers show."""
@@ -132,6 +162,24 @@ class Instruction:
     governance_hash: str
     stored_hash: str | None = None  # what the file claimed; differs from source_hash on drift
     salvaged: tuple[str, ...] = ()  # what the loader had to mend
+
+    @classmethod
+    def unread(cls, id_: str, source_hash: str, stored_hash: str | None, rest: Unread) -> Instruction:
+        """What a first load needs to know of a file; `rest` gives the whole. Most are never looked at by the one who started us."""
+        made = object.__new__(cls)
+        for field, value in (("id", id_), ("source_hash", source_hash), ("stored_hash", stored_hash), ("_rest", rest)):
+            object.__setattr__(made, field, value)
+        return made
+
+    @property
+    def text(self) -> tuple[str, str]:
+        """Title and body."""
+        rest = getattr(self, "_rest", None)
+        if rest is not None:
+            title, body = rest.text()
+            return title, body
+        whole = self.document.whole()
+        return whole["title"], whole["body"]
 
     @property
     def drifted(self) -> bool:

@@ -75,7 +75,7 @@ class Service:
         self.request_stats = request_stats or (dict)
         self.configuration = Configuration(directory, data)
         retries = Retries(settings.read_retries, settings.read_backoff_ms / 1000, settings.write_retries, settings.write_backoff_ms / 1000)
-        self.rules = Rules(canonical=not settings.canonical_disable, owner_of=self.configuration.owner_of)
+        self.rules = Rules(canonical=not settings.canonical_disable, owners=self.configuration.owners)
         files = Directory(directory, rules=self.rules, retries=retries)
         if trace_files:
             files.trace_file = lambda name, outcome: trace("catalog:file", {"file": name, "outcome": outcome})

@@ -101,8 +101,7 @@ class Shelf:
 
     def _read_all(self) -> list[Instruction]:
         instructions: list[Instruction] = []
-        for name in self.directory.names():
-            reading = self.directory.read(name)
+        for name, reading in self.directory.read_all():
             if reading.stamp is not None:
                 self._stamps[name] = reading.stamp
             if reading.instruction is not None:

@@ -12,6 +12,7 @@ from commonplace.instructions.shelf import Shelf
 
 log = logging.getLogger("commonplace.instructions")
 QUIET_SECONDS = 1.0  # without events, the folder's own time is looked at this often
+HEAD_START_SECONDS = 0.2  # the call that loaded the folder is answered before events are set up
 SETTLE_MS = 60  # events closer together than this are one change
 SILENT_AFTER = 2  # changes found without an event before polling takes over
 
@@ -34,6 +35,7 @@ class Watcher:
 
     def _run(self) -> None:
         self._shelf.ensure_loaded()
+        self._stop.wait(HEAD_START_SECONDS)
         try:
             self._shelf.directory.ensure()
             from watchfiles import watch

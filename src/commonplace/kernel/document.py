@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import repeat
 from typing import Any, Final
 
 import orjson
@@ -22,7 +23,7 @@ class Document(Mapping[str, Any]):
         self.encoded = bytes(memoryview(orjson.dumps(value)))  # a copy of its own size: orjson's holds on to eight times as much
         self._quoted = quote(self.encoded) if len(self.encoded) <= KEEP_QUOTED_BYTES else None
         self._at = near
-        self._near = tuple(value.get(name, _ABSENT) for name in near)
+        self._near = tuple(map(value.get, near, repeat(_ABSENT)))
 
     def whole(self) -> dict[str, Any]:
         """A copy of everything, the caller's own."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from commonplace.instructions.directory import Directory, encode
+from commonplace.instructions.directory import MOST_LEVELS, Directory, encode
 from commonplace.instructions.engine.hashing import HashTree, canonical_body, hash_body
 from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
 from commonplace.instructions.model import is_valid_id, stored_form
@@ -195,3 +196,42 @@ def test_a_document_without_times_takes_them_from_the_file_and_no_review_date() 
     assert "nextReviewDue" not in document
     with pytest.raises(NotAnInstruction):
         normalise({"id": "a"}, "a", NOW, Rules())
+
+
+def test_a_file_is_worked_out_when_it_is_looked_at_and_then_as_if_at_once(tmp_path: Path) -> None:
+    raw = {"id": "a", "title": " T ", "body": " B \n", "priority": 0, "sourceHash": "0" * 64}
+    read(tmp_path, "a.json", raw)
+    os.utime(tmp_path / "a.json", (NOW, NOW))
+    later = Directory(tmp_path).read("a.json").instruction
+    at_once = normalise(raw, "a", NOW, Rules())
+    assert later is not None
+    assert later.drifted
+    assert later.text == ("T", "B")
+    assert later.salvaged == ("priority",)
+    assert later.text == ("T", "B")
+    assert later == at_once
+    with pytest.raises(AttributeError):
+        later.nothing  # noqa: B018
+
+
+def test_threads_that_look_at_a_file_first_all_see_it(tmp_path: Path) -> None:
+    folder = Directory(tmp_path)
+    for number in range(200):
+        read(tmp_path, f"a{number}.json", {"id": f"a{number}", "body": "x"})
+    found = [reading.instruction for _, reading in folder.read_all()]
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: [item.document["id"] for item in found if item], range(8)))
+    assert seen == [[item.id for item in found if item]] * 8
+
+
+@pytest.mark.parametrize("levels", [190, 300, 900])
+def test_a_file_too_deep_to_be_served_hides_no_other(tmp_path: Path, levels: int) -> None:
+    read(tmp_path, "a.json", '{"id":"a","body":"x","extensions":{"deep":' + "[" * levels + "]" * levels + "}}")
+    reading = Directory(tmp_path).read("a.json")
+    if levels < MOST_LEVELS:
+        assert reading.instruction is not None
+        assert reading.instruction.document["id"] == "a"
+    else:
+        assert reading.rejection is not None
+        assert reading.rejection.reason == "schema"
+        assert str(MOST_LEVELS) in reading.rejection.detail

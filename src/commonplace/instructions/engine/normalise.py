@@ -70,12 +70,27 @@ class NotAnInstruction(ValueError):
         self.detail = detail
 
 
+OwnerOf = Callable[[str], str | None]  # first pattern that matches the id
+
+
+def _nobody(id_: str) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What the configuration says about reading documents."""
 
     canonical: bool = True
-    owner_of: Callable[[str], str | None] = lambda _: None  # owners.json, first pattern that matches the id
+    owners: Callable[[], OwnerOf] = lambda: _nobody  # owners.json as it is now
+
+    def owner_of(self, id_: str) -> str | None:
+        return self.owners()(id_)
+
+    def settled(self) -> Rules:
+        """The same for one sweep over many files: what the configuration says is asked for once."""
+        owner_of = self.owners()
+        return Rules(self.canonical, lambda: owner_of)
 
 
 def parse_time(value: object) -> float | None:
@@ -129,10 +144,10 @@ def split_categories(raw: object) -> tuple[list[str], dict[str, Any], int]:
     return ordered[:MAX_CATEGORIES], scopes, bad + max(0, len(ordered) - MAX_CATEGORIES)
 
 
-def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> Instruction:
-    """The instruction in a document. Raises NotAnInstruction where neither id nor body can be had.
+def identify(raw: Mapping[str, Any], id_: str, rules: Rules) -> tuple[str, str, str | None]:
+    """The body of the instruction in a document, its hash, and the hash that the document claims.
 
-    Defaults depend on the document alone (and the file's time, in seconds, where it has none), so hashes survive a restart."""
+    Raises NotAnInstruction where neither id nor body can be had; nothing else in a document makes it unreadable."""
     if raw.get("id") != id_:
         raise NotAnInstruction("id-mismatch", f"the id {str(raw.get('id'))[:130]!r} does not match the file's name")
     if not is_valid_id(id_):
@@ -142,6 +157,15 @@ def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules
         raise NotAnInstruction("schema", "body is missing or empty")
     if len(body) > MAX_BODY_CHARS:
         raise NotAnInstruction("schema", f"body has {len(body)} characters; the most is {MAX_BODY_CHARS}")
+    claimed = raw.get("sourceHash")
+    return body, hash_body(body, canonical=rules.canonical), claimed if isinstance(claimed, str) and claimed else None
+
+
+def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> Instruction:
+    """The instruction in a document. Raises NotAnInstruction.
+
+    Defaults depend on the document alone (and the file's time, in seconds, where it has none), so hashes survive a restart."""
+    body, source_hash, claimed = identify(raw, id_, rules)
     document: dict[str, Any] = dict(raw)
     mended: list[str] = []
     document["body"] = body
@@ -149,24 +173,24 @@ def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules
     _mend_closed_sets(document, mended)
     _mend_categories(document, mended)
     _mend_governance(document, id_, modified_at, mended, rules)
-    source_hash = hash_body(body, canonical=rules.canonical)
-    stored = raw.get("sourceHash")
     document["sourceHash"] = source_hash
     document["schemaVersion"] = str(raw.get("schemaVersion") or SCHEMA_VERSION)
     for computed in ("usageCount", "firstSeenTs", "lastUsedAt"):
         document.pop(computed, None)
     governance_hash = document["governanceHash"] = hash_governance(governance_line(document))
-    claimed = stored if isinstance(stored, str) and stored else None
     return Instruction(id_, document_of(document), source_hash, governance_hash, claimed, tuple(mended))
+
+
+def title_of(raw: Mapping[str, Any], id_: str) -> str:
+    title = raw.get("title")
+    return (title.strip()[:MAX_TITLE_CHARS] if isinstance(title, str) else "") or id_
 
 
 def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:
     title = document.get("title")
-    title = title.strip() if isinstance(title, str) else ""
-    if len(title) > MAX_TITLE_CHARS:
-        title = title[:MAX_TITLE_CHARS]
+    if isinstance(title, str) and len(title.strip()) > MAX_TITLE_CHARS:
         mended.append("title")
-    document["title"] = title or id_
+    document["title"] = title_of(document, id_)
     for field in TEXT_FIELDS:
         if field in document and not isinstance(document[field], str) and document.pop(field) is not None:
             mended.append(field)
