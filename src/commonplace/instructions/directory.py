@@ -10,14 +10,13 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 
-from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, identify, normalise, title_of
+from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, completed, identify, normalise, title_of
 from commonplace.instructions.errors import CATALOGUE_LIMIT, CATALOGUE_UNWRITABLE
 from commonplace.instructions.model import (
     CONFIGURATION_STEMS,
@@ -32,7 +31,7 @@ from commonplace.kernel.errors import CommonplaceError
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
-SYNCS_AT_ONCE = 16
+SYNCED_TOGETHER = 64  # files held open at once
 MOST_LEVELS = 200  # of lists and objects in one another; the encoder has room for a few more
 MARKER = ".catalog-version"
 _TEMPORARY = re.compile(r"\.[^/]*\.tmp")
@@ -61,11 +60,21 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class _Begun:
+    """A file written under a temporary name, still open, not yet synced."""
+
+    id: str
+    temporary: str
+    content: bytes
+    descriptor: int
+
+
+@dataclass(frozen=True, slots=True)
 class Staged:
     """A file written and synced under a temporary name, not yet in place."""
 
     id: str
-    temporary: Path
+    temporary: str
     stamp: Stamp
     content: bytes
 
@@ -89,7 +98,11 @@ class _Unread:
 
 def encode(document: Mapping[str, Any]) -> bytes:
     """The bytes of a file: fixed key order, two blanks of indentation, a final newline."""
-    return orjson.dumps(stored_form(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return _written(stored_form(document))
+
+
+def _written(stored: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(stored, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 class Directory:
@@ -106,10 +119,10 @@ class Directory:
         if not os.access(self._root, os.F_OK):  # before every write: asking is cheaper than failing to make it
             self.path.mkdir(parents=True, exist_ok=True)
 
-    def file_of(self, id_: str) -> Path:
+    def file_of(self, id_: str) -> str:
         if not is_valid_id(id_):  # the only way from an id to a path
             raise ValueError(f"{id_!r} is not an instruction id")
-        return self.path / f"{id_}.json"
+        return f"{self._root}/{id_}.json"
 
     def names(self) -> list[str]:
         """Every JSON file that may be an instruction. No file is looked at: the folder tells which of its members are folders."""
@@ -135,7 +148,7 @@ class Directory:
 
     def stamp_of(self, name: str) -> Stamp | None:
         try:
-            status = (self.path / name).lstat()
+            status = os.lstat(f"{self._root}/{name}")
         except OSError:
             return None
         return status.st_mtime_ns, status.st_size, status.st_ino
@@ -180,8 +193,9 @@ class Directory:
 
     def parse(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
         """What reading this document back will give, and its bytes. Raises NotAnInstruction, or CATALOGUE_LIMIT when it is too large."""
-        parsed = normalise(document, id_, time.time(), self.rules)
-        content = encode(parsed.document)
+        whole, _, _ = completed(document, id_, time.time(), self.rules)
+        stored = stored_form(whole)
+        content = _written(stored)
         if len(content) > MAX_FILE_BYTES:
             raise CommonplaceError(
                 CATALOGUE_LIMIT,
@@ -189,8 +203,9 @@ class Directory:
                 hint="Split the instruction, or move long examples out of it.",
                 details={"limit": "maxFileSize", "maximum": MAX_FILE_BYTES, "actual": len(content)},
             )
-        ordered = {**stored_form(parsed.document), "governanceHash": parsed.governance_hash}
-        return replace(parsed, document=document_of(ordered), stored_hash=parsed.source_hash, salvaged=()), content
+        source_hash, governance_hash = whole["sourceHash"], whole["governanceHash"]
+        shown = document_of({**stored, "governanceHash": governance_hash})
+        return Instruction(id_, shown, source_hash, governance_hash, source_hash), content
 
     def _content(self, name: str) -> tuple[bytes | None, Stamp]:
         attempt = 0
@@ -224,54 +239,69 @@ class Directory:
             return None
 
     def stage_all(self, contents: Sequence[tuple[str, bytes]]) -> list[Staged]:
-        """Stage several files at once: the disk serves syncs together better than one after the other."""
-        if len(contents) == 1:
-            return [self.stage(*contents[0])]
-        with ThreadPoolExecutor(min(len(contents), SYNCS_AT_ONCE), "instructions-sync") as pool:
-            waiting = [pool.submit(self.stage, id_, content) for id_, content in contents]
-        failed = next((error for future in waiting if (error := future.exception()) is not None), None)
-        if failed is not None:
-            self.discard([future.result() for future in waiting if future.exception() is None])
-            raise failed
-        return [future.result() for future in waiting]
-
-    def stage(self, id_: str, content: bytes) -> Staged:
-        """Write and sync under a temporary name in the same folder."""
-        target = self.file_of(id_)
-        temporary = self.path / f".{target.stem}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
-        return self._retried(lambda: self._stage(id_, temporary, content), f"{id_}.json could not be written")
-
-    def _stage(self, id_: str, temporary: Path, content: bytes) -> Staged:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | _NOFOLLOW, 0o644)
+        """Write and sync under temporary names in the same folder. All or none."""
+        staged: list[Staged] = []
         try:
-            view = memoryview(content)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
-            status = os.fstat(descriptor)
-        except OSError:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+            for start in range(0, len(contents), SYNCED_TOGETHER):
+                staged += self._stage_some(contents[start : start + SYNCED_TOGETHER])
+        except BaseException:
+            self.discard(staged)
+            raise
+        return staged
+
+    def _stage_some(self, contents: Sequence[tuple[str, bytes]]) -> list[Staged]:
+        """Several at once: the disk begins to write all of them before the first is waited for, and the syncs share its journal."""
+        begun: list[_Begun] = []
+        try:
+            for id_, content in contents:
+                begun.append(self._begin(id_, content))
+            if len(begun) > 1:
+                for item in begun:
+                    _start_writing(item.descriptor)
+            return [Staged(item.id, item.temporary, self._settle(item), item.content) for item in begun]
+        except BaseException:
+            for item in begun:
+                with contextlib.suppress(OSError):
+                    Path(item.temporary).unlink()
             raise
         finally:
-            os.close(descriptor)
-        return Staged(id_, temporary, (status.st_mtime_ns, status.st_size, status.st_ino), content)
+            for item in begun:
+                os.close(item.descriptor)
+
+    def _begin(self, id_: str, content: bytes) -> _Begun:
+        self.file_of(id_)
+        temporary = f"{self._root}/.{id_}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+        descriptor = self._retried(lambda: _write_new(temporary, content), f"{id_}.json could not be written")
+        return _Begun(id_, temporary, content, descriptor)
+
+    def _settle(self, item: _Begun) -> Stamp:
+        try:
+            return _synced(item.descriptor)
+        except OSError:  # what a failed sync leaves is not to be trusted, nor a second sync of it: write it anew
+            again = self._retried(lambda: _write_new(item.temporary, item.content, sync=True), f"{item.id}.json could not be written")
+            try:
+                return _stamp(again)
+            finally:
+                os.close(again)
 
     def place(self, staged: Staged) -> None:
-        self._retried(lambda: staged.temporary.replace(self.file_of(staged.id)), f"{staged.id}.json could not be put in place")
+        self._retried(
+            lambda: os.replace(staged.temporary, self.file_of(staged.id)),  # noqa: PTH105 (see _root)
+            f"{staged.id}.json could not be put in place",
+        )
 
     def discard(self, staged: Iterable[Staged]) -> None:
         for item in staged:
             with contextlib.suppress(OSError):
-                item.temporary.unlink()
+                Path(item.temporary).unlink()
 
     def remove(self, id_: str) -> None:
         with contextlib.suppress(FileNotFoundError):
-            self._retried(lambda: self.file_of(id_).unlink(), f"{id_}.json could not be removed")
+            self._retried(lambda: Path(self.file_of(id_)).unlink(), f"{id_}.json could not be removed")
 
     def sync(self) -> None:
         """Make renames and removals durable."""
-        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(self._root, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
         finally:
@@ -301,6 +331,40 @@ class Directory:
                     ) from error
                 time.sleep(self._retries.write_backoff_seconds * 2**attempt)
                 attempt += 1
+
+
+def _write_new(path: str, content: bytes, *, sync: bool = False) -> int:
+    """A file with this content, still open."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | _NOFOLLOW, 0o644)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        if sync:
+            os.fsync(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        with contextlib.suppress(OSError):
+            Path(path).unlink()
+        raise
+    return descriptor
+
+
+def _start_writing(descriptor: int) -> None:
+    """Ask the system to begin writing a file out, without waiting for it."""
+    if hasattr(os, "posix_fadvise"):  # Linux
+        with contextlib.suppress(OSError):
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _synced(descriptor: int) -> Stamp:
+    os.fsync(descriptor)
+    return _stamp(descriptor)
+
+
+def _stamp(descriptor: int) -> Stamp:
+    status = os.fstat(descriptor)
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _decoded(content: bytes) -> dict[str, Any]:

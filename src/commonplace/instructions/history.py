@@ -27,7 +27,8 @@ class History:
 
     def __init__(self, state: Path) -> None:
         self._folder = state / "history"
-        self._made = self._folder / ".made.jsonl"  # no instruction's name begins with a dot
+        self._root = str(self._folder)
+        self._made = f"{self._root}/.made.jsonl"  # no instruction's name begins with a dot
 
     def record(self, id_: str, action: str, before: Mapping[str, Any] | None, at: str, actor: Actor) -> None:
         line = {
@@ -48,7 +49,7 @@ class History:
             self._append(path, content, keep)
 
     @staticmethod
-    def _append(path: Path, content: bytes, keep: int) -> None:
+    def _append(path: str, content: bytes, keep: int) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:
             os.write(descriptor, content)
@@ -56,8 +57,8 @@ class History:
         finally:
             os.close(descriptor)
         if size > keep:
-            lines = path.read_bytes().splitlines(keepends=True)
-            trimmed = path.with_suffix(".trim")
+            lines = Path(path).read_bytes().splitlines(keepends=True)
+            trimmed = Path(path).with_suffix(".trim")
             trimmed.write_bytes(b"".join(lines[len(lines) // 2 :]))
             trimmed.replace(path)
 
@@ -76,14 +77,14 @@ class History:
         return changes
 
     @staticmethod
-    def _lines(path: Path) -> list[bytes]:
+    def _lines(path: str) -> list[bytes]:
         try:
-            return path.read_bytes().splitlines()
+            return Path(path).read_bytes().splitlines()
         except OSError:
             return []
 
-    def _file(self, id_: str) -> Path:
-        return self._folder / f"{id_}.jsonl"
+    def _file(self, id_: str) -> str:
+        return f"{self._root}/{id_}.jsonl"
 
 
 def describe(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -23,6 +23,7 @@ CHECK_SECONDS = 1.0
 SHARED_SECONDS = 0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
 SAME_SECONDS = 0.005
 MARKER_BYTES = 256
+_BEGUN, _DONE, _END = "+", "-", "."  # in the lock file: it is written over, never cut, which the disk would have to note each time
 _HEADER = b"# commonplace journal 1\n"
 
 
@@ -72,7 +73,8 @@ class Journal:
         self._check_at = 0.0
         self._offset = 0
         self._sequence = 0
-        self._lock: int | None = None
+        self._lock: int | None = None  # while it is held
+        self._lock_file: int | None = None  # kept open
 
     @property
     def begun(self) -> bool:
@@ -122,40 +124,49 @@ class Journal:
         return True
 
     def close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        for descriptor in (self._file, self._lock_file):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._file = self._lock_file = None
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Exclusive among processes; a process guards its own threads itself. A dead holder's lock is free at once."""
+        descriptor = self._lock_file
+        while descriptor is None or not _holds(descriptor):  # somebody removed the file: the one that has its name now counts
+            if descriptor is not None:
+                os.close(descriptor)
+            descriptor = self._lock_file = self._open_lock()
+        self._lock = descriptor
         try:
-            descriptor = self._open_lock()
-        except FileNotFoundError:
-            self._lock_path.parent.mkdir(parents=True, exist_ok=True)
-            (self._lock_path.parent / ".gitignore").write_text("*\n")
-            descriptor = self._open_lock()
-        try:
-            _acquire(descriptor)
-            self._lock = descriptor
             yield
         finally:
             self._lock = None
-            os.close(descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def _open_lock(self) -> int:
-        return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except FileNotFoundError:
+            self._lock_path.parent.mkdir(parents=True, exist_ok=True)
+            (self._lock_path.parent / ".gitignore").write_text("*\n")
+            return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def intend(self, ids: Iterable[str]) -> None:
         """Note under the lock what is about to change, for the next holder should this process die before `append`."""
         assert self._lock is not None
-        os.pwrite(self._lock, ("\n".join(ids) + "\n").encode(), 0)
+        os.pwrite(self._lock, "\n".join([_BEGUN, *ids, _END]).encode(), 0)
 
     def unfinished(self) -> list[str]:
         """What a holder that died had begun. Empty after a clean release."""
         assert self._lock is not None
         size = os.fstat(self._lock).st_size
-        return os.pread(self._lock, size, 0).decode(errors="replace").split("\n")[:-1] if size else []
+        state, *noted = os.pread(self._lock, size, 0).decode(errors="replace").split("\n")
+        if state == _DONE or not size:
+            return []
+        if state != _BEGUN:  # by an earlier release
+            return [state, *noted[:-1]]
+        return noted[: noted.index(_END)] if _END in noted else noted
 
     def append(self, changes: Iterable[tuple[str, str]], token: str) -> None:
         """Tell the other processes: ids with their new hashes. Our own position moves past it."""
@@ -169,7 +180,7 @@ class Journal:
         os.write(self._file, content)
         self._offset += len(content)
         self._sequence += len(lines)
-        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, _DONE.encode(), 0)
 
     def _start_over(self) -> None:
         """A fresh file under the same name. The old one, which readers hold open, loses its name and gets a last line: they notice."""
@@ -187,6 +198,12 @@ def _parse(content: bytes) -> Iterator[Line]:
         parts = raw.decode(errors="replace").split("\t")
         if len(parts) == 4 and parts[0].isdigit():
             yield Line(int(parts[0]), parts[1], parts[2], parts[3])
+
+
+def _holds(descriptor: int) -> bool:
+    """Take the lock; whether the file still has a name, so that others look for the same one."""
+    _acquire(descriptor)
+    return os.fstat(descriptor).st_nlink > 0
 
 
 def _acquire(descriptor: int) -> None:
@@ -241,7 +258,7 @@ class Marker:
 
     def _same_file(self) -> bool:
         try:
-            return os.path.samestat(os.fstat(self._file), self._path.stat())
+            return os.path.samestat(os.fstat(self._file), os.stat(self._name))  # noqa: PTH116 (on every read)
         except OSError:
             return False
 
@@ -261,13 +278,13 @@ class Marker:
         text = token.encode()
         try:
             try:
-                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                descriptor = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             except PermissionError:  # another user's file in a folder that we may write
                 self._path.unlink()
                 descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
-                os.pwrite(descriptor, text, 0)
-                os.ftruncate(descriptor, len(text))
+                if os.pwrite(descriptor, text, 0) < os.fstat(descriptor).st_size:
+                    os.ftruncate(descriptor, len(text))
             except OSError:
                 os.close(descriptor)
                 raise

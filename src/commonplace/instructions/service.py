@@ -94,6 +94,7 @@ class Service:
         self._graph: tuple[int, dict[str, Any]] | None = None
         self._watcher: Any = None
         self._executor: ThreadPoolExecutor | None = None
+        self._writer: ThreadPoolExecutor | None = None
         self._matched: dict[str, tuple[int, set[str]]] = {}
         self.counters: dict[str, int] = {}
 
@@ -130,17 +131,25 @@ class Service:
             self._watcher.stop()
             self._watcher = None
         self.usage.close()
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
-            self._executor = None
+        for pool in (self._writer, self._executor):
+            if pool is not None:
+                pool.shutdown(wait=True)
+        self._writer = self._executor = None
         self.shelf.close()
 
     @property
     def executor(self) -> ThreadPoolExecutor:
-        """Threads for calls that wait for the disk; enough of them that one sync serves many writers."""
+        """Threads for calls that wait for the disk or go through the whole catalogue."""
         if self._executor is None:
             self._executor = ThreadPoolExecutor(THREADS, "instructions")
         return self._executor
+
+    @property
+    def writer(self) -> ThreadPoolExecutor:
+        """The one thread that writes what was added."""
+        if self._writer is None:
+            self._writer = ThreadPoolExecutor(1, "instructions-writer")
+        return self._writer
 
     def prepare_search(self) -> None:
         """Build the index; calls that search before it is there wait for it."""

@@ -193,7 +193,8 @@ class Shelf:
 
     def read_one(self, id_: str) -> Reading:
         """Look at one file now, whatever the stamps say, and apply it."""
-        name = self.directory.file_of(id_).name
+        self.directory.file_of(id_)
+        name = f"{id_}.json"
         with self.lock:
             reading = self.directory.read(name)
             self._apply(name, reading)
@@ -230,7 +231,8 @@ class Shelf:
         known = []
         for id_ in ids:
             with contextlib.suppress(ValueError):
-                reading = self.directory.read(self.directory.file_of(id_).name)
+                self.directory.file_of(id_)
+                reading = self.directory.read(f"{id_}.json")
                 self._apply(f"{id_}.json", reading)
                 known.append((id_, reading.instruction.source_hash if reading.instruction else REMOVED))
         self._announce(known)

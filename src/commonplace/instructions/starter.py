@@ -83,10 +83,10 @@ def write_starter(folder: Path, clock: Clock = utc_now) -> list[str]:
     directory = Directory(folder)
     written: list[str] = []
     for entry in ENTRIES:
-        target = directory.file_of(entry["id"])
+        target = Path(directory.file_of(entry["id"]))
         if not target.exists():
             document = compose(entry, None, lax=True, origin=Origin(iso(clock())), rules=Rules(), keep_omitted=False)
-            directory.place(directory.stage(entry["id"], directory.parse(entry["id"], document)[1]))
+            directory.place(*directory.stage_all([(entry["id"], directory.parse(entry["id"], document)[1])]))
             written.append(target.name)
     gates = folder / "gates.json"
     if not gates.exists():

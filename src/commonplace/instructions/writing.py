@@ -4,13 +4,13 @@ Each runs in the caller's thread, waits for the disk, and answers only when the 
 
 from __future__ import annotations
 
-import threading
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from commonplace.instructions.adding import Adding, Wanted
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.entry import ADD_SCHEMA, Origin, Problem, Refused, check_id, compose
 from commonplace.instructions.engine.normalise import NotAnInstruction
@@ -33,21 +33,7 @@ from commonplace.kernel.errors import CommonplaceError
 CONFIRM_ABOVE = 10
 IMPORT_BATCH = 200
 HISTORY_SHOWN = 50
-GROUP = 32
 PREVIEW_CHARS = 200
-
-
-@dataclass(slots=True)
-class _Wanted:
-    """One add on its way: what was asked, and what became of it."""
-
-    entry: Mapping[str, Any]
-    overwrite: bool
-    lax: bool
-    expected_hash: str | None
-    actor: Actor
-    answer: dict[str, Any] | None = None
-    failure: Exception | None = None
 
 
 class Writing:
@@ -56,9 +42,7 @@ class Writing:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._shelf = service.shelf
-        self._queue: list[_Wanted] = []
-        self._queue_lock = threading.Lock()
-        self._turn = threading.Lock()
+        self._adding = Adding(self._add_group, lambda: service.writer)
 
     def _origin(self, actor: Actor) -> Origin:
         settings = self._service.settings
@@ -78,38 +62,35 @@ class Writing:
         self, entry: object, *, overwrite: bool, lax: bool, expected_hash: str | None = None, actor: Actor
     ) -> tuple[dict[str, Any], bool]:
         """The contract's answer and whether it is a success."""
-        if not isinstance(entry, Mapping):
-            hint = "Wrap the instruction in `entry`: {entry: {id, body, ...}, lax: true}."
-            return self._refusal(None, Problem("missing entry", hint, structural=True)), False
-        wanted = _Wanted(entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor)
         try:
-            check_id(entry)
-            return self._queued(wanted), True
+            wanted = self._wanted(entry, overwrite, lax, expected_hash, actor)
+            self._adding.write([wanted])
+            return wanted.result(), True
         except Refused as refused:
             return self._refusal(entry, refused.problem), False
 
-    def _queued(self, wanted: _Wanted) -> dict[str, Any]:
-        """Whoever gets the turn writes for all who wait: many adds share one lock and one sync of the folder."""
-        with self._queue_lock:
-            self._queue.append(wanted)
-        with self._turn:
-            if wanted.answer is None and wanted.failure is None:
-                with self._queue_lock:
-                    group, self._queue = self._queue[:GROUP], self._queue[GROUP:]
-                try:
-                    self._add_group(group)
-                except Exception as error:  # every waiter must hear of it, not only the one whose turn it was
-                    for waiting in group:
-                        if waiting.answer is None and waiting.failure is None:
-                            waiting.failure = error
-        if wanted.failure is not None:
-            raise wanted.failure
-        assert wanted.answer is not None
-        return wanted.answer
+    async def add_with_others(
+        self, entry: object, *, overwrite: bool, lax: bool, expected_hash: str | None = None, actor: Actor
+    ) -> tuple[dict[str, Any], bool]:
+        """The same for a server, where many call at once."""
+        try:
+            return await self._adding.put(self._wanted(entry, overwrite, lax, expected_hash, actor)), True
+        except Refused as refused:
+            await asyncio.to_thread(self._service.load)
+            return self._refusal(entry, refused.problem), False
 
-    def _add_group(self, group: Sequence[_Wanted]) -> None:
+    @staticmethod
+    def _wanted(entry: object, overwrite: bool, lax: bool, expected_hash: str | None, actor: Actor) -> Wanted:
+        if not isinstance(entry, Mapping):
+            hint = "Wrap the instruction in `entry`: {entry: {id, body, ...}, lax: true}."
+            raise Refused(Problem("missing entry", hint, structural=True))
+        check_id(entry)
+        return Wanted(entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor)
+
+    def _add_group(self, group: Sequence[Wanted]) -> None:
+        self._service.load()
         with self._shelf.writing() as catalogue:
-            planned: dict[str, tuple[_Wanted, Change, bool]] = {}
+            planned: dict[str, tuple[Wanted, Change, bool]] = {}
             for wanted in group:
                 id_ = check_id(wanted.entry)
                 if id_ in planned or (planned and wanted.expected_hash is not None):  # it must see what the others did
@@ -123,7 +104,7 @@ class Writing:
                     planned[id_] = (wanted, *planned_change)
             self._finish(planned)
 
-    def _finish(self, planned: dict[str, tuple[_Wanted, Change, bool]]) -> None:
+    def _finish(self, planned: dict[str, tuple[Wanted, Change, bool]]) -> None:
         for actor in {wanted.actor for wanted, _, _ in planned.values()}:  # history names who did it
             self._shelf.commit([change for wanted, change, _ in planned.values() if wanted.actor == actor], actor)
         for wanted, change, existed in planned.values():
@@ -131,7 +112,7 @@ class Writing:
             wanted.answer = self.added(change.after, created=not existed, overwritten=existed, content=change.content)
         planned.clear()
 
-    def _plan_add(self, wanted: _Wanted, id_: str, catalogue: Catalogue) -> tuple[Change, bool] | None:
+    def _plan_add(self, wanted: Wanted, id_: str, catalogue: Catalogue) -> tuple[Change, bool] | None:
         """The change and whether the id exists; None where it is skipped and already answered. Raises Refused."""
         entry, overwrite = wanted.entry, wanted.overwrite
         existing = catalogue.get(id_)
@@ -178,12 +159,13 @@ class Writing:
             }
         if issues:
             answer["verifyIssues"] = issues
-        if len(entry.document["body"]) > WARN_BODY_CHARS:
-            answer["warnings"] = [f"The body has {len(entry.document['body'])} characters; agents read shorter rules better."]
+        if len(entry.document.encoded) > WARN_BODY_CHARS and len(body := entry.document["body"]) > WARN_BODY_CHARS:
+            answer["warnings"] = [f"The body has {len(body)} characters; agents read shorter rules better."]
         return answer
 
-    def _refusal(self, entry: Mapping[str, Any] | None, problem: Problem) -> dict[str, Any]:
+    def _refusal(self, sent: object, problem: Problem) -> dict[str, Any]:
         """Contract 000's failure: a machine-readable error, a hint, what was sent, and the schema when the shape was wrong."""
+        entry = sent if isinstance(sent, Mapping) else None
         id_ = entry.get("id") if entry is not None else None
         shown = id_[:200] if isinstance(id_, str) else "unknown"
         repro: dict[str, Any] = {"id": shown}

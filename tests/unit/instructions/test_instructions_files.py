@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -62,7 +63,7 @@ def test_writes_are_tried_again_as_often_as_configured(tmp_path: Path) -> None:
 
     def write(retries: Retries) -> None:
         directory = Directory(tmp_path, retries=retries)
-        staged = directory.stage("a", b"{}")
+        (staged,) = directory.stage_all([("a", b"{}")])
         with pytest.raises(CommonplaceError) as failed:
             directory.place(staged)
         directory.discard([staged])
@@ -151,6 +152,55 @@ def test_many_threads_add_at_once_and_each_hears_its_own_answer(tmp_path: Path) 
     assert len(service.shelf.history.changes("shared")) == 4 * 5
     assert service.verify()["issueCount"] == 0
     assert served(tmp_path).list_entries(None, None, 0, None) == service.list_entries(None, None, 0, None)
+
+
+def test_adds_that_arrive_together_are_written_together_and_each_hears_its_own_answer(tmp_path: Path) -> None:
+    service = served(tmp_path)
+    writing = Writing(service)
+    groups: list[int] = []
+    commit = service.shelf.commit
+
+    def counted(changes: Any, actor: Any) -> None:
+        groups.append(len(changes))
+        commit(changes, actor)
+
+    service.shelf.commit = counted  # type: ignore[method-assign]
+    entries = [{"id": f"a-{number}", "body": f"Body {number}"} for number in range(60)]
+    entries += [{"id": "a-1", "body": "twice"}, {"id": "Not An Id", "body": "x"}]
+    answers = added_together(writing, entries)
+    for entry, (answer, accepted) in zip(entries, answers, strict=True):
+        assert accepted is (entry["id"] != "Not An Id")
+        assert answer["id"] == entry["id"]
+    assert sum(groups) == 61
+    assert len(groups) < 10
+    assert service.get("a-1")["item"]["body"] == "twice"
+    assert service.verify()["issueCount"] == 0
+    service.close()
+
+
+def test_a_disk_that_fails_fails_every_add_that_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = served(tmp_path, write_retries=0)
+    writing = Writing(service)
+    add(service, "before")
+    monkeypatch.setattr(os, "fsync", failing_fsync)
+    failures = added_together(writing, [{"id": f"a-{number}", "body": "x"} for number in range(5)])
+    assert [type(failure) for failure in failures] == [CommonplaceError] * 5
+    monkeypatch.undo()
+    assert [path.name for path in (tmp_path / "in").iterdir() if path.suffix != ""] == ["before.json"]
+    assert added_together(writing, [{"id": "after", "body": "x"}])[0][1]
+    service.close()
+
+
+def added_together(writing: Writing, entries: list[dict[str, str]]) -> list[Any]:
+    async def all_at_once() -> list[Any]:
+        asked = [writing.add_with_others(entry, overwrite=True, lax=True, actor=LOCAL_ACTOR) for entry in entries]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    return asyncio.run(all_at_once())
+
+
+def failing_fsync(descriptor: int) -> None:
+    raise OSError(5, "Input/output error")
 
 
 def test_old_temporary_files_are_swept_and_never_served(tmp_path: Path) -> None:

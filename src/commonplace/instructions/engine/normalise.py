@@ -165,6 +165,12 @@ def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules
     """The instruction in a document. Raises NotAnInstruction.
 
     Defaults depend on the document alone (and the file's time, in seconds, where it has none), so hashes survive a restart."""
+    document, claimed, mended = completed(raw, id_, modified_at, rules)
+    return Instruction(id_, document_of(document), document["sourceHash"], document["governanceHash"], claimed, mended)
+
+
+def completed(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> tuple[dict[str, Any], str | None, tuple[str, ...]]:
+    """A document with everything that callers see, the hash that it claimed, and what had to be mended."""
     body, source_hash, claimed = identify(raw, id_, rules)
     document: dict[str, Any] = dict(raw)
     mended: list[str] = []
@@ -177,8 +183,8 @@ def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules
     document["schemaVersion"] = str(raw.get("schemaVersion") or SCHEMA_VERSION)
     for computed in ("usageCount", "firstSeenTs", "lastUsedAt"):
         document.pop(computed, None)
-    governance_hash = document["governanceHash"] = hash_governance(governance_line(document))
-    return Instruction(id_, document_of(document), source_hash, governance_hash, claimed, tuple(mended))
+    document["governanceHash"] = hash_governance(governance_line(document))
+    return document, claimed, tuple(mended)
 
 
 def title_of(raw: Mapping[str, Any], id_: str) -> str:

@@ -225,8 +225,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
     governance = Governance(service, writing)
     undo = Undo(service, writing)
 
-    def add(ctx: Context, args: AddArguments) -> Answer | Rejected:
-        answer, accepted = writing.add(
+    async def add(ctx: Context, args: AddArguments) -> Answer | Rejected:
+        answer, accepted = await writing.add_with_others(
             args.entry, overwrite=args.overwrite, lax=args.lax, expected_hash=args.expected_hash, actor=actor(ctx)
         )
         return answer if accepted else Rejected(answer)
@@ -284,7 +284,7 @@ def tools(service: Service) -> tuple[Tool, ...]:
             ),
             input=AddArguments,
             output=AddOutput,
-            handler=threaded(service, add),
+            handler=add,
             bare=("instructions/add",),
             read_only=False,
             idempotent=False,
