@@ -82,7 +82,7 @@ class Indexer:
         """Work was queued. From any thread."""
         self._woken += 1
         loop, event = self._loop, self._wake
-        if loop is not None and event is not None and not loop.is_closed():
+        if loop is not None and event is not None and not event.is_set() and not loop.is_closed():
             loop.call_soon_threadsafe(event.set)
 
     def stop(self) -> None:

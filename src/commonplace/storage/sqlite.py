@@ -12,9 +12,9 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,11 +37,28 @@ MAPPED_BYTES = 1 << 30
 
 @dataclass(slots=True)
 class _Unit:
+    """A function of the connection, and who waits for what becomes of it: a task of an event loop, or a thread."""
+
     work: Callable[[Connection], Any]
-    future: Future[Any]
+    waiter: asyncio.Future[Any] | Future[Any]
     submitted: float
     deadline: float
     durable: bool
+    value: Any = None
+    error: BaseException | None = None
+
+    def wanted(self) -> bool:
+        """Whether somebody still waits. What has begun is finished."""
+        return not self.waiter.cancelled()
+
+    def tell(self) -> None:
+        """In the waiter's own thread, or in any for a thread that waits."""
+        if self.waiter.done():  # it was given up
+            return
+        if self.error is None:
+            self.waiter.set_result(self.value)
+        else:
+            self.waiter.set_exception(_translate(self.error))
 
 
 class Database:
@@ -107,11 +124,15 @@ class Database:
         self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None, durable: bool = True
     ) -> Result:
         """Run `work` in the writer thread; returns when its commit is durable. Raises `BusyError` when the lock is not free in time."""
-        return await asyncio.wrap_future(self._writer.submit(work, lock_timeout_seconds, durable))
+        waiter: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._writer.submit(work, waiter, lock_timeout_seconds, durable)
+        return await waiter
 
     def write_now(self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None) -> Result:
         """The same for threads without an event loop (workers, the command line)."""
-        return self._writer.submit(work, lock_timeout_seconds).result()
+        waiter: Future[Result] = Future()
+        self._writer.submit(work, waiter, lock_timeout_seconds)
+        return waiter.result()
 
     def close(self) -> None:
         """Finish queued writes, then close every connection. Idempotent."""
@@ -184,14 +205,18 @@ class _Writer:
         self._thread = threading.Thread(target=self._loop, name="storage-write", daemon=True)
         self._thread.start()
 
-    def submit(self, work: Callable[[Connection], Result], timeout_seconds: float | None, durable: bool = True) -> Future[Result]:
+    def submit(
+        self,
+        work: Callable[[Connection], Result],
+        waiter: asyncio.Future[Result] | Future[Result],
+        timeout_seconds: float | None,
+        durable: bool = True,
+    ) -> None:
         if self._stopping:
             raise RuntimeError("the database is closed")
         now = time.monotonic()
         timeout = max(MIN_WAIT_SECONDS, self._timeout_seconds if timeout_seconds is None else timeout_seconds)
-        future: Future[Result] = Future()
-        self._queue.put(_Unit(work, future, now, now + timeout, durable))
-        return future
+        self._queue.put(_Unit(work, waiter, now, now + timeout, durable))
 
     def stop(self) -> None:
         self._stopping = True
@@ -213,7 +238,9 @@ class _Writer:
                     last = True
                     break
                 group.append(unit)
-            self._commit_group([unit for unit in group if unit.future.set_running_or_notify_cancel()])
+            group = [unit for unit in group if unit.wanted()]
+            self._commit_group(group)
+            _tell(group)
             if last:
                 return
 
@@ -221,24 +248,18 @@ class _Writer:
         group = self._begin(group)
         if not group:
             return
-        finished: list[tuple[_Unit, Any, BaseException | None]] = []
         try:
             if len(group) == 1:  # nobody shares the transaction: its failure is the unit's own
-                finished.append((group[0], group[0].work(self._connection), None))
+                group[0].value = group[0].work(self._connection)
             else:
-                finished += [(unit, *self._run(unit)) for unit in group]
+                for unit in group:
+                    self._run(unit)
             self._connection.execute("COMMIT")
         except BaseException as failed:  # the only unit, or the commit itself: nobody is acknowledged
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             for unit in group:
-                unit.future.set_exception(_translate(failed))
-            return
-        for unit, value, error in finished:
-            if error is None:
-                unit.future.set_result(value)
-            else:
-                unit.future.set_exception(_translate(error))
+                unit.error = failed
 
     def _begin(self, group: list[_Unit]) -> list[_Unit]:
         """Take the write lock for as many of the group as still have time; the others fail as busy."""
@@ -246,7 +267,7 @@ class _Writer:
             now = time.monotonic()
             for unit in group:
                 if unit.deadline <= now:
-                    unit.future.set_exception(BusyError(now - unit.submitted))
+                    unit.error = BusyError(now - unit.submitted)
             group = [unit for unit in group if unit.deadline > now]
             if not group:
                 break
@@ -259,7 +280,7 @@ class _Writer:
                 continue
             except BaseException as failed:
                 for unit in group:
-                    unit.future.set_exception(_translate(failed))
+                    unit.error = failed
                 return []
             finally:
                 self._patience.deadline = None
@@ -271,18 +292,34 @@ class _Writer:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
             self._syncs = wanted
 
-    def _run(self, unit: _Unit) -> tuple[Any, BaseException | None]:
+    def _run(self, unit: _Unit) -> None:
         self._connection.execute("SAVEPOINT unit")
         try:
-            value = unit.work(self._connection)
+            unit.value = unit.work(self._connection)
         except BaseException as error:  # belongs to this unit's caller; the rest of the group goes on
             if not self._connection.in_transaction:  # SQLite gave the whole transaction up (disk full, I/O error)
                 raise
             self._connection.execute("ROLLBACK TO unit")
-            self._connection.execute("RELEASE unit")
-            return None, error
+            unit.error = error
         self._connection.execute("RELEASE unit")
-        return value, None
+
+
+def _tell(group: Sequence[_Unit]) -> None:
+    """Each waiter hears what became of its unit; those of one event loop together, for waking a loop costs as much as a write."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Unit]] = {}
+    for unit in group:
+        if isinstance(unit.waiter, asyncio.Future):
+            by_loop.setdefault(unit.waiter.get_loop(), []).append(unit)
+        else:
+            unit.tell()
+    for loop, units in by_loop.items():
+        with suppress(RuntimeError):  # it is closed: nobody is left to tell
+            loop.call_soon_threadsafe(_tell_here, units)
+
+
+def _tell_here(units: Sequence[_Unit]) -> None:
+    for unit in units:
+        unit.tell()
 
 
 def _translate(error: BaseException) -> BaseException:

@@ -151,7 +151,8 @@ class _OpenChain:
             self._write(line)
         self._head = head
         os.pwrite(self._head_file, head.encode(), 0)
-        self._dirty.set()
+        if not self._dirty.is_set():  # while it is set, a sync that covers this record is still to come
+            self._dirty.set()
 
     def _write(self, line: bytes) -> None:
         written = -1

@@ -6,7 +6,8 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import apsw
@@ -28,7 +29,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-def insert(n: int) -> object:
+def insert(n: int) -> Callable[[Connection], int]:
     def work(connection: Connection) -> int:
         connection.execute("INSERT INTO t VALUES (?)", (n,))
         return n
@@ -42,7 +43,7 @@ def numbers(database: Database) -> list[int]:
 
 def test_a_failing_unit_does_not_take_its_group_with_it(database: Database) -> None:
     async def run() -> list[object]:
-        return await asyncio.gather(*(database.write(insert(n)) for n in (1, 2, 2, 3)), return_exceptions=True)  # type: ignore[arg-type]
+        return await asyncio.gather(*(database.write(insert(n)) for n in (1, 2, 2, 3)), return_exceptions=True)
 
     results = asyncio.run(run())
     assert [r for r in results if isinstance(r, int)] == [1, 2, 3]
@@ -66,7 +67,7 @@ def test_concurrent_units_share_commits(database: Database) -> None:
     async def run() -> None:
         pending = [asyncio.ensure_future(database.write(hold))]
         await asyncio.sleep(0)
-        pending += [asyncio.ensure_future(database.write(insert(n))) for n in range(50)]  # type: ignore[arg-type]
+        pending += [asyncio.ensure_future(database.write(insert(n))) for n in range(50)]
         await asyncio.sleep(0)
         release.set()
         await asyncio.gather(*pending)
@@ -84,7 +85,7 @@ def test_the_reader_refuses_to_write(database: Database) -> None:
 def test_a_snapshot_does_not_move_while_others_write(database: Database) -> None:
     with database.snapshot():
         assert numbers(database) == []
-        database.write_now(insert(1))  # type: ignore[arg-type]
+        database.write_now(insert(1))
         assert numbers(database) == []
     assert numbers(database) == [1]
 
@@ -93,11 +94,11 @@ def test_a_lock_held_elsewhere_ends_in_busy_within_the_timeout(database: Databas
     other = apsw.Connection(str(tmp_path / "a.db"))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(BusyError) as caught:
-        database.write_now(insert(1))  # type: ignore[arg-type]
+        database.write_now(insert(1))
     assert caught.value.retryable
     assert 0.15 <= caught.value.details["waited_seconds"] <= 2
     other.execute("ROLLBACK")
-    assert database.write_now(insert(1)) == 1  # type: ignore[arg-type]
+    assert database.write_now(insert(1)) == 1
 
 
 def test_a_cancelled_write_that_has_not_begun_never_runs(database: Database) -> None:
@@ -106,7 +107,7 @@ def test_a_cancelled_write_that_has_not_begun_never_runs(database: Database) -> 
     async def run() -> None:
         first = asyncio.ensure_future(database.write(lambda _: release.wait(5)))
         await asyncio.sleep(0.05)
-        second = asyncio.ensure_future(database.write(insert(9)))  # type: ignore[arg-type]
+        second = asyncio.ensure_future(database.write(insert(9)))
         await asyncio.sleep(0)
         second.cancel()
         await asyncio.sleep(0)
@@ -121,12 +122,14 @@ def test_a_cancelled_write_that_has_not_begun_never_runs(database: Database) -> 
 def test_close_finishes_what_was_queued(tmp_path: Path) -> None:
     database = Database(tmp_path / "b.db", durable=False)
     database.write_now(lambda c: c.execute("CREATE TABLE t (n INTEGER PRIMARY KEY)") and None)
-    futures = [database._writer.submit(insert(n), None) for n in range(200)]  # type: ignore[arg-type]
+    futures: list[Future[int]] = [Future() for _ in range(200)]
+    for n, future in enumerate(futures):
+        database._writer.submit(insert(n), future, None)
     database.close()
     assert [future.result(0) for future in futures] == list(range(200))
     database.close()
     with pytest.raises(RuntimeError):
-        database.write_now(insert(1))  # type: ignore[arg-type]
+        database.write_now(insert(1))
 
 
 def test_a_file_that_is_no_database_is_named_as_damaged(tmp_path: Path) -> None:
