@@ -215,7 +215,9 @@ def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
         first = problems[0]
         name = str(first["loc"][0]) if first["loc"] else ""
         code: Code = tool.field_codes.get(name, INVALID_ARGUMENT)
-        fields = [{"field": ".".join(str(part) for part in p["loc"]), "problem": p["msg"]} for p in problems[:20]]
+        fields = [
+            {"field": ".".join(str(part) for part in p["loc"]), "problem": p["msg"].removeprefix("Value error, ")} for p in problems[:20]
+        ]
         message = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields[:5])
         known = sorted(f.alias or n for n, f in tool.input.model_fields.items())
         hint = f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from commonplace.dispatch.pipeline import Call, Outcome, Pipeline
 from commonplace.dispatch.registry import Registry, Selection, Toolset
@@ -22,6 +22,13 @@ READER = AuthContext(Tenant("t"), frozenset({Scope.READ}), "reader")
 class Input(Arguments):
     name: str = Field(default="x", max_length=5)
     count: int = 1
+
+    @field_validator("count")
+    @classmethod
+    def _not_thirteen(cls, count: int) -> int:
+        if count == 13:
+            raise ValueError("13 brings bad luck")
+        return count
 
 
 def echo(context: Context, arguments: Input) -> dict[str, Any]:
@@ -95,6 +102,12 @@ def test_a_listed_name_is_no_bare_method() -> None:
 def test_a_field_violation_carries_the_code_the_tool_declares() -> None:
     assert code(run("echo", {"name": "too long"})) == "BAD_NAME"
     assert code(run("echo", {"count": "many"})) == "INVALID_ARGUMENT"
+
+
+def test_a_tools_own_check_is_told_in_its_own_words() -> None:
+    outcome = run("echo", {"count": 13})
+    assert outcome.error is not None
+    assert outcome.error.message == "count: 13 brings bad luck"
 
 
 def test_an_unknown_argument_is_refused_and_the_known_ones_are_named() -> None:
