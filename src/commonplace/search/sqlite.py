@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 import apsw
@@ -23,6 +24,15 @@ _QUERIES = load_queries("commonplace.search", "sqlite.sql")
 _WAITING = load_queries("commonplace.search", "waiting.sql")
 _LISTS = load_queries("commonplace.search", "posting_cache.sql")
 DEAD_SHARE = 0.25  # removed documents among the best that call for lists without them
+
+
+@contextmanager
+def _told_as_unavailable() -> Iterator[None]:
+    """Whatever the database refuses, the other side of a search may still answer."""
+    try:
+        yield
+    except apsw.Error as failed:
+        raise SearchUnavailableError(str(failed)) from failed
 
 
 class SqlitePostings(SqlPostings[Connection]):
@@ -74,7 +84,7 @@ class SqlitePostings(SqlPostings[Connection]):
         nothing: Result,
     ) -> Result:
         """Plan a query here, and run it here too where its postings are few; else in the reader pool."""
-        try:
+        with _told_as_unavailable():
             with self._database.snapshot() as connection:
                 planned = plan(connection)
                 if planned is None:
@@ -88,17 +98,15 @@ class SqlitePostings(SqlPostings[Connection]):
                 return work(connection, before if same else plan(connection) or before)  # made anew where somebody wrote since
 
             return await self._database.read(later)
-        except apsw.Error as failed:
-            raise SearchUnavailableError(str(failed)) from failed
 
     async def score_keys(
         self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
     ) -> LexicalResult:
-        with self._database.snapshot() as connection:
+        with _told_as_unavailable(), self._database.snapshot() as connection:
             return self.score_in(connection, partition, terms, keys, weights)
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
-        with self._database.snapshot() as connection:
+        with _told_as_unavailable(), self._database.snapshot() as connection:
             return self.held_in(connection, partition, keys)
 
     # -- writing: one document waits for others

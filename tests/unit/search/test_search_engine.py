@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import apsw
 import pytest
 from test_search_vectors import WordEmbedder
 
@@ -136,6 +137,22 @@ def test_when_words_fail_meaning_answers_and_when_both_fail_the_error_is_raised(
     assert any("meaning alone" in note for note in found.notes)
     with pytest.raises(SearchUnavailableError):
         ask(HybridRetriever(NoWords()), "sqlite")
+
+
+def test_words_that_cannot_be_looked_up_for_what_meaning_found_do_not_fail_the_search(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = HybridRetriever(stores.postings, stores.semantics)
+    whole = ask(retriever, "sqlite locked busy timeout writer")
+
+    def locked(*_: object) -> LexicalResult:
+        raise apsw.LockedError("database table is locked")
+
+    monkeypatch.setattr(stores.postings, "score_in", locked)
+    found = ask(retriever, "sqlite locked busy timeout writer")
+    assert found.mode == "hybrid"
+    assert found.hits[0].key == whole.hits[0].key
+    assert {hit.key for hit in found.hits} == {hit.key for hit in whole.hits}
 
 
 def test_a_question_nothing_answers_scores_below_the_threshold_and_says_so(stores: Stores) -> None:
