@@ -150,11 +150,11 @@ def searching(home: Path) -> tuple[dict[str, list[float]], dict[str, list[float]
 
 
 def writing(home: Path) -> tuple[float, float, float]:
-    """Adds per second, the bare sequence temp-fsync-rename-fsync per second, and their ratio: short blocks in turns."""
+    """Adds per second, the bare sequence temp-fsync-rename-fsync per second, and their ratio: short blocks in turns.
+
+    Both in the same folder: what a new file costs depends on where the file system put the folder and what was deleted near it."""
     one = server(home)
     folder = home / "instructions"
-    bare = home / "bare"
-    bare.mkdir(exist_ok=True)
     try:
         one.call("instructions_add", {"entry": {"id": "warm", "body": "x"}, "lax": True})
         one.call("instructions_search", {"q": "warm"})
@@ -162,11 +162,11 @@ def writing(home: Path) -> tuple[float, float, float]:
         for turn in range(WRITE_TURNS):
             entries = [{"id": f"new-{turn}-{number}", "body": "Always close what you open. " * 40} for number in range(WRITES)]
             ours.append(one.sequential([call_line("instructions_add", {"entry": entry, "lax": True}, 1) for entry in entries]))
-            floor.append(bare_writes(bare, WRITES, turn))
+            floor.append(bare_writes(folder, WRITES, turn))
         return median(ours), median(floor), median(a / b for a, b in zip(ours, floor, strict=True))
     finally:
         one.close()
-        for path in [*folder.glob("new-*.json"), folder / "warm.json"]:
+        for path in [*folder.glob("new-*.json"), *folder.glob(".bare-*"), folder / "warm.json"]:
             path.unlink(missing_ok=True)
 
 
@@ -175,12 +175,12 @@ def bare_writes(folder: Path, count: int, turn: int) -> float:
     directory = os.open(folder, os.O_RDONLY)
     begun = time.perf_counter()
     for number in range(count):
-        temporary = f"{folder}/.t{turn}-{number}"
+        temporary = f"{folder}/.bare-{turn}-{number}.t"
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT, 0o644)
         os.write(file, content)
         os.fsync(file)
         os.close(file)
-        Path(temporary).rename(f"{folder}/{turn}-{number}.json")
+        Path(temporary).rename(f"{folder}/.bare-{turn}-{number}")
         os.fsync(directory)
     rate = count / (time.perf_counter() - begun)
     os.close(directory)
