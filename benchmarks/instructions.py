@@ -89,6 +89,18 @@ def cpu_ns(pid: int) -> int:
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
 
 
+def until_idle(pid: int) -> None:
+    """Let a server finish what it does beside its first calls: it works out a large catalogue for some seconds."""
+    spent = -1.0
+    while True:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        now = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        if now - spent < 0.05:
+            return
+        spent = now
+        time.sleep(0.5)
+
+
 def reading(home: Path, size: int) -> dict[str, float]:
     """Rates, and the share of the trivial tool's rate in the same process: short blocks in turns, so that both see the same machine.
 
@@ -103,6 +115,7 @@ def reading(home: Path, size: int) -> dict[str, float]:
         }
         for requests in shapes.values():
             one.sequential(requests[:100])
+        until_idle(one.process.pid)
         figures: dict[str, float] = {}
         for way, turns, block, run in (
             ("sequential", TURNS, BLOCK, one.sequential),

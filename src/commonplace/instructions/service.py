@@ -95,6 +95,7 @@ class Service:
         self._watcher: Any = None
         self._executor: ThreadPoolExecutor | None = None
         self._writer: ThreadPoolExecutor | None = None
+        self._closing = threading.Event()
         self._matched: dict[str, tuple[int, set[str]]] = {}
         self.counters: dict[str, int] = {}
 
@@ -116,6 +117,7 @@ class Service:
         if not self.shelf.loaded:
             self.shelf.directory.sweep()
             self.shelf.ensure_loaded()
+            threading.Thread(target=self.shelf.settle, args=(self._closing,), name="instructions-settle", daemon=True).start()
             self.watch()
 
     def watch(self) -> None:
@@ -127,6 +129,7 @@ class Service:
             self._watcher.start()
 
     def close(self) -> None:
+        self._closing.set()
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None

@@ -203,6 +203,30 @@ def failing_fsync(descriptor: int) -> None:
     raise OSError(5, "Input/output error")
 
 
+def test_a_catalogue_is_worked_out_beside_its_first_answers(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(100):
+        (folder / f"a{number}.json").write_text(json.dumps({"id": f"a{number}", "body": "x"}))
+    service = served(tmp_path)
+    service.load()
+    entries = list(service.shelf.catalogue)
+    until(lambda: all(getattr(entry, "_rest", None) is None for entry in entries))
+    service.close()
+
+
+def test_a_service_that_closes_stops_working_its_catalogue_out(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(100):
+        (tmp_path / "in" / f"a{number}.json").write_text(json.dumps({"id": f"a{number}", "body": "x"}))
+    service = served(tmp_path)
+    service.shelf.ensure_loaded()
+    stop = threading.Event()
+    stop.set()
+    service.shelf.settle(stop)
+    assert any(getattr(entry, "_rest", None) is not None for entry in service.shelf.catalogue)
+
+
 def test_old_temporary_files_are_swept_and_never_served(tmp_path: Path) -> None:
     service = served(tmp_path)
     add(service, "a")
