@@ -171,6 +171,7 @@ def writing(home: Path) -> tuple[float, float, float]:
     try:
         one.call("instructions_add", {"entry": {"id": "warm", "body": "x"}, "lax": True})
         one.call("instructions_search", {"q": "warm"})
+        until_idle(one.process.pid)
         ours, floor = [], []
         for turn in range(WRITE_TURNS):
             entries = [{"id": f"new-{turn}-{number}", "body": "Always close what you open. " * 40} for number in range(WRITES)]

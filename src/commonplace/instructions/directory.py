@@ -238,26 +238,26 @@ class Directory:
         except OSError:
             return None
 
-    def stage_all(self, contents: Sequence[tuple[str, bytes]]) -> list[Staged]:
-        """Write and sync under temporary names in the same folder. All or none."""
+    def stage_all(self, contents: Sequence[tuple[str, bytes]], meanwhile: Callable[[], None] = lambda: None) -> list[Staged]:
+        """Write and sync under temporary names in the same folder, all or none. `meanwhile` runs while the disk writes."""
         staged: list[Staged] = []
         try:
             for start in range(0, len(contents), SYNCED_TOGETHER):
-                staged += self._stage_some(contents[start : start + SYNCED_TOGETHER])
+                staged += self._stage_some(contents[start : start + SYNCED_TOGETHER], meanwhile if not start else lambda: None)
         except BaseException:
             self.discard(staged)
             raise
         return staged
 
-    def _stage_some(self, contents: Sequence[tuple[str, bytes]]) -> list[Staged]:
-        """Several at once: the disk begins to write all of them before the first is waited for, and the syncs share its journal."""
+    def _stage_some(self, contents: Sequence[tuple[str, bytes]], meanwhile: Callable[[], None]) -> list[Staged]:
+        """The disk begins to write all of them before the first is waited for, and the syncs share its journal."""
         begun: list[_Begun] = []
         try:
             for id_, content in contents:
                 begun.append(self._begin(id_, content))
-            if len(begun) > 1:
-                for item in begun:
-                    _start_writing(item.descriptor)
+            for item in begun:
+                _start_writing(item.descriptor)
+            meanwhile()
             return [Staged(item.id, item.temporary, self._settle(item), item.content) for item in begun]
         except BaseException:
             for item in begun:

@@ -28,6 +28,7 @@ class History:
     def __init__(self, state: Path) -> None:
         self._folder = state / "history"
         self._root = str(self._folder)
+        self._made_file = -1  # kept open
         self._made = f"{self._root}/.made.jsonl"  # no instruction's name begins with a dot
 
     def record(self, id_: str, action: str, before: Mapping[str, Any] | None, at: str, actor: Actor) -> None:
@@ -38,29 +39,41 @@ class History:
             "tenant": actor.tenant,
             "before": None if before is None else stored_form(before),
         }
-        path, keep = self._file(id_), KEEP_BYTES
+        path = self._file(id_)
         if before is None and not os.access(path, os.F_OK):
-            path, keep, line = self._made, KEEP_MADE_BYTES, {"id": id_, **line}
-        content = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
+            self._append_made(orjson.dumps({"id": id_, **line}, option=orjson.OPT_APPEND_NEWLINE))
+            return
+        descriptor = self._open(path)
         try:
-            self._append(path, content, keep)
-        except FileNotFoundError:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._append(path, content, keep)
-
-    @staticmethod
-    def _append(path: str, content: bytes, keep: int) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        try:
-            os.write(descriptor, content)
+            os.write(descriptor, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             size = os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
-        if size > keep:
-            lines = Path(path).read_bytes().splitlines(keepends=True)
-            trimmed = Path(path).with_suffix(".trim")
-            trimmed.write_bytes(b"".join(lines[len(lines) // 2 :]))
-            trimmed.replace(path)
+        if size > KEEP_BYTES:
+            _trim(path)
+
+    def _append_made(self, content: bytes) -> None:
+        """The file is the same for every add, and opening it costs as much as writing to it."""
+        status = os.fstat(self._made_file) if self._made_file >= 0 else None
+        if status is not None and status.st_size > KEEP_MADE_BYTES:
+            _trim(self._made)
+        if status is None or status.st_nlink == 0 or status.st_size > KEEP_MADE_BYTES:
+            self.close()
+            self._made_file = self._open(self._made)
+        os.write(self._made_file, content)
+
+    def _open(self, path: str) -> int:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        try:
+            return os.open(path, flags, 0o644)
+        except FileNotFoundError:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return os.open(path, flags, 0o644)
+
+    def close(self) -> None:
+        if self._made_file >= 0:
+            os.close(self._made_file)
+            self._made_file = -1
 
     def changes(self, id_: str) -> list[dict[str, Any]]:
         """Every recorded change, oldest first; a torn line is left out."""
@@ -85,6 +98,14 @@ class History:
 
     def _file(self, id_: str) -> str:
         return f"{self._root}/{id_}.jsonl"
+
+
+def _trim(path: str) -> None:
+    """Only the younger half stays."""
+    lines = Path(path).read_bytes().splitlines(keepends=True)
+    trimmed = Path(path).with_suffix(".trim")
+    trimmed.write_bytes(b"".join(lines[len(lines) // 2 :]))
+    trimmed.replace(path)
 
 
 def describe(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> dict[str, Any]:

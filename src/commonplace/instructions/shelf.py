@@ -226,6 +226,7 @@ class Shelf:
         with self._writer, self.lock:
             self._journal.close()
             self._marker.close()
+            self.history.close()
 
     # Writing
 
@@ -266,11 +267,16 @@ class Shelf:
             return
         at = self._clock()
         contents = [(change.id, change.content) for change in changes if change.content is not None]
-        staged: dict[str, Staged] = {item.id: item for item in self.directory.stage_all(contents)} if contents else {}
-        for change in changes:
-            before = self.catalogue.get(change.id)
-            self.history.record(change.id, change.action, before.document if before else None, at, actor)
-        self._journal.intend(change.id for change in changes)
+
+        def note() -> None:  # what the next holder and the history need, should this process die before its files are in place
+            for change in changes:
+                before = self.catalogue.get(change.id)
+                self.history.record(change.id, change.action, before.document if before else None, at, actor)
+            self._journal.intend(change.id for change in changes)
+
+        staged: dict[str, Staged] = {item.id: item for item in self.directory.stage_all(contents, note)}
+        if not contents:
+            note()
         placed: list[Change] = []
         try:
             for change in changes:

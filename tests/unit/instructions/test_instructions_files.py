@@ -203,6 +203,21 @@ def failing_fsync(descriptor: int) -> None:
     raise OSError(5, "Input/output error")
 
 
+def test_the_record_of_beginnings_is_trimmed_and_may_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.instructions.history.KEEP_MADE_BYTES", 400)
+    one, two = served(tmp_path), served(tmp_path)
+    for number in range(20):
+        add(one if number % 2 else two, f"a{number}")
+        made = next(tmp_path.glob(".in.commonplace")) / "history" / ".made.jsonl"
+        assert made.stat().st_size < 700
+    assert one.shelf.history.changes("a19")
+    made.unlink()
+    add(one, "b")
+    assert made.read_text().startswith('{"id":"b"')
+    add(two, "c")
+    assert len(made.read_text().splitlines()) == 2
+
+
 def test_a_catalogue_is_worked_out_beside_its_first_answers(tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
