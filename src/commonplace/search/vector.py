@@ -6,6 +6,7 @@ Derived data: `synchronise` is told what the passages are and embeds only text i
 from __future__ import annotations
 
 import asyncio
+import atexit
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -62,6 +63,7 @@ class VectorIndex:
         self._built: dict[Path, vector_ann.AnnIndex] = {}
         self._building: set[Path] = set()
         self._builders: list[threading.Thread] = []
+        self._stopping = threading.Event()
 
     async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None:
         await asyncio.to_thread(self.synchronise_now, partition, prefix, passages)
@@ -156,10 +158,15 @@ class VectorIndex:
         if snapshot is not None:
             vector_ann.build(snapshot.view(), file.ann_path(snapshot.generation), threads)
 
-    def close(self) -> None:
-        """Wait for index builds in progress."""
+    def wait(self) -> None:
+        """Until index builds in progress are done."""
         for thread in self._builders:
             thread.join()
+
+    def close(self) -> None:
+        """Give up index builds in progress: they begin anew where the index is next used."""
+        self._stopping.set()
+        self.wait()
 
     def _file(self, partition: Partition) -> VectorFile:
         with self._guard:
@@ -204,12 +211,14 @@ class VectorIndex:
                 return
             self._building.add(path)
         thread = threading.Thread(target=self._build, args=(path, view), name="build-ann", daemon=True)
+        if not self._builders:  # a thread of the library that runs when the interpreter ends aborts the process
+            atexit.register(self.close)
         self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
         thread.start()
 
     def _build(self, path: Path, view: View) -> None:
         try:
-            vector_ann.build(view, path)
+            vector_ann.build(view, path, stopping=self._stopping)
         finally:
             with self._guard:
                 self._building.discard(path)

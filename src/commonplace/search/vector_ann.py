@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -19,15 +20,15 @@ _CONNECTIVITY = 16
 _EFFORT_BUILDING = 128
 _EFFORT_SEARCHING = 192
 _WIDER = 4  # candidates asked for per neighbour wanted: dead rows and quantisation take some
-_BUILD_ROWS = 8_192
+_BUILD_ROWS = 1_024  # between two looks at whether it shall stop
 
 
 def available() -> bool:
     return importlib.util.find_spec("usearch") is not None
 
 
-def build(view: View, path: Path, threads: int = 1) -> int:
-    """Write the index of all living rows; returns how many rows of the matrix it covers."""
+def build(view: View, path: Path, threads: int = 1, stopping: threading.Event | None = None) -> int:
+    """Write the index of all living rows; returns how many rows of the matrix it covers, 0 where it was told to stop."""
     from usearch.index import Index
 
     rows = len(view.weights)
@@ -35,6 +36,8 @@ def build(view: View, path: Path, threads: int = 1) -> int:
         ndim=view.matrix.shape[1], metric="cos", dtype="i8", connectivity=_CONNECTIVITY, expansion_add=_EFFORT_BUILDING, multi=False
     )
     for start in range(0, rows, _BUILD_ROWS):
+        if stopping is not None and stopping.is_set():
+            return 0
         keys = np.arange(start, min(start + _BUILD_ROWS, rows))
         living = keys[view.weights[keys] > 0]
         if len(living):

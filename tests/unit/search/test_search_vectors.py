@@ -195,7 +195,7 @@ def test_the_approximate_index_finds_98_percent_of_the_exact_neighbours(tmp_path
     approximate = VectorIndex(tmp_path, embedder, ann_rows=1000)
     exact = VectorIndex(tmp_path, embedder)
     approximate.synchronise_now(HERE, "/a#", [passage(f"/a#{n}", text) for n, text in enumerate(texts[:3600])])
-    approximate.close()
+    approximate.wait()
     approximate.synchronise_now(HERE, "/b#", [passage(f"/b#{n}", text) for n, text in enumerate(texts[3600:])])
     approximate.synchronise_now(HERE, "/a#", [passage(f"/a#{n}", text) for n, text in enumerate(texts[:3600]) if n % 9])
     kept = []
@@ -207,3 +207,25 @@ def test_the_approximate_index_finds_98_percent_of_the_exact_neighbours(tmp_path
         kept.append(len(near.cosines.keys() & reference.cosines.keys()) / len(reference.cosines))
     approximate.close()
     assert np.mean(kept) >= 0.98
+
+
+def test_a_process_that_ends_while_an_index_is_built_ends_well_and_soon(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+import numpy as np
+from commonplace.search.store import Partition, Passage
+from commonplace.search.vector import VectorIndex
+
+class Chance:
+    identity, dimensions = "chance/1", 384
+    def embed(self, texts):
+        vectors = np.random.default_rng(1).normal(size=(len(texts), 384)).astype(np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+index = VectorIndex(Path(sys.argv[1]), Chance(), ann_rows=1000)
+index.synchronise_now(Partition("t", "c", ""), "", [Passage(f"k{n}", f"text {n}", f"d{n}") for n in range(12_000)])
+assert index._builders[0].is_alive()
+"""
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
