@@ -28,7 +28,7 @@ FROM memory_entries WHERE tenant = :tenant AND id = :id AND (:deleted::boolean O
 -- name: entries_by_id
 SELECT id, type, title, content, tags::text, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
 FROM memory_entries
-WHERE tenant = :tenant AND id IN (SELECT jsonb_array_elements_text(:ids::jsonb)) AND deleted_at IS NULL;
+WHERE tenant = :tenant AND id = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb))) AND deleted_at IS NULL;
 
 -- name: entries_by_prefix
 -- Ids are upper-case ASCII, so '~' is above every one that begins with the prefix.
@@ -91,7 +91,7 @@ SELECT revision, action, changed_at, before::text FROM memory_history WHERE tena
 
 -- name: usage
 SELECT entry_id, access_count, last_accessed FROM memory_usage
-WHERE tenant = :tenant AND entry_id IN (SELECT jsonb_array_elements_text(:ids::jsonb));
+WHERE tenant = :tenant AND entry_id = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb)));
 
 -- name: add_usage
 INSERT INTO memory_usage (tenant, entry_id, access_count, last_accessed) VALUES (:tenant, :entry_id, :count, :moment)
@@ -120,10 +120,10 @@ WHERE l.tenant = :tenant AND l.target_id = :id AND e.deleted_at IS NULL ORDER BY
 
 -- name: links_among
 SELECT id, source_id, target_id, relation, created_at FROM memory_links
-WHERE tenant = :tenant AND source_id IN (SELECT jsonb_array_elements_text(:ids::jsonb))
+WHERE tenant = :tenant AND source_id = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb)))
 UNION
 SELECT id, source_id, target_id, relation, created_at FROM memory_links
-WHERE tenant = :tenant AND target_id IN (SELECT jsonb_array_elements_text(:ids::jsonb))
+WHERE tenant = :tenant AND target_id = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb)))
 ORDER BY created_at, id;
 
 -- name: links_all
@@ -151,7 +151,7 @@ FROM memory_suggestions WHERE tenant = :tenant AND id = :id;
 -- Best first, those about a deleted entry left out.
 SELECT s.id, s.type, s.entry_ids::text, s.score, s.reason, s.created_at, s.decision, s.resolved_at
 FROM memory_suggestions s
-WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type IN (SELECT jsonb_array_elements_text(:types::jsonb))
+WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type = ANY (ARRAY(SELECT jsonb_array_elements_text(:types::jsonb)))
   AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
                   WHERE e.deleted_at IS NOT NULL)
 ORDER BY s.type, s.score DESC, s.id LIMIT :limit;
@@ -159,14 +159,14 @@ ORDER BY s.type, s.score DESC, s.id LIMIT :limit;
 -- name: suggestions_pending_count
 SELECT count(*)
 FROM memory_suggestions s
-WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type IN (SELECT jsonb_array_elements_text(:types::jsonb))
+WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type = ANY (ARRAY(SELECT jsonb_array_elements_text(:types::jsonb)))
   AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
                   WHERE e.deleted_at IS NOT NULL);
 
 -- name: clusters_with
 SELECT DISTINCT s.id, s.type, s.entry_ids::text, s.score, s.reason, s.created_at, s.decision, s.resolved_at
 FROM memory_suggestion_entries m JOIN memory_suggestions s ON s.tenant = m.tenant AND s.id = m.suggestion_id
-WHERE m.tenant = :tenant AND m.entry_id IN (SELECT jsonb_array_elements_text(:ids::jsonb)) AND s.type = 'generalize' ORDER BY s.id;
+WHERE m.tenant = :tenant AND m.entry_id = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb))) AND s.type = 'generalize' ORDER BY s.id;
 
 -- name: decide
 UPDATE memory_suggestions SET decision = :decision, resolved_at = :moment

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from commonplace.memory.postgres import QUERIES as POSTGRES
 from commonplace.memory.sqlite import QUERIES as SQLITE
 from memory_calls import Calls
+from servers import empty_tables
 
 WORDS = ("gateway", "timeout", "safari", "cookie", "deploy", "runner", "disk", "cache", "30", "90", "never", "always")
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
@@ -87,3 +90,36 @@ def test_the_same_calls_have_the_same_answers_in_both_databases(pair: tuple[Call
         calls.count += 1
         answers.append(script(calls, texts))
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("statement", ["entries_by_id", "usage", "links_among", "clusters_with"])
+def test_what_is_asked_for_by_id_is_found_by_id_in_a_large_memory(migrated_postgres: str, statement: str) -> None:
+    """On PostgreSQL, for one tenant with thousands of entries: the plan must not go through all of them for five."""
+    ids = [f"01{number:024d}" for number in range(4000)]
+    with psycopg.connect(migrated_postgres, autocommit=True) as connection:
+        empty_tables(migrated_postgres)
+        connection.execute(
+            """INSERT INTO memory_entries (tenant, id, type, title, content, tags, context, confidence, status, memory_type, digest,
+                                           created_at, updated_at)
+               SELECT 'local', id, 'bug', id, repeat('text ', 50), '[]', '', 3, 'active', 'episodic', id::bytea, now(), now()
+               FROM unnest(%s::text[]) AS id""",
+            (ids,),
+        )
+        connection.execute(
+            """INSERT INTO memory_links (tenant, id, source_id, target_id, relation, created_at)
+               SELECT 'local', id, id, '01' || lpad((right(id, 6)::int / 2)::text, 24, '0'), 'related', now()
+               FROM unnest(%s::text[]) AS id WHERE right(id, 6)::int > 0""",
+            (ids,),
+        )
+        connection.execute("ANALYZE")
+        given = {"tenant": "local", "ids": json.dumps(ids[5:10])}
+        answer = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {POSTGRES[statement]}", given).fetchone()
+        empty_tables(migrated_postgres)
+    assert answer is not None
+    assert largest(answer[0][0]["Plan"]) < 100, answer
+
+
+def largest(node: dict[str, Any]) -> float:
+    """The most rows that any part of a plan looked at."""
+    own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+    return max([own, *(largest(child) for child in node.get("Plans", ()))])
