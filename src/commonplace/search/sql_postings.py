@@ -334,7 +334,8 @@ class SqlPostings(Generic[C]):
         matches = []
         for _, score, key in ranked:
             fields = [terms for field, terms in held[key].items() if field in weights]
-            shared = [term for term in weight if any(term in terms for terms in fields)]
+            words = fields[0] if len(fields) == 1 else set().union(*fields)
+            shared = [term for term in weight if term in words]
             if sum([weight[term] for term in shared]) >= least:
                 matches.append(LexicalMatch(key, score, tuple(shared)))
         return Sharing(tuple(matches), plan.terms, held)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from commonplace.memory.engine.subject import different_subjects
-from commonplace.search.text import analyze, is_stop_word
+from commonplace.memory.engine.terms import terms_of_word
 
 _SENTENCES = 40
 _SENTENCE_CHARACTERS = 400
@@ -230,7 +230,7 @@ def _read(text: str) -> _Sentence:
         elif low in _OPPOSITE_OF:
             opposites.add(low)
         else:
-            found = _content(low)
+            found = terms_of_word(low)
             terms += found
             if previous in _VALUE_SIGNS:
                 values.update(found)
@@ -265,7 +265,3 @@ def _settings(text: str) -> dict[str, str]:
         for name, sign, value in _SETTING.findall(text)
         if sign == "=" or _NAME.search(name) or _SCALAR.match(value)
     }
-
-
-def _content(word: str) -> list[str]:
-    return [term for term in analyze(word) if not is_stop_word(term)]

@@ -6,8 +6,7 @@ import re
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from commonplace.memory.engine.terms import telling_terms
-from commonplace.search.text import analyze, is_stop_word
+from commonplace.memory.engine.terms import telling_terms, terms_of_word
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _VERSION = re.compile(r"(?<![\d.])\d+(?:\.\d+)+")
@@ -46,5 +45,5 @@ def _words(text: str) -> tuple[str, ...]:
     """Stems and numbers in order; a number stays whole."""
     found: list[str] = []
     for word in _WORD.findall(text):
-        found += [word] if word[0].isdigit() else [term for term in analyze(word) if not is_stop_word(term)][:1]
+        found += (word,) if word[0].isdigit() else terms_of_word(word)[:1]
     return tuple(found)
