@@ -21,6 +21,7 @@ from commonplace.instructions.errors import CATALOGUE_LIMIT, CATALOGUE_UNWRITABL
 from commonplace.instructions.model import (
     CONFIGURATION_STEMS,
     MAX_FILE_BYTES,
+    MAX_LEVELS,
     Instruction,
     Rejection,
     document_of,
@@ -32,7 +33,6 @@ from commonplace.kernel.errors import CommonplaceError
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
 SYNCED_TOGETHER = 64  # files held open at once
-MOST_LEVELS = 200  # of lists and objects in one another; the encoder has room for a few more
 MARKER = ".catalog-version"
 _TEMPORARY = re.compile(r"\.[^/]*\.tmp")
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -186,7 +186,7 @@ class Directory:
             raise NotAnInstruction("empty", "the file is empty")
         raw = _decoded(content)
         id_, modified_at = name[:-5], stamp[0] / 1e9
-        if content.count(b"[") + content.count(b"{") > MOST_LEVELS:
+        if content.count(b"[") + content.count(b"{") > MAX_LEVELS:
             return _whole(raw, id_, modified_at, rules)
         _, source_hash, claimed = identify(raw, id_, rules)
         return Instruction.unread(id_, source_hash, claimed, _Unread(content, id_, modified_at, rules))
@@ -381,7 +381,7 @@ def _whole(raw: dict[str, Any], id_: str, modified_at: float, rules: Rules) -> I
     try:
         return normalise(raw, id_, modified_at, rules)
     except TypeError:  # what can be read this deep cannot be written
-        raise NotAnInstruction("schema", f"nested deeper than {MOST_LEVELS} levels") from None
+        raise NotAnInstruction("schema", f"nested deeper than {MAX_LEVELS} levels") from None
 
 
 def _skip_reason(name: str) -> str | None:

@@ -19,6 +19,7 @@ MAX_SUMMARY_CHARS = 600
 MAX_FILE_BYTES = 2 * 1024 * 1024
 MAX_BATCH = 100
 MAX_RESULTS = 1000
+MAX_LEVELS = 200  # of lists and objects in one another; the encoder has room for a few more
 UNCATEGORIZED = "uncategorized"
 UNOWNED = "unowned"
 

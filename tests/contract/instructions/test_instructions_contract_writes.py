@@ -280,3 +280,17 @@ def test_cascade_removes_dependents_of_dependents(desk: Any) -> None:
     assert answer["cascadeRemovals"] == ["mid", "top"]
     assert answer["removed"] == 3
     assert [item["id"] for item in desk.do("list")["items"]] == ["other"]
+
+
+@pytest.mark.parametrize("levels", [250, 900])
+def test_an_entry_nested_too_deep_is_refused_with_its_field(desk: Any, levels: int) -> None:
+    deep: Any = "x"
+    for _ in range(levels):
+        deep = [deep]
+    for field in ("extensions", "examples", "unknown"):
+        answer = desk.do("add", entry={"id": "a", "body": "x", field: {"deep": deep}}, lax=True)
+        assert (answer["created"], answer["error"]) == (False, "invalid_fields")
+        assert field in answer["feedbackHint"]
+        imported = desk.do("import", entries=[{"id": "a", "body": "x", field: {"deep": deep}}], mode="overwrite")
+        assert imported["imported"] == 0
+        assert len(imported["errors"]) == 1

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from commonplace.instructions.directory import MOST_LEVELS, Directory, encode
+from commonplace.instructions.directory import Directory, encode
 from commonplace.instructions.engine.hashing import HashTree, canonical_body, hash_body
 from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
-from commonplace.instructions.model import is_valid_id, stored_form
+from commonplace.instructions.model import AUDIENCES, FIELD_ORDER, MAX_LEVELS, REQUIREMENTS, STATUSES, TIERS, is_valid_id, stored_form
 
 NOW = 1_750_000_000.0
 
@@ -228,10 +230,34 @@ def test_threads_that_look_at_a_file_first_all_see_it(tmp_path: Path) -> None:
 def test_a_file_too_deep_to_be_served_hides_no_other(tmp_path: Path, levels: int) -> None:
     read(tmp_path, "a.json", '{"id":"a","body":"x","extensions":{"deep":' + "[" * levels + "]" * levels + "}}")
     reading = Directory(tmp_path).read("a.json")
-    if levels < MOST_LEVELS:
+    if levels < MAX_LEVELS:
         assert reading.instruction is not None
         assert reading.instruction.document["id"] == "a"
     else:
         assert reading.rejection is not None
         assert reading.rejection.reason == "schema"
-        assert str(MOST_LEVELS) in reading.rejection.detail
+        assert str(MAX_LEVELS) in reading.rejection.detail
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("version", "summary", "changedAt", "x")), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*FIELD_ORDER, "usageCount", "unknown"]), ANYTHING, max_size=6))
+def test_whatever_a_file_says_beside_id_and_body_it_is_served(fields: dict[str, Any]) -> None:
+    instruction = normalise({**fields, "id": "a", "body": "x"}, "a", NOW, Rules())
+    shown = instruction.document.whole()
+    assert (shown["id"], shown["body"]) == ("a", "x")
+    for field, allowed in (("audience", AUDIENCES), ("requirement", REQUIREMENTS), ("status", STATUSES), ("priorityTier", TIERS)):
+        assert shown[field] in allowed
+
+
+@pytest.mark.parametrize("field", ["audience", "requirement", "status", "classification", "priorityTier"])
+def test_a_list_where_a_word_belongs_is_mended_and_hides_no_other_file(tmp_path: Path, field: str) -> None:
+    instruction = read(tmp_path, "a.json", {"id": "a", "body": "x", field: ["y"]}).instruction
+    assert field in instruction.salvaged

@@ -25,6 +25,7 @@ from commonplace.instructions.model import (
     MAX_BODY_CHARS,
     MAX_CATEGORIES,
     MAX_ID_CHARS,
+    MAX_LEVELS,
     MAX_SUMMARY_CHARS,
     MAX_TITLE_CHARS,
     SCHEMA_VERSION,
@@ -175,6 +176,7 @@ def compose(
 ) -> dict[str, Any]:
     """The document to store for this entry. Raises Refused. `checked=False` trusts the entry's values, never its id."""
     id_ = check_id(entry)
+    _check_depth(entry)
     given = {key: value for key, value in entry.items() if value is not None and key not in SYSTEM_FIELDS and key != "lax"}
     if lax:
         given = _unknown_to_extensions(given)
@@ -203,6 +205,19 @@ def compose(
         _check_rules(merged)
     _settle_version(merged, given, existing, origin.now, rules)
     return _complete(merged, existing, origin)
+
+
+def _check_depth(entry: Mapping[str, Any]) -> None:
+    """Neither the schema nor the encoder goes deeper. Level by level, so that no depth is too much to look at."""
+    for name, value in entry.items():
+        level, deeper = 0, [value] if isinstance(value, dict | list) else []
+        while deeper:
+            level += 1
+            if level > MAX_LEVELS:
+                hint = f"{name} is nested deeper than {MAX_LEVELS} levels; flatten it, or keep it as text."
+                raise Refused(Problem("invalid_fields", hint, [{"field": str(name), "problem": "nested too deep"}]))
+            inside = (item for holder in deeper for item in (holder.values() if isinstance(holder, dict) else holder))
+            deeper = [item for item in inside if isinstance(item, dict | list)]
 
 
 def _unknown_to_extensions(given: dict[str, Any]) -> dict[str, Any]:

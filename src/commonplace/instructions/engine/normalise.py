@@ -213,6 +213,10 @@ def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:
         mended.append("extensions")
 
 
+def _is_one_of(value: object, allowed: frozenset[str]) -> bool:
+    return isinstance(value, str) and value in allowed  # a list has no hash to look for
+
+
 def _member(value: object, allowed: frozenset[str], words: Mapping[str, str]) -> str | None:
     word = value.strip().lower() if isinstance(value, str) else ""
     return word if word in allowed else words.get(word)
@@ -224,7 +228,7 @@ def _mend_closed_sets(document: dict[str, Any], mended: list[str]) -> None:
         ("requirement", REQUIREMENTS, REQUIREMENT_WORDS, "optional", "recommended"),
     ):
         value = document.get(field)
-        if value not in allowed:
+        if not _is_one_of(value, allowed):
             document[field] = absent if value is None else _member(value, allowed, words) or wrong
             if value is not None:
                 mended.append(field)
@@ -235,17 +239,17 @@ def _mend_closed_sets(document: dict[str, Any], mended: list[str]) -> None:
         priority = 50
         mended.append("priority")
     document["priority"] = priority
-    if document.get("priorityTier") not in TIERS:
+    if not _is_one_of(document.get("priorityTier"), TIERS):
         if document.get("priorityTier") is not None:
             mended.append("priorityTier")
         document["priorityTier"] = tier_of(priority, document["requirement"])
     status = document.get("status")
-    if status not in STATUSES:
+    if not _is_one_of(status, STATUSES):
         default = "deprecated" if document["requirement"] == "deprecated" else "approved"
         document["status"] = default if status is None else _member(status, STATUSES, STATUS_WORDS) or default
         if status is not None:
             mended.append("status")
-    if document.get("classification") not in CLASSIFICATIONS:
+    if not _is_one_of(document.get("classification"), CLASSIFICATIONS):
         if document.get("classification") is not None:
             mended.append("classification")
         document["classification"] = "internal"
