@@ -6,11 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from commonplace.instructions.model import Actor
+from commonplace.kernel.waking import tell_together
 
 GROUP = 32
 
@@ -34,7 +35,7 @@ class Wanted:
         return self.answer
 
 
-_Waiting = tuple[Wanted, "asyncio.Future[None]", asyncio.AbstractEventLoop]
+_Waiting = tuple[Wanted, "asyncio.Future[None]"]
 
 
 class Adding:
@@ -49,10 +50,9 @@ class Adding:
 
     async def put(self, wanted: Wanted) -> dict[str, Any]:
         """The answer, once it is durable. Whoever stops waiting does not undo the write."""
-        loop = asyncio.get_running_loop()
-        written: asyncio.Future[None] = loop.create_future()
+        written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._lock:
-            self._waiting.append((wanted, written, loop))
+            self._waiting.append((wanted, written))
             begin, self._busy = not self._busy, True
         if begin:
             self._writer().submit(self._work)
@@ -61,10 +61,8 @@ class Adding:
 
     def _work(self) -> None:
         while group := self._next():
-            self.write([wanted for wanted, _, _ in group])
-            for loop in {loop for _, _, loop in group}:
-                with suppress(RuntimeError):  # nobody is left there to tell
-                    loop.call_soon_threadsafe(_tell, [written for _, written, its in group if its is loop])
+            self.write([wanted for wanted, _ in group])
+            tell_together((written, partial(written.set_result, None)) for _, written in group)
 
     def _next(self) -> list[_Waiting]:
         with self._lock:
@@ -80,9 +78,3 @@ class Adding:
             for wanted in group:
                 if wanted.answer is None and wanted.failure is None:
                     wanted.failure = error
-
-
-def _tell(those: Sequence[asyncio.Future[None]]) -> None:
-    for written in those:
-        if not written.done():
-            written.set_result(None)

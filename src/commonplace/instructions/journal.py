@@ -155,7 +155,7 @@ class Journal:
     def intend(self, ids: Iterable[str]) -> None:
         """Note under the lock what is about to change, for the next holder should this process die before `append`."""
         assert self._lock is not None
-        os.pwrite(self._lock, "\n".join([_BEGUN, *ids, _END]).encode(), 0)
+        os.pwrite(self._lock, "\n".join([_BEGUN, *ids, _END, ""]).encode(), 0)
 
     def unfinished(self) -> list[str]:
         """What a holder that died had begun. Empty after a clean release."""

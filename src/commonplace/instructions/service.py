@@ -96,6 +96,7 @@ class Service:
         self._executor: ThreadPoolExecutor | None = None
         self._writer: ThreadPoolExecutor | None = None
         self._closing = threading.Event()
+        self._loading = threading.Lock()
         self._matched: dict[str, tuple[int, set[str]]] = {}
         self.counters: dict[str, int] = {}
 
@@ -114,7 +115,11 @@ class Service:
 
     def load(self) -> None:
         """Read the folder, once, and start watching it."""
-        if not self.shelf.loaded:
+        if self.shelf.loaded:
+            return
+        with self._loading:
+            if self.shelf.loaded:
+                return
             self.shelf.directory.sweep()
             self.shelf.ensure_loaded()
             threading.Thread(target=self.shelf.settle, args=(self._closing,), name="instructions-settle", daemon=True).start()

@@ -12,9 +12,9 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import apsw
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.waking import tell_together
 from commonplace.storage.errors import STORAGE_DAMAGED, STORAGE_FULL, BusyError
 
 Connection = apsw.Connection
@@ -52,9 +53,7 @@ class _Unit:
         return not self.waiter.cancelled()
 
     def tell(self) -> None:
-        """In the waiter's own thread, or in any for a thread that waits."""
-        if self.waiter.done():  # it was given up
-            return
+        """In the loop of a task that waits, in any thread for a thread that waits."""
         if self.error is None:
             self.waiter.set_result(self.value)
         else:
@@ -240,7 +239,10 @@ class _Writer:
                 group.append(unit)
             group = [unit for unit in group if unit.wanted()]
             self._commit_group(group)
-            _tell(group)
+            tell_together((unit.waiter, unit.tell) for unit in group if isinstance(unit.waiter, asyncio.Future))
+            for unit in group:
+                if isinstance(unit.waiter, Future):
+                    unit.tell()
             if last:
                 return
 
@@ -302,24 +304,6 @@ class _Writer:
             self._connection.execute("ROLLBACK TO unit")
             unit.error = error
         self._connection.execute("RELEASE unit")
-
-
-def _tell(group: Sequence[_Unit]) -> None:
-    """Each waiter hears what became of its unit; those of one event loop together, for waking a loop costs as much as a write."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Unit]] = {}
-    for unit in group:
-        if isinstance(unit.waiter, asyncio.Future):
-            by_loop.setdefault(unit.waiter.get_loop(), []).append(unit)
-        else:
-            unit.tell()
-    for loop, units in by_loop.items():
-        with suppress(RuntimeError):  # it is closed: nobody is left to tell
-            loop.call_soon_threadsafe(_tell_here, units)
-
-
-def _tell_here(units: Sequence[_Unit]) -> None:
-    for unit in units:
-        unit.tell()
 
 
 def _translate(error: BaseException) -> BaseException:

@@ -203,6 +203,19 @@ def failing_fsync(descriptor: int) -> None:
     raise OSError(5, "Input/output error")
 
 
+def test_what_a_holder_had_begun_ends_where_it_ended_whatever_was_noted_before(tmp_path: Path) -> None:
+    journal = Journal(tmp_path)
+    with journal.locked():
+        assert journal.unfinished() == []
+        journal.intend(["a-long-name", "another", "third"])
+        assert journal.unfinished() == ["a-long-name", "another", "third"]
+        journal.append([("a-long-name", "0")], "token")
+        assert journal.unfinished() == []
+        journal.intend(["b"])
+        assert journal.unfinished() == ["b"]
+    journal.close()
+
+
 def test_the_record_of_beginnings_is_trimmed_and_may_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("commonplace.instructions.history.KEEP_MADE_BYTES", 400)
     one, two = served(tmp_path), served(tmp_path)
