@@ -23,7 +23,7 @@ CHECK_SECONDS = 1.0
 SHARED_SECONDS = 0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
 SAME_SECONDS = 0.005
 MARKER_BYTES = 256
-_BEGUN, _DONE, _END = "+", "-", "."  # in the lock file: it is written over, never cut, which the disk would have to note each time
+_BEGUN, _END, _DONE = "+", ".", b"-"  # in the lock file: it is written over, never cut, which the disk would have to note each time
 _HEADER = b"# commonplace journal 1\n"
 
 
@@ -160,10 +160,9 @@ class Journal:
     def unfinished(self) -> list[str]:
         """What a holder that died had begun. Empty after a clean release."""
         assert self._lock is not None
-        size = os.fstat(self._lock).st_size
-        state, *noted = os.pread(self._lock, size, 0).decode(errors="replace").split("\n")
-        if state == _DONE or not size:
+        if os.pread(self._lock, len(_DONE), 0) in (b"", _DONE):  # at every write: the rest is seldom worth reading
             return []
+        state, *noted = os.pread(self._lock, os.fstat(self._lock).st_size, 0).decode(errors="replace").split("\n")
         if state != _BEGUN:  # by an earlier release
             return [state, *noted[:-1]]
         return noted[: noted.index(_END)] if _END in noted else noted
@@ -180,7 +179,7 @@ class Journal:
         os.write(self._file, content)
         self._offset += len(content)
         self._sequence += len(lines)
-        os.pwrite(self._lock, _DONE.encode(), 0)
+        os.pwrite(self._lock, _DONE, 0)
 
     def _start_over(self) -> None:
         """A fresh file under the same name. The old one, which readers hold open, loses its name and gets a last line: they notice."""
@@ -266,7 +265,7 @@ class Marker:
         """Its text, and remember it as seen; None when it is gone."""
         self.close()
         try:
-            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+            self._file = self._open()
             self._seen = os.pread(self._file, MARKER_BYTES, 0)
         except OSError:
             self.close()
@@ -276,23 +275,41 @@ class Marker:
     def write(self, token: str) -> bool:
         """False where the folder cannot be written: then the marker is simply not there to obey."""
         text = token.encode()
-        try:
+        if self._seen is None or not self._wrote(text):  # the file that was last seen has lost its name, or we may only read it
+            self.close()
             try:
-                descriptor = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            except PermissionError:  # another user's file in a folder that we may write
-                self._path.unlink()
-                descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                if os.pwrite(descriptor, text, 0) < os.fstat(descriptor).st_size:
-                    os.ftruncate(descriptor, len(text))
+                self._file = self._made()
             except OSError:
-                os.close(descriptor)
-                raise
+                return False
+            if not self._wrote(text):
+                self.close()
+                return False
+        self._seen, self._sure_until = text, 0.0
+        return True
+
+    def _wrote(self, text: bytes) -> bool:
+        try:
+            status = os.fstat(self._file)
+            if status.st_nlink == 0:
+                return False
+            if os.pwrite(self._file, text, 0) < status.st_size:
+                os.ftruncate(self._file, len(text))
         except OSError:
             return False
-        self.close()
-        self._file, self._seen = descriptor, text
         return True
+
+    def _open(self) -> int:
+        try:
+            return os.open(self._name, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:  # a folder that we may only read
+            return os.open(self._name, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _made(self) -> int:
+        try:
+            return os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except PermissionError:  # another user's file in a folder that we may write
+            self._path.unlink()
+            return os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def close(self) -> None:
         if self._file >= 0:

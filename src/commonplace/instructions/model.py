@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 from commonplace.kernel.document import Document
@@ -209,7 +210,12 @@ LOCAL_ACTOR = Actor("local", "local")
 
 
 def is_valid_id(candidate: object) -> bool:
-    return isinstance(candidate, str) and len(candidate) <= MAX_ID_CHARS and ID.fullmatch(candidate) is not None
+    return isinstance(candidate, str) and len(candidate) <= MAX_ID_CHARS and _has_form_of_id(candidate)
+
+
+@lru_cache(maxsize=512)  # on its way to the disk an id is checked wherever it becomes a name
+def _has_form_of_id(candidate: str) -> bool:
+    return ID.fullmatch(candidate) is not None
 
 
 def is_reserved_id(candidate: str) -> bool:

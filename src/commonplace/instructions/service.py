@@ -21,7 +21,7 @@ from commonplace.instructions.engine.normalise import Rules
 from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.feedback import Feedback
-from commonplace.instructions.indexing import first_index, index_entry
+from commonplace.instructions.indexing import InstructionIndex
 from commonplace.instructions.journal import state_directory
 from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULTS, Instruction, is_valid_id
 from commonplace.instructions.shelf import Shelf, Trace
@@ -30,7 +30,6 @@ from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.document import Document
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
-from commonplace.search.inverted import Found, InvertedIndex
 
 DEFAULT_SEARCH = 50
 DEFAULT_QUERY = 100
@@ -88,13 +87,12 @@ class Service:
             clamped=not settings.usage_clamp_disabled,
         )
         self.feedback = Feedback(data / "feedback.json", clock=self.now)
-        self._index: InvertedIndex | None = None
-        self._texts: dict[str, str] = {}
+        self._index: InstructionIndex | None = None
         self._indexing = threading.Lock()
         self._graph: tuple[int, dict[str, Any]] | None = None
         self._watcher: Any = None
         self._executor: ThreadPoolExecutor | None = None
-        self._writer: ThreadPoolExecutor | None = None
+        self._closers: list[Callable[[], None]] = []
         self._closing = threading.Event()
         self._loading = threading.Lock()
         self._matched: dict[str, tuple[int, set[str]]] = {}
@@ -133,16 +131,21 @@ class Service:
             self._watcher = Watcher(self.shelf)
             self._watcher.start()
 
+    def on_close(self, close: Callable[[], None]) -> None:
+        """What `close` has to end before the files are let go."""
+        self._closers.append(close)
+
     def close(self) -> None:
         self._closing.set()
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
         self.usage.close()
-        for pool in (self._writer, self._executor):
-            if pool is not None:
-                pool.shutdown(wait=True)
-        self._writer = self._executor = None
+        for close in self._closers:
+            close()
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+            self._executor = None
         self.shelf.close()
 
     @property
@@ -152,13 +155,6 @@ class Service:
             self._executor = ThreadPoolExecutor(THREADS, "instructions")
         return self._executor
 
-    @property
-    def writer(self) -> ThreadPoolExecutor:
-        """The one thread that writes what was added."""
-        if self._writer is None:
-            self._writer = ThreadPoolExecutor(1, "instructions-writer")
-        return self._writer
-
     def prepare_search(self) -> None:
         """Build the index; calls that search before it is there wait for it."""
         with self._indexing:
@@ -167,20 +163,16 @@ class Service:
             self.load()
             with self.shelf.lock:
                 known = dict(self.shelf.fresh().entries)
-            texts: dict[str, str] = {}
-            index = first_index(known.values(), texts)
+            index = InstructionIndex(known)
             with self.shelf.lock:
                 present = self.shelf.catalogue.entries
                 for id_ in known.keys() | present.keys():
                     before, after = known.get(id_), present.get(id_)
                     if before is not after:
-                        index_entry(index, texts, before, after)
-                self._index, self._texts = index, texts
-                self.shelf.catalogue.follow(lambda before, after: index_entry(index, texts, before, after))
-
-    def _found(self, query: str, limit: int) -> Found:
-        assert self._index is not None
-        return self._index.search(query, limit)
+                        index.change(before, after)
+                self._index = index
+                self.shelf.catalogue.follow(index.change)
+                self.shelf.meanwhile = index.catch_up
 
     # Showing
 
@@ -294,7 +286,8 @@ class Service:
         check_results(limit)
         with self.shelf.lock:
             catalogue = self.shelf.fresh()
-            found = self._found(query, limit)
+            assert self._index is not None
+            found = self._index.search(query, limit)
             answer: dict[str, Any] = {
                 "hash": catalogue.hash,
                 "count": found.count,

@@ -42,7 +42,9 @@ class Writing:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._shelf = service.shelf
-        self._adding = Adding(self._add_group, lambda: service.writer)
+        self._adding = Adding(self._add_group)
+
+        service.on_close(self._adding.close)
 
     def _origin(self, actor: Actor) -> Origin:
         settings = self._service.settings
@@ -84,19 +86,18 @@ class Writing:
         if not isinstance(entry, Mapping):
             hint = "Wrap the instruction in `entry`: {entry: {id, body, ...}, lax: true}."
             raise Refused(Problem("missing entry", hint, structural=True))
-        check_id(entry)
-        return Wanted(entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor)
+        return Wanted(check_id(entry), entry, overwrite, lax or entry.get("lax") is True, expected_hash, actor)
 
     def _add_group(self, group: Sequence[Wanted]) -> None:
         self._service.load()
         with self._shelf.writing() as catalogue:
             planned: dict[str, tuple[Wanted, Change, bool]] = {}
             for wanted in group:
-                id_ = check_id(wanted.entry)
+                id_ = wanted.id
                 if id_ in planned or (planned and wanted.expected_hash is not None):  # it must see what the others did
                     self._finish(planned)
                 try:
-                    planned_change = self._plan_add(wanted, id_, catalogue)
+                    planned_change = self._plan_add(wanted, catalogue)
                 except (Refused, CommonplaceError) as error:
                     wanted.failure = error
                     continue
@@ -112,9 +113,9 @@ class Writing:
             wanted.answer = self.added(change.after, created=not existed, overwritten=existed, content=change.content)
         planned.clear()
 
-    def _plan_add(self, wanted: Wanted, id_: str, catalogue: Catalogue) -> tuple[Change, bool] | None:
+    def _plan_add(self, wanted: Wanted, catalogue: Catalogue) -> tuple[Change, bool] | None:
         """The change and whether the id exists; None where it is skipped and already answered. Raises Refused."""
-        entry, overwrite = wanted.entry, wanted.overwrite
+        id_, entry, overwrite = wanted.id, wanted.entry, wanted.overwrite
         existing = catalogue.get(id_)
         expect(wanted.expected_hash, existing, catalogue.hash)
         if existing is not None and not overwrite:

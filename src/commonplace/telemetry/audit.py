@@ -54,7 +54,7 @@ class AuditLog:
         with self._lock:
             try:
                 chain = self._open()
-                chain.append({"ts": iso(self._clock()), **record})
+                chain.append(record if "ts" in record else {"ts": iso(self._clock()), **record})
                 if chain.size >= self._segment_bytes:
                     self._drop()
             except OSError as error:

@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.instructions.directory import Directory, Retries
-from commonplace.instructions.journal import Journal, state_directory
+from commonplace.instructions.directory import MARKER, Directory, Retries
+from commonplace.instructions.engine.catalogue import FEW
+from commonplace.instructions.indexing import WAITING
+from commonplace.instructions.journal import Journal, Marker, state_directory
 from commonplace.instructions.model import LOCAL_ACTOR
 from commonplace.instructions.service import Service
 from commonplace.instructions.usage import Usage
@@ -191,6 +193,26 @@ def test_a_disk_that_fails_fails_every_add_that_waits_for_it(tmp_path: Path, mon
     service.close()
 
 
+def test_a_service_that_closes_writes_what_waits_and_can_be_used_again(tmp_path: Path) -> None:
+    service = served(tmp_path)
+    writing = Writing(service)
+
+    async def close_in_between() -> list[Any]:
+        asked = [
+            asyncio.create_task(writing.add_with_others({"id": f"a-{n}", "body": "x"}, overwrite=True, lax=True, actor=LOCAL_ACTOR))
+            for n in range(40)
+        ]
+        await asyncio.sleep(0)  # all have asked, none was answered
+        await asyncio.to_thread(service.close)
+        assert not any(thread.name == "instructions-writer" for thread in threading.enumerate())
+        return await asyncio.gather(*asked)
+
+    assert [answer["created"] for answer, _ in asyncio.run(close_in_between())] == [True] * 40
+    assert added_together(writing, [{"id": "later", "body": "x"}])[0][0]["created"]
+    service.close()
+    assert len(served(tmp_path).list_entries(None, None, 0, None)["items"]) == 41
+
+
 def added_together(writing: Writing, entries: list[dict[str, str]]) -> list[Any]:
     async def all_at_once() -> list[Any]:
         asked = [writing.add_with_others(entry, overwrite=True, lax=True, actor=LOCAL_ACTOR) for entry in entries]
@@ -229,6 +251,67 @@ def test_the_record_of_beginnings_is_trimmed_and_may_be_removed(tmp_path: Path, 
     assert made.read_text().startswith('{"id":"b"')
     add(two, "c")
     assert len(made.read_text().splitlines()) == 2
+
+
+def test_the_marker_is_written_where_its_name_is(tmp_path: Path) -> None:
+    path = tmp_path / MARKER
+    marker = Marker(path)
+    assert marker.write("first and long")
+    inode = path.stat().st_ino
+    assert marker.write("second")
+    assert (path.read_text(), path.stat().st_ino) == ("second", inode)
+    (tmp_path / "other").write_text("theirs")
+    (tmp_path / "other").replace(path)
+    assert not marker.current()
+    assert marker.write("third")
+    assert path.read_text() == "third"
+    path.unlink()
+    assert marker.write("fourth")
+    assert path.read_text() == "fourth"
+    assert marker.current()
+    assert marker.read() == "fourth"
+    assert marker.write("fifth")
+    assert path.read_text() == "fifth"
+    marker.close()
+    assert not Marker(tmp_path / "missing" / MARKER).write("x")
+
+
+def test_a_marker_that_may_only_be_read_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / MARKER
+    path.write_text("theirs")
+    protected = path.stat().st_ino
+    really_open = os.open
+
+    def guarded(name: Any, flags: int, *rest: Any) -> int:  # root may open anything, so the test guards the file itself
+        if str(name) == str(path) and flags & os.O_RDWR and path.exists() and path.stat().st_ino == protected:
+            raise PermissionError(13, "Permission denied")
+        return really_open(name, flags, *rest)
+
+    monkeypatch.setattr(os, "open", guarded)
+    marker = Marker(path)
+    assert marker.read() == "theirs"
+    os.link(path, tmp_path / "kept")
+    assert marker.write("ours")
+    assert path.read_text() == "ours"
+    assert (tmp_path / "kept").read_text() == "theirs"
+    marker.close()
+
+
+def test_what_changed_is_found_at_once_and_in_order_however_much_it_was(tmp_path: Path) -> None:
+    service = served(tmp_path)
+    add(service, "m", "an octopus")
+    service.prepare_search()
+    for count in (1, 3, 2 * WAITING, 2 * FEW):
+        ids = [f"n{count}-{number:03}" for number in range(count)]
+        for id_ in reversed(ids):
+            add(service, id_, f"a walrus of {count}")
+        assert service.search(f"walrus {count}", 1000, False)["count"] == count
+        assert [item["id"] for item in service.list_entries(None, None, 0, None)["items"]] == sorted(service.shelf.catalogue.entries)
+        add(service, ids[0], "a heron")
+        assert {item["id"] for item in service.search("heron", 10, False)["items"]} >= {ids[0]}
+        Writing(service).remove(ids, confirm=True, cascade=False, missing_ok=False, expected_hash=None, actor=LOCAL_ACTOR)
+        assert service.search("walrus", 10, False)["count"] == service.search("heron", 10, False)["count"] == 0
+    assert [item["id"] for item in service.search("octopus", 10, False)["items"]] == ["m"]
 
 
 def test_a_catalogue_is_worked_out_beside_its_first_answers(tmp_path: Path) -> None:

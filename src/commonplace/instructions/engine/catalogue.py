@@ -34,13 +34,16 @@ ORDERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
     "title": lambda d: d["title"].lower(),
 }
 
+FEW = 32  # ids to put in order one by one
+
 
 class Catalogue:
     """Not thread-safe by itself: its owner holds one lock around each use."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Instruction] = {}
-        self.ids: list[str] = []  # in byte order
+        self._ids: list[str] = []  # in byte order
+        self._new_ids: list[str] = []  # not among them yet
         self.generation = 0  # moves with every change: caches compare it
         self._tree = HashTree()
         self._facets: dict[str, dict[str, set[str]]] = {}
@@ -55,6 +58,19 @@ class Catalogue:
     def __iter__(self) -> Iterator[Instruction]:
         return (self.entries[id_] for id_ in self.ids)
 
+    @property
+    def ids(self) -> list[str]:
+        """In byte order; for reading only. New ones take their place when somebody looks: each moves half of a long list."""
+        if self._new_ids:
+            if len(self._new_ids) > FEW:
+                self._ids += self._new_ids
+                self._ids.sort()
+            else:
+                for id_ in self._new_ids:
+                    insort(self._ids, id_)
+            self._new_ids = []
+        return self._ids
+
     def get(self, id_: str) -> Instruction | None:
         return self.entries.get(id_)
 
@@ -63,13 +79,13 @@ class Catalogue:
         for instruction in instructions:
             self.entries[instruction.id] = instruction
             self._tree.put(instruction.id, instruction.source_hash)
-        self.ids = sorted(self.entries)
+        self._ids = sorted(self.entries)
         self.generation += 1
 
     def put(self, instruction: Instruction) -> None:
         before = self.entries.get(instruction.id)
         if before is None:
-            insort(self.ids, instruction.id)
+            self._new_ids.append(instruction.id)
         self.entries[instruction.id] = instruction
         self._tree.put(instruction.id, instruction.source_hash, before.source_hash if before else None)
         self._changed(before, instruction)
@@ -77,7 +93,8 @@ class Catalogue:
     def drop(self, id_: str) -> Instruction | None:
         before = self.entries.pop(id_, None)
         if before is not None:
-            del self.ids[bisect_left(self.ids, id_)]
+            ids = self.ids
+            del ids[bisect_left(ids, id_)]
             self._tree.drop(id_, before.source_hash)
             self._changed(before, None)
         return before
