@@ -22,6 +22,7 @@ LOCK_SECONDS = 20.0
 CHECK_SECONDS = 1.0
 SHARED_SECONDS = 0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
 SAME_SECONDS = 0.005
+UNSETTLED_NS = 3_000_000_000  # the coarsest time of a file system is two seconds
 MARKER_BYTES = 256
 _BEGUN, _END, _DONE = "+", ".", b"-"  # in the lock file: it is written over, never cut, which the disk would have to note each time
 _HEADER = b"# commonplace journal 1\n"
@@ -227,14 +228,16 @@ def _acquire(descriptor: int) -> None:
 class Marker:
     """`.catalog-version` in the folder: the peer's change signal, which we keep in step and obey.
 
-    Its text differs with every change, so one small read of the open file says whether it was rewritten, at a third of a
-    stat's cost; whether it still has its name is asked each time, whether that name means another file once in a while."""
+    One question about the open file, which every read asks, says whether it was removed, replaced or rewritten: while its time is too
+    young to tell two changes apart, the text is compared too, which differs with every change. Whether the file was moved away is
+    asked once in a while, for a way through folders costs more."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._name = str(path)
         self._file = -1
         self._seen: bytes | None = None
+        self._settled = -1  # the file's time, once it is old enough to change with the next write
         self._sure_until = 0.0
         self._same_until = 0.0
 
@@ -244,15 +247,22 @@ class Marker:
         if now < self._sure_until:
             return True
         try:
-            if self._seen is None or not os.access(self._name, os.F_OK) or os.pread(self._file, MARKER_BYTES, 0) != self._seen:
+            status = os.fstat(self._file)
+            if status.st_nlink == 0 or (status.st_mtime_ns != self._settled and not self._reads_the_same(status.st_mtime_ns)):
                 return False
-        except OSError:  # a network file system that lost the file
+        except OSError:  # none was seen yet, or a network file system lost it
             return False
         if now >= self._same_until:
             if not self._same_file():
                 return False
             self._same_until = now + SAME_SECONDS
         self._sure_until = now + SHARED_SECONDS
+        return True
+
+    def _reads_the_same(self, modified_ns: int) -> bool:
+        if os.pread(self._file, MARKER_BYTES, 0) != self._seen:
+            return False
+        self._settled = modified_ns if time.time_ns() - modified_ns > UNSETTLED_NS else -1
         return True
 
     def _same_file(self) -> bool:
@@ -284,7 +294,7 @@ class Marker:
             if not self._wrote(text):
                 self.close()
                 return False
-        self._seen, self._sure_until = text, 0.0
+        self._seen, self._settled, self._sure_until = text, -1, 0.0
         return True
 
     def _wrote(self, text: bytes) -> bool:
@@ -314,7 +324,7 @@ class Marker:
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
-        self._file, self._seen, self._sure_until, self._same_until = -1, None, 0.0, 0.0
+        self._file, self._seen, self._settled, self._sure_until, self._same_until = -1, None, -1, 0.0, 0.0
 
     @staticmethod
     def token() -> str:

@@ -163,7 +163,7 @@ class Service:
             self.load()
             with self.shelf.lock:
                 known = dict(self.shelf.fresh().entries)
-            index = InstructionIndex(known)
+            index = InstructionIndex(known, self.shelf.lock)
             with self.shelf.lock:
                 present = self.shelf.catalogue.entries
                 for id_ in known.keys() | present.keys():
@@ -172,7 +172,7 @@ class Service:
                         index.change(before, after)
                 self._index = index
                 self.shelf.catalogue.follow(index.change)
-                self.shelf.meanwhile = index.catch_up
+                self.on_close(index.close)
 
     # Showing
 

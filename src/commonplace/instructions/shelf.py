@@ -69,7 +69,6 @@ class Shelf:
         self._marker_usable = True
         self._token = ""
         self._stamps: dict[str, Stamp] = {}
-        self.meanwhile: Callable[[], None] = lambda: None  # small work, under `lock`, that is free while the disk writes
 
     # Reading
 
@@ -273,8 +272,6 @@ class Shelf:
                 before = self.catalogue.get(change.id)
                 self.history.record(change.id, change.action, before.document if before else None, at, actor)
             self._journal.intend(change.id for change in changes)
-            with self.lock:
-                self.meanwhile()
 
         staged: dict[str, Staged] = {item.id: item for item in self.directory.stage_all(contents, note)}
         if not contents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, Final
 
@@ -118,7 +119,7 @@ def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes]] | None:
     between = b"{"
     try:
         for name, item in value.items():
-            between += orjson.dumps(name) + b":"
+            between += _name(name)
             if type(item) is Document:
                 _put(plain, quoted, item, between)
                 between = b","
@@ -137,6 +138,11 @@ def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes]] | None:
     plain.append(between[:-1] + b"}")
     quoted.append(quote(plain[-1]))
     return plain, quoted
+
+
+@lru_cache(maxsize=256)
+def _name(name: str) -> bytes:
+    return orjson.dumps(name) + b":"
 
 
 def _put(plain: list[bytes], quoted: list[bytes], document: Document, between: bytes) -> None:

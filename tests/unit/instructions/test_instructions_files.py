@@ -16,8 +16,8 @@ import pytest
 
 from commonplace.instructions.directory import MARKER, Directory, Retries
 from commonplace.instructions.engine.catalogue import FEW
-from commonplace.instructions.indexing import WAITING
-from commonplace.instructions.journal import Journal, Marker, state_directory
+from commonplace.instructions.indexing import MOST_WAITING
+from commonplace.instructions.journal import SAME_SECONDS, SHARED_SECONDS, Journal, Marker, state_directory
 from commonplace.instructions.model import LOCAL_ACTOR
 from commonplace.instructions.service import Service
 from commonplace.instructions.usage import Usage
@@ -276,6 +276,28 @@ def test_the_marker_is_written_where_its_name_is(tmp_path: Path) -> None:
     assert not Marker(tmp_path / "missing" / MARKER).write("x")
 
 
+def test_a_marker_that_somebody_rewrites_is_noticed_however_old_it_is(tmp_path: Path) -> None:
+    path = tmp_path / MARKER
+    marker = Marker(path)
+    for age in (0, 60):
+        assert marker.write("ours")
+        os.utime(path, (time.time() - age,) * 2)
+        for _ in range(3):
+            assert marker.current()
+            time.sleep(2 * SHARED_SECONDS)
+        path.write_text("them")
+        assert not marker.current()
+        assert marker.read() == "them"
+        assert marker.current()
+    (tmp_path / "elsewhere").write_text("x")
+    os.link(path, tmp_path / "kept")
+    (tmp_path / "elsewhere").replace(path)  # the file that was seen has another name yet
+    time.sleep(2 * SAME_SECONDS)
+    assert not marker.current()
+    marker.close()
+    assert not marker.current()
+
+
 def test_a_marker_that_may_only_be_read_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / MARKER
     path.write_text("theirs")
@@ -301,7 +323,7 @@ def test_what_changed_is_found_at_once_and_in_order_however_much_it_was(tmp_path
     service = served(tmp_path)
     add(service, "m", "an octopus")
     service.prepare_search()
-    for count in (1, 3, 2 * WAITING, 2 * FEW):
+    for count in (1, 3, 2 * MOST_WAITING, 2 * FEW):
         ids = [f"n{count}-{number:03}" for number in range(count)]
         for id_ in reversed(ids):
             add(service, id_, f"a walrus of {count}")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.instructions.directory import Directory, encode
@@ -19,6 +19,7 @@ from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, n
 from commonplace.instructions.model import AUDIENCES, FIELD_ORDER, MAX_LEVELS, REQUIREMENTS, STATUSES, TIERS, is_valid_id, stored_form
 
 NOW = 1_750_000_000.0
+SHORT_IDS = st.text("ab0-", min_size=1, max_size=3)
 
 
 def read(folder: Path, name: str, content: Any) -> Any:
@@ -190,6 +191,29 @@ def test_the_catalogue_hash_does_not_depend_on_the_order_of_writes() -> None:
     for number in range(300):
         other.drop(f"id-{number}", "a")
     assert other.root == empty
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(SHORT_IDS, st.sampled_from("abc"), max_size=40),
+    st.lists(st.tuples(SHORT_IDS, st.sampled_from("abc") | st.none()), max_size=40),
+)
+def test_the_catalogue_hash_is_that_of_its_sorted_items_whatever_was_written(
+    before: dict[str, str], writes: list[tuple[str, str | None]]
+) -> None:
+    tree, present = HashTree(), dict(before)
+    tree.fill(before.items())
+    for id_, source_hash in writes:
+        if source_hash is None:
+            tree.drop(id_, present.pop(id_, "a"))
+        else:
+            tree.put(id_, source_hash, present.get(id_))
+            present[id_] = source_hash
+    buckets: list[list[str]] = [[] for _ in range(256)]
+    for id_, source_hash in present.items():
+        buckets[hashlib.sha256(id_.encode()).digest()[0]].append(f"{id_}:{source_hash}")
+    digests = [hashlib.sha256("|".join(sorted(bucket)).encode()).digest() for bucket in buckets]
+    assert tree.root == hashlib.sha256(b"".join(digests)).hexdigest()
 
 
 def test_a_document_without_times_takes_them_from_the_file_and_no_review_date() -> None:

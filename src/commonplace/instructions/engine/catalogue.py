@@ -76,9 +76,8 @@ class Catalogue:
 
     def load(self, instructions: Iterable[Instruction]) -> None:
         """Fill an empty catalogue at once."""
-        for instruction in instructions:
-            self.entries[instruction.id] = instruction
-            self._tree.put(instruction.id, instruction.source_hash)
+        self.entries = {instruction.id: instruction for instruction in instructions}
+        self._tree.fill((id_, entry.source_hash) for id_, entry in self.entries.items())
         self._ids = sorted(self.entries)
         self.generation += 1
 

@@ -5,7 +5,6 @@ Everything that compares or repairs hashes (add, import, groom, repair, verify) 
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -63,39 +62,50 @@ class HashTree:
     """SHA-256 over all `id:sourceHash`, independent of the order of writes and cheap to keep current.
 
     Two levels: ids fall into 256 buckets by their own hash; a bucket's digest covers its items in byte order, the root covers
-    the bucket digests. A write rehashes one bucket and the root, whatever the size of the catalogue."""
+    the bucket digests. A write rehashes one bucket and the root, whatever the size of the catalogue. A bucket is kept as the bytes
+    that are hashed: two hundred small objects would have to be fetched from all over memory each time."""
 
     def __init__(self) -> None:
-        self._items: list[list[str]] = [[] for _ in range(256)]
-        self._digests: list[bytes] = [b""] * 256
+        self._buckets = [b""] * 256  # items joined by bars
+        self._digests = [b""] * 256
         self._stale = set(range(256))
         self._root = ""
+
+    def fill(self, hashes: Iterable[tuple[str, str]]) -> None:
+        """All (id, source hash) at once, instead of what was there."""
+        gathered: list[list[bytes]] = [[] for _ in range(256)]
+        for id_, source_hash in hashes:
+            gathered[_bucket(id_)].append(_item(id_, source_hash))
+        self._buckets = [b"|".join(sorted(items)) for items in gathered]
+        self._stale = set(range(256))
 
     def put(self, id_: str, source_hash: str, previous: str | None = None) -> None:
         if previous == source_hash:
             return
-        bucket = _bucket(id_)
         if previous is not None:
-            self._discard(bucket, f"{id_}:{previous}")
-        insort(self._items[bucket], f"{id_}:{source_hash}")
+            self.drop(id_, previous)
+        bucket, item = _bucket(id_), _item(id_, source_hash)
+        joined = self._buckets[bucket]
+        at = _place(joined, item)
+        if at < len(joined):
+            self._buckets[bucket] = b"%b%b|%b" % (joined[:at], item, joined[at:])
+        else:
+            self._buckets[bucket] = b"%b|%b" % (joined, item) if joined else item
         self._stale.add(bucket)
 
     def drop(self, id_: str, source_hash: str) -> None:
-        bucket = _bucket(id_)
-        self._discard(bucket, f"{id_}:{source_hash}")
-        self._stale.add(bucket)
-
-    def _discard(self, bucket: int, item: str) -> None:
-        items = self._items[bucket]
-        at = bisect_left(items, item)
-        if at < len(items) and items[at] == item:
-            del items[at]
+        bucket, item = _bucket(id_), _item(id_, source_hash)
+        joined = self._buckets[bucket]
+        at = _place(joined, item)
+        if joined[at : at + len(item) + 1].rstrip(b"|") == item:
+            self._buckets[bucket] = (joined[:at] + joined[at + len(item) + 1 :]).removesuffix(b"|")
+            self._stale.add(bucket)
 
     @property
     def root(self) -> str:
         if self._stale:
             for bucket in self._stale:
-                self._digests[bucket] = hashlib.sha256("|".join(self._items[bucket]).encode()).digest()
+                self._digests[bucket] = hashlib.sha256(self._buckets[bucket]).digest()
             self._stale.clear()
             self._root = hashlib.sha256(b"".join(self._digests)).hexdigest()
         return self._root
@@ -103,3 +113,23 @@ class HashTree:
 
 def _bucket(id_: str) -> int:
     return hashlib.sha256(id_.encode()).digest()[0]
+
+
+def _item(id_: str, source_hash: str) -> bytes:
+    return f"{id_}:{source_hash}".encode()
+
+
+def _place(joined: bytes, item: bytes) -> int:
+    """Where an item begins among items joined by bars, or would begin: before the first that is not less."""
+    low, high = 0, len(joined)
+    while low < high:
+        middle = (low + high) // 2
+        start = joined.rfind(b"|", low, middle) + 1 or low
+        end = joined.find(b"|", middle)
+        if end < 0:
+            end = len(joined)
+        if joined[start:end] < item:
+            low = end + 1
+        else:
+            high = start
+    return low
