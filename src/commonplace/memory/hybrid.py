@@ -49,6 +49,8 @@ class Vectors(Protocol):
 
     def clear(self, partition: Partition) -> None: ...
 
+    def close(self) -> None: ...
+
 
 class HybridIndex(LexicalIndex):
     """Words always; meaning as soon as the model is there. `vectors` opens their store with the embedder that makes them."""
@@ -129,6 +131,9 @@ class HybridIndex(LexicalIndex):
         keys = {document_key(entry): entry for entry in entries}
         present = await asyncio.to_thread(self._present, summaries(tenant), list(keys))
         return [entry for key, entry in keys.items() if key not in present]
+
+    def close(self) -> None:
+        self._vectors.close()
 
     def _near(self, tenant: Tenant, vector: Vector, wanted: Filter, limit: int, words: LexicalResult) -> dict[str, float] | None:
         """How near entries are to the question: by what they say, lifted where the conversation they came from is near too."""

@@ -104,6 +104,9 @@ class LexicalIndex:
     async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         return []
 
+    def close(self) -> None:
+        return None
+
     async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[Sharing, Mapping[str, float]]:
         """Other entries that hold enough of its telling words, and how telling those are."""
         terms = self._telling(tenant, entry.text, SIMILAR_TERMS)

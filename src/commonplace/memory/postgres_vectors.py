@@ -65,6 +65,9 @@ class PostgresVectors:
     def clear(self, partition: Partition) -> None:
         self._database.write_now(lambda c: c.execute(_QUERIES["clear"], self._which(partition)) and None)
 
+    def close(self) -> None:
+        """Nothing runs beside: the database is its opener's."""
+
     def _which(self, partition: Partition) -> dict[str, str]:
         return {"tenant": partition.tenant, "field": partition.scope, "model": self._embedder.identity}
 

@@ -147,6 +147,7 @@ class MemoryService:
     def close(self) -> None:
         """Write what is still counted, then close what memory was opened with. Background tasks end with their event loop."""
         self._uses.close()
+        self._index.close()
         if self._on_close is not None:
             self._on_close()
 

@@ -250,3 +250,7 @@ class Index(Protocol):
     async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         """Those of the entries that could have a vector and have none."""
         ...
+
+    def close(self) -> None:
+        """End what runs beside: it begins anew where the index is next used."""
+        ...

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.documents import partition
+from commonplace.search import vector
 from memory_calls import Calls, WordEmbedder
 
 TEXT = "The gateway closes idle connections after thirty seconds."
@@ -206,3 +209,20 @@ def test_three_episodes_are_one_cluster_by_cosine(embedding_memory: Calls) -> No
     [cluster] = embedding_memory("rekall_suggest_generalize")["suggestions"]
     assert len(cluster["entries"]) == 3
     assert cluster["score"] >= 0.8
+
+
+def test_closing_memory_gives_up_an_index_in_the_making(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector.VectorIndex.__init__, "__defaults__", (1,))  # rows from which one is built
+    begun = threading.Event()
+    given_up: list[bool] = []
+
+    def build(view: Any, path: Path, stopping: threading.Event) -> None:
+        begun.set()
+        given_up.append(stopping.wait(20))
+
+    monkeypatch.setattr(vector.vector_ann, "build", build)
+    memory = Calls(tmp_path, embedder=WordEmbedder())
+    memory.add("Idle connections", TEXT)
+    assert begun.wait(10)
+    memory.close()
+    assert given_up == [True]
