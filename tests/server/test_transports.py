@@ -395,3 +395,21 @@ def test_options_before_the_command_reach_the_server_too(tmp_path: Path) -> None
     assert json.loads(done.stdout)["result"]["status"] == "ok"
     assert (tmp_path / "chosen").is_dir()
     assert not (tmp_path / "other").exists()
+
+
+def test_a_request_over_stdio_takes_no_memory_from_the_system(tmp_path: Path) -> None:
+    """Mapping a buffer for every request, and giving it back, once cost each a quarter of its time."""
+    client = Stdio(tmp_path / "data").open()
+
+    def faults() -> int:
+        return int(Path(f"/proc/{client.process.pid}/stat").read_text().rpartition(")")[2].split()[7])
+
+    def calls(count: int) -> None:
+        for _ in range(count):
+            client.request("tools/call", {"name": "instructions_get", "arguments": {"id": "unknown"}})
+
+    calls(200)
+    before = faults()
+    calls(400)
+    assert faults() - before < 400
+    client.close()

@@ -14,7 +14,7 @@ from commonplace.edge.connection import Connection
 from commonplace.edge.core import Core
 from commonplace.edge.product import Product
 
-READ_BYTES = 256 * 1024
+READ_BYTES = 64 * 1024  # what a pipe holds. A larger buffer is memory that the system maps and takes back for every request
 GRACE_SECONDS = 10.0
 HIGH_WATER_BYTES = 4 * 1024 * 1024
 SEND_BYTES = 64 * 1024  # what a pipe holds: the client reads while we go on
@@ -89,7 +89,8 @@ async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
         return read_file
     reader = asyncio.StreamReader(limit=READ_BYTES)
     loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0))
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0))
+    transport.max_size = READ_BYTES  # type: ignore[attr-defined]
 
     async def read_pipe() -> bytes:
         return await reader.read(READ_BYTES)

@@ -184,7 +184,8 @@ class Service:
         return entry.document.extended({"usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used})
 
     def show_ids(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Document]:
-        return [self.show(catalogue.entries[id_]) for id_ in ids]
+        entries, used = catalogue.entries, self.usage.known()
+        return [self.show(entries[id_]) if id_ in used else entries[id_].document for id_ in ids]
 
     # Reads
 

@@ -104,7 +104,7 @@ class Shelf:
     def settle(self, stop: threading.Event) -> None:
         """Work out what a first load left unread, a little at a time, so that later calls find it done and present ones are not held up."""
         with self.lock:
-            entries = list(self.catalogue.entries.values())
+            entries = list(self.catalogue)  # in the order that lists show: neighbours there lie side by side in memory too
         for start in range(0, len(entries), SETTLED_AT_ONCE):
             for entry in entries[start : start + SETTLED_AT_ONCE]:
                 entry.document  # noqa: B018 (looked at, it is there)

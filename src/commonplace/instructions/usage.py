@@ -7,7 +7,7 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,13 @@ class Usage:
         self._read = False
 
     def of(self, id_: str) -> Count | None:
+        return self.known().get(id_)
+
+    def known(self) -> Mapping[str, Count]:
+        """For reading only."""
         if not self._read:
             self._refresh()
-        return self._counts.get(id_)
+        return self._counts
 
     def all(self) -> list[tuple[str, Count]]:
         with self._lock:

@@ -124,12 +124,12 @@ def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes]] | None:
                 _put(plain, quoted, item, between)
                 between = b","
             elif type(item) is list and item and type(item[0]) is Document:
-                between += b"["
-                for document in item:
+                _put(plain, quoted, item[0], between + b"[")
+                for document in item[1:]:
                     if type(document) is not Document:
                         return None
-                    _put(plain, quoted, document, between)
-                    between = b","
+                    plain += (b",", document.encoded)
+                    quoted += (b",", document._quoted or document.quoted)
                 between = b"],"
             else:
                 between += orjson.dumps(item) + b","
