@@ -227,5 +227,6 @@ def stored_form(document: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(document, Document):
         document = document.whole()
     stored = {field: document[field] for field in FIELD_ORDER if field in document}
-    stored.update({field: value for field, value in sorted(document.items()) if field not in stored and field not in COMPUTED})
+    for field in sorted(document.keys() - KNOWN_FIELDS):
+        stored[field] = document[field]
     return stored

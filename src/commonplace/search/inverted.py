@@ -2,7 +2,7 @@
 
 Everything hangs on the vocabulary, which grows far slower than the texts: a word is stemmed once, its trigrams are kept once, and
 a text only adds its words to their postings. A stem's postings are those of its words; a piece of text is looked for among the
-words that contain it.
+words that contain it. What a query finds is a number with one bit for each text, so that large sets meet in microseconds.
 
 Ranking uses a fixed pivot length instead of the running average, so that a score never depends on the order of writes."""
 
@@ -14,9 +14,10 @@ import unicodedata
 from array import array
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from commonplace.search.bits import bits_of, numbers_in, those_in
 from commonplace.search.text import analyze, is_stop_word
 
 K1 = 1.2
@@ -28,6 +29,7 @@ PHRASE_BONUS = 0.5  # of the best score, for texts that hold the query word for 
 RERANKED = 24  # how many leaders are looked at for the phrase
 KEPT_POSTINGS = 400_000  # of frequent stems, ready for ranking; about 40 MB
 KEPT_NEEDLES = 64
+WALKED_AT_ONCE = 64  # names
 FEW = 256  # stems with fewer postings are put together anew for each query
 
 _RUN = re.compile(r"\w+")
@@ -48,12 +50,13 @@ class _Vocabulary(dict[str, "array[int]"]):
         return slots
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Ranked:
     """A frequent stem's texts by impact; writes keep it true."""
 
     order: list[tuple[float, str, int]]  # (-impact, name, slot), ascending
     impacts: dict[int, float]
+    texts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +85,7 @@ class InvertedIndex:
         self._grams: dict[str, set[str]] = {}  # trigram of the lower-cased word -> words
         self._ranked: dict[str, _Ranked] = {}
         self._kept = 0
-        self._recent: dict[str, set[int]] = {}  # needles asked for lately; writes keep them true
+        self._recent: dict[str, int] = {}  # the texts of needles asked for lately; writes keep them true
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -117,12 +120,13 @@ class InvertedIndex:
             if not self._stems[stem].isdisjoint(counts):
                 impact = self._impact(sum(min(counts[word], MOST_COUNTED) for word in self._stems[stem]), slot)
                 ranked.impacts[slot] = impact
+                ranked.texts |= 1 << slot
                 insort(ranked.order, (-impact, name, slot))
         if self._recent:
             text = self._text_of(name)
             for needle, found in self._recent.items():
                 if needle in text:
-                    found.add(slot)
+                    self._recent[needle] = found | 1 << slot
 
     def drop(self, name: str, title: str, body: str) -> None:
         """Take out a text that was put with the same title and body."""
@@ -131,6 +135,7 @@ class InvertedIndex:
         for ranked in self._ranked.values():
             impact = ranked.impacts.pop(slot, None)
             if impact is not None:
+                ranked.texts ^= 1 << slot
                 del ranked.order[bisect_left(ranked.order, (-impact, name, slot))]
         for word in counts:
             slots = self._words[word]
@@ -148,8 +153,8 @@ class InvertedIndex:
             holders.remove(slot)
             if not holders:
                 del self._title_words[word]
-        for found in self._recent.values():
-            found.discard(slot)
+        for needle, found in self._recent.items():
+            self._recent[needle] = found & ~(1 << slot)
         self._names[slot] = None
         self._free.append(slot)
         del self._ordered[bisect_left(self._ordered, name)]
@@ -179,7 +184,7 @@ class InvertedIndex:
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
         weights = self._weights(known)
-        whole = _in_all(weights) if known and len(known) == len(stems) else set()
+        whole = self._in_all(known, weights) if known and len(known) == len(stems) else 0
         contained = self.containing(needle, known=whole)
         relaxed = False
         if not whole and not contained and len(stems) > 2:
@@ -187,34 +192,34 @@ class InvertedIndex:
             relaxed = bool(whole)
         leaders = self._best(known, weights, whole, max(limit, RERANKED)) if whole else []
         names = self._phrase_first(leaders, needle)[:limit] if len(stems) > 1 else [name for _, name in leaders[:limit]]
-        only = contained - whole if whole else contained
+        only = contained & ~whole
         if only and len(names) < limit:
-            titled = only & self._in_titles(needle)
+            titled = only & bits_of(self._in_titles(needle))
             names += self._in_order(titled, limit - len(names))
             if len(names) < limit:
-                names += self._in_order(only - titled, limit - len(names))
-        return Found(len(whole) + len(only), names, relaxed)
+                names += self._in_order(only & ~titled, limit - len(names))
+        return Found(whole.bit_count() + only.bit_count(), names, relaxed)
 
     def matching(self, query: str) -> set[str]:
         """Names of every text that `search` would count, strictly: no relaxing."""
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
-        whole = _in_all(self._weights(known)) if known and len(known) == len(stems) else set()
-        names = self._names
-        return {name for slot in whole | self.containing(query.strip().lower(), known=whole) if (name := names[slot]) is not None}
+        whole = self._in_all(known, self._weights(known)) if known and len(known) == len(stems) else 0
+        found = whole | self.containing(query.strip().lower(), known=whole)
+        return {name for slot in numbers_in(found) if (name := self._names[slot]) is not None}
 
-    def containing(self, needle: str, known: Set[int] = frozenset()) -> Set[int]:
-        """Slots of the texts that contain the lower-cased needle. Those in `known` hold all its words already and count unchecked."""
+    def containing(self, needle: str, known: int = 0) -> int:
+        """The texts that contain the lower-cased needle. Those in `known` hold all its words already and count unchecked."""
         if not needle:
-            return set()
+            return 0
         recent = self._recent.get(needle)
         if recent is None:
             if len(self._recent) >= KEPT_NEEDLES:
                 self._recent.pop(next(iter(self._recent)))
-            recent = self._recent[needle] = self._look_for(needle, known)
+            recent = self._recent[needle] = bits_of(self._look_for(needle, known))
         return recent
 
-    def _look_for(self, needle: str, known: Set[int]) -> set[int]:
+    def _look_for(self, needle: str, known: int) -> set[int]:
         runs = list(_RUN.finditer(needle))
         if len(runs) == 1 and len(runs[0].group()) == len(needle):
             return self._union(self._words_with(needle))
@@ -227,7 +232,8 @@ class InvertedIndex:
                     return candidates
                 candidates &= self._with_run(needle, run)
         names, text_of = self._names, self._text_of
-        return {slot for slot in candidates if slot in known or needle in text_of(names[slot] or "")}
+        sure = set(those_in(known, candidates))
+        return {slot for slot in candidates if slot in sure or needle in text_of(names[slot] or "")}
 
     def _with_run(self, needle: str, run: re.Match[str]) -> set[int]:
         """Slots of texts with a word that this run of the needle can be part of: the whole word unless it stands at an end."""
@@ -296,15 +302,24 @@ class InvertedIndex:
             oldest = next(iter(self._ranked))
             self._kept -= len(self._ranked.pop(oldest).order)
         names = self._names
-        self._ranked[stem] = _Ranked(sorted((-impact, names[slot] or "", slot) for slot, impact in impacts.items()), impacts)
+        order = sorted((-impact, names[slot] or "", slot) for slot, impact in impacts.items())
+        self._ranked[stem] = _Ranked(order, impacts, bits_of(impacts))
         self._kept += len(impacts)
 
-    def _best(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], allowed: Set[int], limit: int) -> Scored:
-        """The best scores among the allowed slots, (-score, name) ascending."""
+    def _in_all(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]]) -> int:
+        """The texts that hold all of the stems; there must be one."""
+        found = -1
+        for stem, impacts in zip(stems, weights, strict=True):
+            ranked = self._ranked.get(stem)
+            found &= ranked.texts if ranked is not None else bits_of(impacts)
+        return found
+
+    def _best(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], allowed: int, limit: int) -> Scored:
+        """The best scores among the allowed texts, (-score, name) ascending."""
         total = len(self._slots)
         idfs = [math.log(1 + (total - len(impacts) + 0.5) / (len(impacts) + 0.5)) for impacts in weights]
-        if len(allowed) <= 4 * limit or any(stem not in self._ranked for stem in stems):
-            return sorted(self._scored(allowed, weights, idfs))[:limit]
+        if allowed.bit_count() <= 4 * limit or any(stem not in self._ranked for stem in stems):
+            return sorted(self._scored(numbers_in(allowed), weights, idfs))[:limit]
         if len(stems) == 1:
             return [(negative * idfs[0], name) for negative, name, _ in self._ranked[stems[0]].order[:limit]]
         return self._threshold(stems, weights, idfs, allowed, limit)
@@ -315,7 +330,7 @@ class InvertedIndex:
         return [(-sum(impacts.get(slot, 0.0) * idf for impacts, idf in pairs), names[slot] or "") for slot in slots]
 
     def _threshold(
-        self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], idfs: Sequence[float], allowed: Set[int], limit: int
+        self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], idfs: Sequence[float], allowed: int, limit: int
     ) -> Scored:
         """Walk the rankings side by side until nothing unseen can beat the leaders."""
         orders = [self._ranked[stem].order for stem in stems]
@@ -327,7 +342,7 @@ class InvertedIndex:
             upto = depth + step
             fresh = {entry[2] for order in orders for entry in order[depth:upto]} - seen
             seen |= fresh
-            leaders = sorted([*leaders, *self._scored(fresh & allowed, weights, idfs)])[:limit]
+            leaders = sorted([*leaders, *self._scored(those_in(allowed, fresh), weights, idfs)])[:limit]
             depth, step = upto, 2 * step
             if len(leaders) == limit:
                 beyond = sum(-order[depth][0] * idf for order, idf in zip(orders, idfs, strict=True) if depth < len(order))
@@ -343,17 +358,17 @@ class InvertedIndex:
         head = sorted((score + (bonus if needle in self._text_of(name) else 0.0), name) for score, name in leaders[:RERANKED])
         return [name for _, name in head] + [name for _, name in leaders[RERANKED:]]
 
-    def _in_order(self, slots: Set[int], limit: int) -> list[str]:
-        """The first names of some slots: a walk where they are many, a sort where they are few."""
-        if len(slots) * 8 < len(self._ordered):
-            return sorted(name for slot in slots if (name := self._names[slot]) is not None)[:limit]
+    def _in_order(self, texts: int, limit: int) -> list[str]:
+        """The first names of some texts: a walk where they are many, a sort where they are few."""
+        if texts.bit_count() * 8 < len(self._ordered):
+            return sorted(name for slot in numbers_in(texts) if (name := self._names[slot]) is not None)[:limit]
         chosen: list[str] = []
-        for name in self._ordered:
-            if self._slots[name] in slots:
-                chosen.append(name)
-                if len(chosen) == limit:
-                    break
-        return chosen
+        for start in range(0, len(self._ordered), WALKED_AT_ONCE):
+            slots = map(self._slots.__getitem__, self._ordered[start : start + WALKED_AT_ONCE])
+            chosen += [self._names[slot] or "" for slot in those_in(texts, slots)]
+            if len(chosen) >= limit:
+                break
+        return chosen[:limit]
 
 
 def stems_of(query: str) -> list[str]:
@@ -362,19 +377,11 @@ def stems_of(query: str) -> list[str]:
     return [stem for stem in stems if not is_stop_word(stem)] or stems
 
 
-def _in_all(weights: Sequence[Mapping[int, float]]) -> set[int]:
-    fewest, *others = sorted(weights, key=len)
-    found = set(fewest)
-    for impacts in others:
-        found &= impacts.keys()
-    return found
-
-
-def _in_most(weights: Sequence[Mapping[int, float]], words: int) -> set[int]:
-    """Slots that hold at least three fifths of a query's words, and two of them anyway."""
+def _in_most(weights: Sequence[Mapping[int, float]], words: int) -> int:
+    """Texts that hold at least three fifths of a query's words, and two of them anyway."""
     needed = max(2, math.ceil(0.6 * words))
     held = Counter(slot for impacts in weights for slot in impacts)
-    return {slot for slot, times in held.items() if times >= needed}
+    return bits_of([slot for slot, times in held.items() if times >= needed])
 
 
 def _count(title: str, body: str) -> tuple[set[str], Counter[str]]:
