@@ -129,7 +129,7 @@ def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes]] | None:
                     if type(document) is not Document:
                         return None
                     plain += (b",", document.encoded)
-                    quoted += (b",", document._quoted or document.quoted)
+                    quoted += (b",", document.quoted)
                 between = b"],"
             else:
                 between += orjson.dumps(item) + b","
