@@ -75,6 +75,19 @@ def test_fix_reports_each_fix_and_returns_the_document_when_asked(tools: Tools) 
     assert "document" not in tools.call("fix", spec=CONTENT)
 
 
+def test_fix_keeps_the_names_that_other_files_of_the_document_use(tools: Tools, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "get: {responses: {'200': {description: k, content: {a/b: {schema: {anyOf: "
+        "[{$ref: 'root.yaml#/components/schemas/Pet'}, {$ref: 'root.yaml#/components/schemas/R[U]'}]}}}}}}\n"
+    )
+    (tmp_path / "root.yaml").write_text(
+        "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths: {/a: {$ref: a.yaml}}\n"
+        "components:\n  schemas:\n    Pet: {type: string}\n    'R[U]': {type: string}\n    Unused: {type: string}\n"
+    )
+    answer = tools.call("fix", spec={"file": "root.yaml"}, prune=True, fix_schema_names=True)
+    assert [(one["type"], one["path"]) for one in answer["fixes"]] == [("pruned-unused-schema", "/components/schemas/Unused")]
+
+
 def test_fix_writes_its_output_and_dry_run_writes_nothing(tools: Tools, tmp_path: Path) -> None:
     assert "written_to" not in tools.call("fix", spec=CONTENT, output="out.json", dry_run=True)
     assert not (tmp_path / "out.json").exists()

@@ -241,3 +241,90 @@ def test_a_yaml_source_with_anchors_is_written_correctly_even_where_it_cannot_be
     result = fix(data, Family.V30, FixOptions())
     assert parse_text(edited_yaml(source, data, result.document)).data == result.document
     assert len(result.fixes) == 2
+
+
+def test_renaming_beside_other_fixes_leaves_the_source_and_its_comments_alone() -> None:
+    text = (
+        "openapi: 3.0.3  # the version\n"
+        "info: {title: t, version: '1'}\n"
+        "paths:\n"
+        "  /empty: {}\n"
+        "  /x:  # kept\n"
+        "    get: {responses: {'200': {$ref: '#/components/responses/Ok'}}}\n"
+        "components:\n"
+        "  schemas:\n"
+        "    R[U]: {type: string}  # a generic name\n"
+        "  responses:\n"
+        "    Ok: {description: k, content: {application/json: {schema: {$ref: '#/components/schemas/R[U]'}}}}\n"
+    )
+    source = parse_text(text).data
+    result = fixed(source)
+    assert sorted(one.type for one in result.fixes) == ["pruned-empty-path", "renamed-generic-schema"]
+    edited = edited_yaml(text, source, result.document)
+    assert parse_text(edited).data == result.document
+    assert [comment in edited for comment in ("# the version", "# kept", "# a generic name")] == [True] * 3
+
+
+def test_operation_ids_are_made_unique_wherever_operations_are() -> None:
+    def operation() -> dict[str, Any]:
+        return {"operationId": "x", "responses": OK}
+
+    source = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "webhooks": {"h": {"post": operation()}},
+        "paths": {"/a": {"get": {**operation(), "callbacks": {"c": {"{$url}": {"post": operation()}}}}}},
+        "components": {"pathItems": {"P": {"get": operation()}}},
+    }
+    result = fixed(source, FixOptions(duplicate_operation_ids=True), Family.V31).document
+    assert result["paths"]["/a"]["get"]["operationId"] == "x"
+    assert result["paths"]["/a"]["get"]["callbacks"]["c"]["{$url}"]["post"]["operationId"] == "x2"
+    assert result["webhooks"]["h"]["post"]["operationId"] == "x3"
+    assert result["components"]["pathItems"]["P"]["get"]["operationId"] == "x4"
+
+
+def test_schemas_that_are_referred_to_by_anchor_or_id_are_in_use() -> None:
+    source = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": {
+            "/a": {
+                "get": {
+                    "responses": {
+                        "200": {"description": "k", "content": {"a/b": {"schema": {"anyOf": [{"$ref": "#pet"}, {"$ref": "urn:cat"}]}}}},
+                        "201": {"description": "k", "content": {"a/b": {"schema": {"$dynamicRef": "#node"}}}},
+                    }
+                }
+            }
+        },
+        "components": {
+            "schemas": {
+                "Pet": {"$anchor": "pet"},
+                "Cat": {"$id": "urn:cat"},
+                "Node": {"properties": {"x": {"$dynamicAnchor": "node"}}},
+                "Unused": {},
+            }
+        },
+    }
+    assert list(fixed(source, FixOptions(prune=True), Family.V31).document["components"]["schemas"]) == ["Pet", "Cat", "Node"]
+
+
+def test_a_reference_in_an_example_gets_no_stub_and_an_escaped_one_gets_its_name() -> None:
+    answer = {"description": "k", "content": {"a/b": {"example": {"$ref": "#/components/schemas/No"}}}}
+    schema = {"$ref": "#/components/schemas/My%2EX"}
+    source = document({"/a": {"get": {"responses": {"200": answer, "201": {"description": "k", "content": {"a/b": {"schema": schema}}}}}}})
+    assert list(fixed(source, FixOptions(stub_missing_refs=True)).document["components"]["schemas"]) == ["My.X"]
+
+
+def test_what_python_calls_equal_is_still_written() -> None:
+    text = "a: 1  # one\nb: [0, 1]\nc: true\n"
+    new = {"a": True, "b": [False, 1], "c": 1}
+    edited = edited_yaml(text, parse_text(text).data, new)
+    assert edited.splitlines()[0] == "a: true  # one"
+    assert repr(parse_text(edited).data) == repr(new)
+
+
+def test_lines_end_as_they_did() -> None:
+    text = "a: 1\r\nb:\r\n  c: 2\r\n"
+    edited = edited_yaml(text, parse_text(text).data, {"a": 1, "b": {"c": 2, "d": {"e": 3}}, "f": 4})
+    assert edited == "a: 1\r\nb:\r\n  c: 2\r\n  d:\r\n    e: 3\r\nf: 4\r\n"

@@ -6,12 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.anchors import with_plain_references
+from commonplace.openapi.engine.bundle import bundle
 from commonplace.openapi.engine.references import rename_components
-from commonplace.openapi.engine.shape import METHODS, Json, clone, escape_token, resolve_pointer
-from commonplace.openapi.model import Family
+from commonplace.openapi.engine.refs import NAME_MAPS, Resolver, is_literal
+from commonplace.openapi.engine.shape import METHODS, Json, Rewriter, clone, escape_token, resolve_pointer
+from commonplace.openapi.model import Document, Family
 
 _TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 _GENERIC = re.compile(r"[^A-Za-z0-9._-]")
@@ -33,6 +39,7 @@ class FixOptions:
     schema_names: bool = False
     prune: bool = False
     stub_missing_refs: bool = False
+    used_elsewhere: frozenset[str] = frozenset()  # schemas that other files refer to by their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Fixed:
 
 def fix(document: dict[str, Any], family: Family, options: FixOptions) -> Fixed:
     """The repaired document; the given one is not changed. Without fixes, it is the same object."""
-    fixer = _Fixer(document, family)
+    fixer = _Fixer(document, family, options.used_elsewhere)
     fixer.path_parameters()
     if options.duplicate_operation_ids:
         fixer.operation_ids()
@@ -57,8 +64,36 @@ def fix(document: dict[str, Any], family: Family, options: FixOptions) -> Fixed:
     return Fixed(fixer.document, tuple(fixer.fixes))
 
 
+def used_elsewhere(document: Document, resolver: Resolver) -> frozenset[str]:
+    """Schemas of a document to which the files that it is spread over refer back."""
+    bundle(document, resolver, lenient=True)  # reads those files
+    prefix = "/definitions/" if document.family is Family.V20 else "/components/schemas/"
+    names: set[str] = set()
+    for base, tree in list(resolver.trees.items()):
+        for reference in _references(tree) if base else ():
+            with suppress(CommonplaceError):
+                target = resolver.resolve(reference, base)
+                if not target.base and target.pointer.startswith(prefix):
+                    names.update(_plain(target.pointer[len(prefix) :]))
+    return frozenset(names)
+
+
+class _Operations(Rewriter):
+    """Every operation, wherever it stands: paths, webhooks, callbacks, components."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.identified: list[tuple[str, str]] = []  # operationId and pointer
+
+    def enter_operation(self, node: dict[str, Json]) -> dict[str, Json]:
+        if isinstance(node.get("operationId"), str):
+            self.identified.append((node["operationId"], self.pointer()))
+        return node
+
+
 class _Fixer:
-    def __init__(self, document: dict[str, Any], family: Family) -> None:
+    def __init__(self, document: dict[str, Any], family: Family, used_elsewhere: frozenset[str] = frozenset()) -> None:
+        self.used_elsewhere = used_elsewhere
         self.source = document
         self.document = document
         self.old = family is Family.V20
@@ -66,13 +101,16 @@ class _Fixer:
 
     def _change(self, kind: str, path: str, description: str, action: Callable[[dict[str, Any]], None]) -> None:
         """Record a fix and make it, in a copy that is taken with the first one."""
-        if self.document is self.source:
-            self.document = clone(self.source)
+        self._own()
         action(self.document)
         self.fixes.append(Fix(kind, path, description))
 
+    def _own(self) -> None:
+        if self.document is self.source:
+            self.document = clone(self.source)
+
     def _paths(self) -> Iterator[tuple[str, dict[str, Any], str]]:
-        """Path items with their template and pointer, in every place that has them."""
+        """Path items with their template and pointer."""
         paths = self.document.get("paths")
         for path, item in list(paths.items()) if isinstance(paths, dict) else ():
             if isinstance(item, dict) and not path.startswith("x-"):
@@ -157,12 +195,9 @@ class _Fixer:
 
     # Operation ids
     def operation_ids(self) -> None:
-        every = [
-            (operation["operationId"], where)
-            for _, item, pointer in self._paths()
-            for _, operation, where in self._operations(item, pointer)
-            if isinstance(operation.get("operationId"), str)
-        ]
+        operations = _Operations()
+        operations.rewrite(self.document, "document")
+        every = sorted(operations.identified, key=lambda one: not one[1].startswith("/paths/"))  # those of paths keep their names
         taken = {identifier for identifier, _ in every}
         seen: set[str] = set()
         for identifier, where in every:
@@ -197,7 +232,7 @@ class _Fixer:
         taken = set(schemas)
         renames: dict[str, str] = {}
         for name in schemas:
-            if not _GENERIC.search(name):
+            if not _GENERIC.search(name) or name in self.used_elsewhere:
                 continue
             plain = re.sub(r"_+", "_", _GENERIC.sub("_", name)) or "Schema"
             new, number = plain, 2
@@ -208,6 +243,7 @@ class _Fixer:
         if not renames:
             return
         section = "definitions" if self.old else "schemas"
+        self._own()  # what renaming leaves alone it shares
         self.document = rename_components(self.document, {section: renames}, old=self.old)
         for name, new in renames.items():
             pointer = f"{self._schema_base}/{escape_token(name)}"
@@ -216,7 +252,7 @@ class _Fixer:
     def missing_references(self) -> None:
         prefix = f"#{self._schema_base}/"
         responses = "#/responses/" if self.old else "#/components/responses/"
-        for reference in list(dict.fromkeys(_references(self.document))):
+        for reference in list(dict.fromkeys(_references(self.document, in_data=False))):
             kind = "schema" if reference.startswith(prefix) else "response" if reference.startswith(responses) else ""
             if not kind or reference.count("/") != (prefix if kind == "schema" else responses).count("/"):
                 continue
@@ -227,7 +263,7 @@ class _Fixer:
 
     def _stub(self, reference: str, kind: str) -> None:
         *parents, last = reference[2:].split("/")
-        name = last.replace("~1", "/").replace("~0", "~")
+        name = unquote(last).replace("~1", "/").replace("~0", "~")
         stub = {"type": "object", "description": "Stub: the document referred to this schema without defining it."}
         if kind == "response":
             stub = {"description": "Stub: the document referred to this response without defining it."}
@@ -256,14 +292,16 @@ class _Fixer:
         if not schemas:
             return
         prefix = f"#{self._schema_base}/"
+        seen = with_plain_references(self.document)
+        inside = resolve_pointer(seen, "#" + self._schema_base)
         used: set[str] = set()
-        pending = list(_names(self._without_schemas(), prefix))
+        pending = [*self.used_elsewhere, *_names(self._without_schemas(seen), prefix)]
         while pending:
             name = pending.pop()
             if name in used or name not in schemas:
                 continue
             used.add(name)
-            pending.extend(_names(schemas[name], prefix))
+            pending.extend(_names(inside[name], prefix))
         for name in [name for name in schemas if name not in used]:
 
             def remove(document: dict[str, Any], name: str = name) -> None:
@@ -272,19 +310,19 @@ class _Fixer:
             pointer = f"{self._schema_base}/{escape_token(name)}"
             self._change("pruned-unused-schema", pointer, f"Removed schema {name!r}, which nothing refers to.", remove)
 
-    def _without_schemas(self) -> dict[str, Any]:
+    def _without_schemas(self, document: dict[str, Any]) -> dict[str, Any]:
         if self.old:
-            return {key: value for key, value in self.document.items() if key != "definitions"}
-        components = self.document.get("components")
+            return {key: value for key, value in document.items() if key != "definitions"}
+        components = document.get("components")
         rest = {key: value for key, value in components.items() if key != "schemas"} if isinstance(components, dict) else components
-        return {**self.document, "components": rest}
+        return {**document, "components": rest}
 
 
-def _references(node: Json) -> Iterator[str]:
-    """Every `$ref` and discriminator mapping target, in document order."""
-    stack = [node]
+def _references(node: Json, *, in_data: bool = True) -> Iterator[str]:
+    """Every `$ref` and discriminator mapping target, in document order; those in examples and defaults too, unless told otherwise."""
+    stack = [(node, False)]
     while stack:
-        node = stack.pop()
+        node, named = stack.pop()
         if isinstance(node, dict):
             reference = node.get("$ref")
             if isinstance(reference, str):
@@ -293,20 +331,24 @@ def _references(node: Json) -> Iterator[str]:
             mapping = discriminator.get("mapping") if isinstance(discriminator, dict) else None
             if isinstance(mapping, dict):
                 yield from (target for target in mapping.values() if isinstance(target, str))
-            stack.extend(value for value in reversed(node.values()) if isinstance(value, (dict, list)))
+            for key, value in reversed(node.items()):
+                if isinstance(value, (dict, list)) and (in_data or named or not is_literal(key, value)):
+                    stack.append((value, not named and key in NAME_MAPS))
         elif isinstance(node, list):
-            stack.extend(value for value in reversed(node) if isinstance(value, (dict, list)))
+            stack.extend((value, False) for value in reversed(node) if isinstance(value, (dict, list)))
 
 
 def _names(node: Json, prefix: str) -> Iterator[str]:
-    from urllib.parse import unquote
-
     for reference in _references(node):
         if reference.startswith(prefix):
-            token = reference[len(prefix) :].split("/", 1)[0]
-            plain = token.replace("~1", "/").replace("~0", "~")
-            yield plain
-            if "%" in plain:
-                yield unquote(plain)
+            yield from _plain(reference[len(prefix) :])
         elif "/" not in reference and "#" not in reference:
             yield reference  # a discriminator may name a schema by its bare name
+
+
+def _plain(pointer: str) -> Iterator[str]:
+    """The name that begins a pointer; also as it reads without percent escapes, for people write both."""
+    plain = pointer.split("/", 1)[0].replace("~1", "/").replace("~0", "~")
+    yield plain
+    if "%" in plain:
+        yield unquote(plain)

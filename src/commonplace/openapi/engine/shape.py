@@ -7,7 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import orjson
+
 Json = Any
+_SORTED: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 ONE: Final = 0
 LIST: Final = 1
 MAP: Final = 2
@@ -264,6 +267,20 @@ def step(node: Json, token: str, reference: str) -> Json:
 
 def escape_token(token: str) -> str:
     return token.replace("~", "~0").replace("/", "~1")
+
+
+def identical(one: Json, other: Json) -> bool:
+    """Equal as JSON: `true` is not 1, though Python says so."""
+    if one is other:
+        return True
+    if one != other:
+        return False
+    if not isinstance(one, (dict, list)):
+        return isinstance(one, bool) == isinstance(other, bool)
+    try:
+        return orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED)
+    except TypeError:  # integers beyond 64 bits
+        return True
 
 
 def clone(node: Json) -> Json:

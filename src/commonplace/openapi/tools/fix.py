@@ -8,7 +8,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.fix import FixOptions, fix
+from commonplace.openapi.engine.fix import FixOptions, fix, used_elsewhere
+from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.errors import INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
@@ -49,7 +50,14 @@ def fix_tool(service: OpenApiService) -> Tool:
         document = await service.document(args.spec.spec, ctx.auth)
 
         def work() -> dict[str, Any]:
-            options = FixOptions(args.fix_duplicate_operationids, args.fix_schema_names, args.prune, args.stub_missing_refs)
+            spread = (args.prune or args.fix_schema_names) and any(not node.ref.startswith("#") for node in index_of(document).refs)
+            options = FixOptions(
+                args.fix_duplicate_operationids,
+                args.fix_schema_names,
+                args.prune,
+                args.stub_missing_refs,
+                used_elsewhere(document, service.resolver(document)) if spread else frozenset(),
+            )
             fixed = fix(document.data, document.family, options)
             fixes = page([one.as_dict() for one in fixed.fixes], args.limit, args.offset)
             answer: dict[str, Any] = {
