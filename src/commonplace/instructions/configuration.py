@@ -49,7 +49,7 @@ class ConfigurationFile(Generic[T]):
     def _load(self, path: str) -> T | Exception:
         try:
             return self._parse(orjson.loads(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:  # whatever it holds, only it is broken
             hint = "Mend the file; it is read again when it changes."
             return CommonplaceError(self._invalid, f"{self.name}: {str(error)[:300]}", hint=hint, details={"file": self.name})
 

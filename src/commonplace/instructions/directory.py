@@ -151,6 +151,8 @@ class Directory:
             status = os.lstat(f"{self._root}/{name}")
         except OSError:
             return None
+        if stat.S_ISDIR(status.st_mode):
+            return None
         return status.st_mtime_ns, status.st_size, status.st_ino
 
     def read_all(self) -> Iterator[tuple[str, Reading]]:
@@ -220,6 +222,8 @@ class Directory:
                 attempt += 1
         try:
             status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise FileNotFoundError(errno.ENOENT, "a folder is no file")
             if not stat.S_ISREG(status.st_mode):
                 raise OSError(errno.EINVAL, "not a regular file")
             stamp = (status.st_mtime_ns, status.st_size, status.st_ino)

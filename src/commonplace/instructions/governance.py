@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from commonplace.instructions.engine.entry import Refused, bump, version_key
-from commonplace.instructions.engine.normalise import due_after, mend_change_log, parse_time
+from commonplace.instructions.engine.entry import Refused, bump, check_rules, version_key
+from commonplace.instructions.engine.normalise import REVIEW_DAYS, due_after, in_utc, mend_change_log, parse_time, tier_of
 from commonplace.instructions.errors import INVALID_INSTRUCTION
 from commonplace.instructions.model import CLASSIFICATIONS, STATUSES, STRICT_SEMVER, TIERS, Actor, stored_form
 from commonplace.instructions.service import Service
@@ -29,6 +29,7 @@ class Governance:
     def update(self, id_: str, patch: Mapping[str, Any], *, bump_part: str, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
         _check_patch(patch)
         with self._shelf.writing() as catalogue:
+            self._shelf.look_at(id_)
             existing = catalogue.get(id_)
             if existing is None:
                 return {"id": id_[:200], "notFound": True, "changed": False}
@@ -39,11 +40,16 @@ class Governance:
                 if value is None:
                     document.pop(name, None)
                 else:
-                    document[name] = value
+                    document[name] = in_utc(value) if name in ("lastReviewedAt", "nextReviewDue") else value
             if "priorityTier" in patch and "reviewIntervalDays" not in patch:
                 document.pop("reviewIntervalDays", None)
             if "lastReviewedAt" in patch and "nextReviewDue" not in patch and patch["lastReviewedAt"]:
-                document["nextReviewDue"] = due_after(patch["lastReviewedAt"], existing.document["reviewIntervalDays"])
+                document["nextReviewDue"] = due_after(document["lastReviewedAt"], _interval(document))
+            if patch.keys() & {"owner", "priorityTier"}:
+                try:
+                    check_rules(document)
+                except Refused as refused:
+                    raise _invalid(id_, "owner", f"{refused.problem.error}: {refused.problem.hint.rstrip('.')}") from None
             version = str(document.get("version") or previous)
             if bump_part != "none":
                 version = bump(previous, bump_part)
@@ -88,7 +94,7 @@ def _check_patch(patch: Mapping[str, Any]) -> None:
                 raise _invalid(None, name, "cannot be cleared")
             continue
         allowed = {"status": STATUSES, "classification": CLASSIFICATIONS, "priorityTier": TIERS}.get(name)
-        if allowed is not None and value not in allowed:
+        if allowed is not None and not (isinstance(value, str) and value in allowed):
             raise _invalid(None, name, f"must be one of {', '.join(sorted(allowed))}")
         if name == "owner" and (not isinstance(value, str) or not value.strip() or len(value) > 200):
             raise _invalid(None, name, "must be a name of 1 to 200 characters")
@@ -98,6 +104,12 @@ def _check_patch(patch: Mapping[str, Any]) -> None:
             raise _invalid(None, name, "must be a whole number from 1 to 365")
         if name == "version" and (not isinstance(value, str) or not STRICT_SEMVER.fullmatch(value)):
             raise _invalid(None, name, "is not MAJOR.MINOR.PATCH")
+
+
+def _interval(document: Mapping[str, Any]) -> int:
+    """Days between reviews: as given, or as the tier has it."""
+    tier = document.get("priorityTier") or tier_of(document["priority"], document["requirement"])
+    return int(document.get("reviewIntervalDays") or REVIEW_DAYS[tier])
 
 
 def _invalid(id_: str | None, field: str, problem: str) -> CommonplaceError:

@@ -14,6 +14,7 @@ import orjson
 
 from commonplace.instructions.engine.entry import ENTRY_SCHEMA
 from commonplace.instructions.engine.hashing import governance_record, hash_body
+from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.model import WARN_BODY_CHARS, Rejection, is_valid_id
 from commonplace.instructions.service import Service
 from commonplace.kernel.clock import iso
@@ -103,7 +104,9 @@ def reviews(service: Service, before: str | None, limit: int, offset: int) -> di
     until = before or service.now()
     with service.shelf.lock:
         documents = [entry.document for entry in service.shelf.fresh()]
-    due = sorted((str(one["nextReviewDue"]), str(one["id"])) for one in documents if str(one.get("nextReviewDue") or "~") < until)
+    latest = parse_time(until) or 0.0
+    moments = ((parse_time(one.get("nextReviewDue")), str(one["id"])) for one in documents)
+    due = sorted((moment, id_) for moment, id_ in moments if moment is not None and moment < latest)
     by_id = {str(one["id"]): one for one in documents} if due else {}
     items = [
         {name: by_id[id_].get(name) for name in REVIEWED if by_id[id_].get(name) is not None} for _, id_ in due[offset : offset + limit]
@@ -171,7 +174,8 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
     if content is not None:
         try:
             raw = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
-        except orjson.JSONDecodeError:
+            orjson.dumps(raw)
+        except (orjson.JSONDecodeError, TypeError):  # no JSON, or so deep that it can be read and not shown
             raw = {"text": content[:2000].decode(errors="replace")}
     with service.shelf.lock:
         entry = service.shelf.fresh().get(id_)
@@ -210,8 +214,8 @@ def _governance(service: Service, id_: str | None) -> dict[str, Any]:
     with service.shelf.lock:
         catalogue = service.shelf.fresh()
         entries = [entry for entry in catalogue if id_ is None or entry.id == id_]
-        now = service.now()
-        overdue = [entry.id for entry in entries if str(entry.document.get("nextReviewDue") or "9") < now]
+        now = parse_time(service.now()) or 0.0
+        overdue = [entry.id for entry in entries if (parse_time(entry.document.get("nextReviewDue")) or now) < now]
         unowned = [entry.id for entry in entries if entry.document["owner"] == "unowned"]
         tally: dict[str, dict[str, int]] = {}
         for field in ("status", "owner", "classification", "priorityTier", "requirement"):

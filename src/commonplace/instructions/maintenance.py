@@ -60,6 +60,7 @@ class Maintenance:
             notes = _would(groomed)
             return self._groomed(previous, previous, groomed, mode, 0, 0, notes, begun)
         with self._shelf.writing() as catalogue:
+            self._shelf.compare()
             expect(expected_hash, None, catalogue.hash)
             previous, groomed = catalogue.hash, self._plan(catalogue, mode)
             notes = []
@@ -120,11 +121,9 @@ class Maintenance:
                 notes.append(f"write-failed:{id_}")
         for start in range(0, len(changes), CHUNK):
             chunk = changes[start : start + CHUNK]
-            try:
-                self._shelf.commit(chunk, actor)
-                done += [change.id for change in chunk]
-            except (CommonplaceError, OSError):
-                notes.extend(f"write-failed:{change.id}" for change in chunk)
+            failures = self._writing.commit(chunk, actor)
+            done += [change.id for change in chunk if change.id not in failures]
+            notes += [f"write-failed:{id_}" for id_ in failures]
         return done
 
     def repair(
@@ -148,6 +147,7 @@ class Maintenance:
     def enrich(self, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
         """Write governance fields into files that lack them; an owner rule replaces `unowned`."""
         with self._shelf.writing() as catalogue:
+            self._shelf.compare()
             expect(expected_hash, None, catalogue.hash)
             documents: dict[str, dict[str, Any]] = {}
             for entry in catalogue:

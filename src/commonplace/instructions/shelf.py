@@ -18,10 +18,11 @@ from commonplace.instructions.directory import MARKER, Directory, Reading, Stage
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.history import History
 from commonplace.instructions.journal import Journal, Marker
-from commonplace.instructions.model import Actor, Instruction, Rejection
+from commonplace.instructions.model import Actor, Instruction, Rejection, is_valid_id
 from commonplace.kernel.collector import collector_off
 
 REMOVED = "-"
+OWNERS = "owners.json"  # who owns what names no owner: when it changes, so may every instruction
 SETTLED_AT_ONCE = 6  # half a millisecond's work: a call that arrives meanwhile waits no longer
 SETTLE_PAUSE_SECONDS = 0.0003
 Trace = Callable[[str, Mapping[str, Any]], None]
@@ -163,6 +164,9 @@ class Shelf:
             seen = dict(self.directory.stamps())
             names = [name for name, stamp in seen.items() if thorough or known.get(name) != stamp]
             names += [name for name in known if name not in seen]
+        names = list(names)
+        if OWNERS in names and self._stamps.get(OWNERS) != self.directory.stamp_of(OWNERS):
+            names, thorough = list(dict.fromkeys([*names, *self.directory.names(), *self._stamps])), True
         counts = {"added": 0, "updated": 0, "removed": 0}
         for name in names:
             change = self._look_at(name, thorough)
@@ -190,6 +194,12 @@ class Shelf:
         if after is None:
             return "removed"
         return "updated" if before.document != after.document else None
+
+    def look_at(self, *ids: str) -> None:
+        """Take in what others did to these files, told or not yet, before they are written. Inside `writing` only."""
+        for id_ in ids:
+            if is_valid_id(id_):
+                self._look_at(f"{id_}.json", thorough=False)
 
     def _apply(self, name: str, reading: Reading) -> None:
         """Make the catalogue say what a file says. The caller holds `lock`."""

@@ -55,6 +55,7 @@ class Undo:
     def restore(self, id_: str, change: int | None, *, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
         """Bring back what an instruction was before a change: the latest one, or the one numbered."""
         with self._shelf.writing() as catalogue:
+            self._shelf.look_at(id_)
             existing = catalogue.get(id_)
             expect(expected_hash, existing, catalogue.hash)
             present = stored_form(existing.document) if existing else None

@@ -54,7 +54,7 @@ class Watcher:
         seen, missed, settled = self._folder_time(), 0, False
         for changes in watch(
             self._shelf.directory.path,
-            watch_filter=lambda _, path: path.endswith(".json"),
+            watch_filter=lambda _, path: path.endswith(".json") and "/." not in path[path.rfind("/") :],
             stop_event=self._stop,
             debounce=SETTLE_MS * 4,
             step=SETTLE_MS,

@@ -34,6 +34,7 @@ CONFIRM_ABOVE = 10
 IMPORT_BATCH = 200
 HISTORY_SHOWN = 50
 PREVIEW_CHARS = 200
+HOPELESS = 3  # failures in a row after which the disk is not asked again
 
 
 class Writing:
@@ -106,16 +107,42 @@ class Writing:
             self._finish(planned)
 
     def _finish(self, planned: dict[str, tuple[Wanted, Change, bool]]) -> None:
+        failures: dict[str, Exception] = {}
         for actor in {wanted.actor for wanted, _, _ in planned.values()}:  # history names who did it
-            self._shelf.commit([change for wanted, change, _ in planned.values() if wanted.actor == actor], actor)
+            failures |= self.commit([change for wanted, change, _ in planned.values() if wanted.actor == actor], actor)
         for wanted, change, existed in planned.values():
+            wanted.failure = failures.get(change.id)
+            if wanted.failure is not None:
+                continue
             assert change.after is not None
             wanted.answer = self.added(change.after, created=not existed, overwritten=existed, content=change.content)
         planned.clear()
 
+    def commit(self, changes: Sequence[Change], actor: Actor) -> dict[str, Exception]:
+        """Make the changes; where the disk refuses one, the others are made without it. What failed, and why."""
+        try:
+            self._shelf.commit(changes, actor)
+            return {}
+        except (CommonplaceError, OSError) as error:
+            if len(changes) == 1:
+                return {changes[0].id: error}
+        failures: dict[str, Exception] = {}
+        in_a_row = 0
+        for change in changes:
+            if change.after is not None and self._shelf.catalogue.get(change.id) is change.after:
+                continue  # it was in place before the other failed
+            if in_a_row >= HOPELESS:
+                failures[change.id] = next(reversed(failures.values()))
+                continue
+            failed = self.commit([change], actor)
+            failures |= failed
+            in_a_row = in_a_row + 1 if failed else 0
+        return failures
+
     def _plan_add(self, wanted: Wanted, catalogue: Catalogue) -> tuple[Change, bool] | None:
         """The change and whether the id exists; None where it is skipped and already answered. Raises Refused."""
         id_, entry, overwrite = wanted.id, wanted.entry, wanted.overwrite
+        self._shelf.look_at(id_)
         existing = catalogue.get(id_)
         expect(wanted.expected_hash, existing, catalogue.hash)
         if existing is not None and not overwrite:
@@ -127,8 +154,7 @@ class Writing:
             raise Refused(Problem("strict_create", hint))
         if existing is None and hidden is not None:
             if not overwrite:
-                hint = f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite."
-                raise Refused(Problem("existing_file_unreadable", hint))
+                self._check_hidden(id_)
             if not entry.get("body"):
                 raise Refused(Problem("hydration_mismatch", "The stored body cannot be read; send entry.body."))
         document = compose(
@@ -209,21 +235,35 @@ class Writing:
         size = max(1, min(batch_size or IMPORT_BATCH, 1000))
         with self._shelf.writing() as catalogue:
             expect(expected_hash, None, catalogue.hash)
-            pending: dict[str, Change] = {}
+            pending: dict[str, tuple[int, Change]] = {}
+
+            def write() -> None:
+                before = {id_: catalogue.get(id_) for id_ in pending}
+                failures = self.commit([change for _, change in pending.values()], actor)
+                if failures and len(failures) == len(pending) and not counts["imported"] + counts["overwritten"]:
+                    raise next(iter(failures.values()))  # nothing can be written at all
+                for id_, (index, _) in pending.items():
+                    if id_ in failures:
+                        errors.append(_import_error(index, entries[index], "unwritable", str(failures[id_])))
+                    else:
+                        counts["imported" if before[id_] is None else "overwritten"] += 1
+                pending.clear()
+
             for index, entry in enumerate(entries):
                 try:
                     id_ = check_id(entry) if isinstance(entry, Mapping) else ""
                     if not id_:
                         raise Refused(Problem("missing entry", "Each entry is an object with id and body."))
                     if id_ in pending:  # twice in one import: the second sees the first
-                        self._shelf.commit(list(pending.values()), actor)
-                        pending.clear()
+                        write()
+                    self._shelf.look_at(id_)
                     existing = catalogue.get(id_)
                     if existing is not None and mode == "skip":
                         counts["skipped"] += 1
                         continue
-                    pending[id_] = self._import_one(entry, existing, mode, validate, actor)
-                    counts["imported" if existing is None else "overwritten"] += 1
+                    if existing is None and mode != "overwrite":
+                        self._check_hidden(id_)
+                    pending[id_] = (index, self._import_one(entry, existing, mode, validate, actor))
                 except Refused as refused:
                     errors.append(_import_error(index, entry, refused.problem.error, refused.problem.hint))
                 except CommonplaceError as error:
@@ -231,12 +271,20 @@ class Writing:
                         raise
                     errors.append(_import_error(index, entry, error.code.name.lower(), error.message))
                 if len(pending) >= size:
-                    self._shelf.commit(list(pending.values()), actor)
-                    pending.clear()
-            self._shelf.commit(list(pending.values()), actor)
+                    write()
+            if pending:
+                write()
             current = catalogue.hash
+        errors.sort(key=lambda line: int(line["index"]))
         elapsed = round((time.perf_counter() - begun) * 1000, 3)
         return {"hash": current, **counts, "total": len(entries), "errors": errors, "processingTimeMs": elapsed}
+
+    def _check_hidden(self, id_: str) -> None:
+        """Refuse to replace a file that is there and could not be read."""
+        hidden = self._shelf.rejections.get(f"{id_}.json")
+        if hidden is not None:
+            hint = f"{id_}.json exists but is no instruction ({hidden.reason}); mend it or set overwrite."
+            raise Refused(Problem("existing_file_unreadable", hint))
 
     def _import_one(self, entry: Mapping[str, Any], existing: Instruction | None, mode: str, validate: bool, actor: Actor) -> Change:
         given = {key: value for key, value in entry.items() if key != "createdAt"}  # the contract: timestamps are now
@@ -258,6 +306,7 @@ class Writing:
     ) -> dict[str, Any]:
         wanted = list(dict.fromkeys(ids))
         with self._shelf.writing() as catalogue:
+            self._shelf.look_at(*wanted)
             expect(expected_hash, catalogue.get(wanted[0]) if len(wanted) == 1 else None, catalogue.hash)
             present = [id_ for id_ in wanted if self._on_disk(id_)]
             missing = [id_ for id_ in wanted if id_ not in present]

@@ -12,6 +12,7 @@ from commonplace.instructions.engine.normalise import (
     REVIEW_DAYS,
     Rules,
     due_after,
+    in_utc,
     mend_change_log,
     parse_time,
     risk_of,
@@ -40,6 +41,7 @@ from commonplace.instructions.model import (
 
 STRICT_FIELDS = ("id", "body", "priority", "requirement", "categories")  # what both contracts require of an entry
 LAX_DEFAULTS: Mapping[str, Any] = {"priority": 50, "audience": "all", "requirement": "optional", "categories": []}
+MOMENTS = ("lastReviewedAt", "nextReviewDue", "createdAt", "archivedAt")
 SYSTEM_FIELDS = COMPUTED | {"sourceHash", "schemaVersion", "updatedAt"}  # ours to set; what a caller sends back is ignored
 
 
@@ -202,7 +204,7 @@ def compose(
     _check_version(given.get("version"), existing)
     _settle_owner(merged, id_, rules)
     if checked:
-        _check_rules(merged)
+        check_rules(merged)
     _settle_version(merged, given, existing, origin.now, rules)
     return _complete(merged, existing, origin)
 
@@ -234,10 +236,10 @@ def _forget_derived(merged: dict[str, Any], given: Mapping[str, Any]) -> None:
     """What was derived from a field that changes is derived anew, unless the caller gives it."""
     if "body" in given and given["body"] != merged.get("body"):
         merged.pop("semanticSummary", None)
-    if "priority" in given or "requirement" in given:
+    if any(name in given and given[name] != merged.get(name) for name in ("priority", "requirement")):
         for derived in ("priorityTier", "riskScore", "reviewIntervalDays", "nextReviewDue"):
             merged.pop(derived, None)
-    if "priorityTier" in given:
+    if "priorityTier" in given and given["priorityTier"] != merged.get("priorityTier"):
         merged.pop("reviewIntervalDays", None)
 
 
@@ -268,7 +270,7 @@ def _check_schema(given: Mapping[str, Any]) -> None:
         problems.append({"field": place, "problem": error.message[:300]})
         if len(problems) == 20:
             break
-    for moment in ("lastReviewedAt", "nextReviewDue", "createdAt", "archivedAt"):
+    for moment in MOMENTS:
         if moment in given and parse_time(given[moment]) is None:
             problems.append({"field": moment, "problem": "is not an ISO 8601 time"})
     categories, _, bad = split_categories(given.get("categories"))
@@ -300,7 +302,7 @@ def _settle_owner(merged: dict[str, Any], id_: str, rules: Rules) -> None:
         merged["owner"] = rules.owner_of(id_) or UNOWNED
 
 
-def _check_rules(merged: Mapping[str, Any]) -> None:
+def check_rules(merged: Mapping[str, Any]) -> None:
     owned = merged["owner"] != UNOWNED
     if merged.get("requirement") in ("mandatory", "critical") and not owned:
         raise Refused(Problem("mandatory/critical require owner", "Give entry.owner, or a pattern for this id in owners.json."))
@@ -346,6 +348,9 @@ def _settle_version(merged: dict[str, Any], given: Mapping[str, Any], existing: 
 
 def _complete(merged: dict[str, Any], existing: Instruction | None, origin: Origin) -> dict[str, Any]:
     merged["body"] = merged["body"].strip()
+    for moment in MOMENTS:
+        if moment in merged and parse_time(merged[moment]) is not None:
+            merged[moment] = in_utc(merged[moment])
     categories, scopes, _ = split_categories(merged.get("categories"))
     merged["categories"] = categories or ["uncategorized"]
     for name, value in scopes.items():
@@ -360,6 +365,8 @@ def _complete(merged: dict[str, Any], existing: Instruction | None, origin: Orig
     merged.setdefault("classification", "internal")
     merged.setdefault("semanticSummary", summary_of(merged["body"]))
     merged.setdefault("reviewIntervalDays", REVIEW_DAYS.get(str(merged.get("priorityTier")), 120))
+    if isinstance(merged["reviewIntervalDays"], float) and merged["reviewIntervalDays"].is_integer():
+        merged["reviewIntervalDays"] = int(merged["reviewIntervalDays"])
     if isinstance(merged["reviewIntervalDays"], int):
         merged.setdefault("nextReviewDue", due_after(origin.now, merged["reviewIntervalDays"]))
     merged.setdefault("createdAt", origin.now)

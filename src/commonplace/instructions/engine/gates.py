@@ -70,13 +70,13 @@ def _gate(item: Any, number: int) -> Gate:
             raise ValueError(f"{place}: where.{name} is not a condition; use {', '.join((*_TEXT_CONDITIONS, *_NUMBER_CONDITIONS))}")
         elif name == "requirement" and wanted not in REQUIREMENTS:
             raise ValueError(f"{place}: where.requirement {wanted!r} is not one of {', '.join(sorted(REQUIREMENTS))}")
-    if item.get("op") not in OPERATORS:
+    if not isinstance(item.get("op"), str) or item["op"] not in OPERATORS:
         raise ValueError(f"{place}: op must be one of {' '.join(OPERATORS)}")
     value = item.get("value")
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{place}: value must be a whole number")
     severity = item.get("severity", "error")
-    if severity not in ("error", "warn"):
+    if not isinstance(severity, str) or severity not in ("error", "warn"):
         raise ValueError(f"{place}: severity must be error or warn")
     description = item.get("description")
     return Gate(item["id"], where, item["op"], value, severity, description if isinstance(description, str) else None)

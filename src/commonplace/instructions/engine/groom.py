@@ -46,10 +46,9 @@ def plan(entries: Iterable[Instruction], stored: Mapping[str, Mapping[str, Any]]
     groomed.scanned = len(catalogue)
     for entry in catalogue.values():
         _mend(entry, stored.get(entry.id, {}), mode, groomed)
-    if mode.merge_duplicates:
-        _merge(catalogue, mode, groomed)
+    into = _merge(catalogue, mode, groomed) if mode.merge_duplicates else {}
     if mode.remove_deprecated:
-        _remove_deprecated(catalogue, groomed)
+        _remove_deprecated(catalogue, into, groomed)
     for id_ in groomed.removals:
         groomed.rewrites.pop(id_, None)
     return groomed
@@ -76,40 +75,68 @@ def _age(entry: Instruction) -> tuple[float, str]:
     return parse_time(entry.document["createdAt"]) or 0.0, entry.id
 
 
-def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: GroomPlan) -> None:
-    """One primary per body: the earliest, then the smallest id. It takes the strictest priority, the highest risk, all categories."""
+def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: GroomPlan) -> dict[str, str]:
+    """One primary per body: the earliest, then the smallest id. It takes the strictest priority, the highest risk, all categories.
+
+    One that names another of the group as its replacement is no primary. Returns what was merged into what."""
     groups: dict[str, list[Instruction]] = {}
     for entry in catalogue.values():
         groups.setdefault(entry.source_hash, []).append(entry)
+    into: dict[str, str] = {}
     for group in groups.values():
         if len(group) < 2:
             continue
-        primary, *others = sorted(group, key=_age)
+        members = {entry.id for entry in group}
+        replaced = {entry.id for entry in group if entry.document.get("deprecatedBy") in members - {entry.id}}
+        if len(replaced) == len(group):
+            replaced = set()
+        primary, *others = sorted(group, key=lambda entry: (entry.id in replaced, *_age(entry)))
         others = [entry for entry in others if entry.document.get("deprecatedBy") != primary.id or mode.remove_deprecated]
         if not others:
             continue
-        merged = {
-            "categories": sorted({category for entry in group for category in entry.document["categories"]} - {UNCATEGORIZED})
-            or [UNCATEGORIZED],
-            "priority": min(entry.document["priority"] for entry in group),
-            "riskScore": max(entry.document["riskScore"] for entry in group),
-        }
-        if any(primary.document[name] != value for name, value in merged.items()):
-            groomed.document(primary).update(merged)
+        _take_over(primary, group, groomed)
         for entry in others:
+            into[entry.id] = primary.id
             groomed.duplicates_merged += 1
             if mode.remove_deprecated:
                 groomed.removals.append(entry.id)
                 groomed.deprecated_removed += 1
             else:
                 groomed.document(entry).update({"requirement": "deprecated", "status": "deprecated", "deprecatedBy": primary.id})
+    return into
 
 
-def _remove_deprecated(catalogue: Mapping[str, Instruction], groomed: GroomPlan) -> None:
-    for entry in catalogue.values():
-        target = entry.document.get("deprecatedBy")
-        if entry.document["requirement"] != "deprecated" or entry.id in groomed.removals:
-            continue
-        if target in catalogue and target != entry.id and target not in groomed.removals:
-            groomed.removals.append(entry.id)
+def _take_over(primary: Instruction, group: Iterable[Instruction], groomed: GroomPlan) -> None:
+    merged = {
+        "categories": sorted({category for entry in group for category in entry.document["categories"]} - {UNCATEGORIZED})
+        or [UNCATEGORIZED],
+        "priority": min(entry.document["priority"] for entry in group),
+        "riskScore": max(entry.document["riskScore"] for entry in group),
+    }
+    if all(primary.document[name] == value for name, value in merged.items()):
+        return
+    document = groomed.document(primary)
+    if merged["priority"] != document["priority"]:
+        for derived in ("priorityTier", "reviewIntervalDays", "nextReviewDue"):
+            document.pop(derived, None)
+    document.update(merged)
+
+
+def _remove_deprecated(catalogue: Mapping[str, Instruction], into: Mapping[str, str], groomed: GroomPlan) -> None:
+    """Deprecated entries whose replacement exists: at the end of the chain of replacements stands one that stays."""
+    gone = set(groomed.removals)
+
+    def successor(id_: str) -> str | None:
+        if id_ in gone:
+            return into.get(id_)
+        document = catalogue[id_].document
+        following = document.get("deprecatedBy") if document["requirement"] == "deprecated" else None
+        return following if following in catalogue else None
+
+    for id_ in catalogue:
+        seen = [id_]
+        while (following := successor(seen[-1])) is not None and following not in seen:
+            seen.append(following)
+        if id_ not in gone and len(seen) > 1 and following is None:
+            groomed.removals.append(id_)
             groomed.deprecated_removed += 1

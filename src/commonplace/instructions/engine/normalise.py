@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -47,6 +48,7 @@ REQUIREMENT_WORDS = {
 }
 STATUS_WORDS = {"active": "approved", "published": "approved", "reviewed": "approved", "in-review": "review", "archived": "deprecated"}
 AUDIENCE_WORDS = {"everyone": "all", "team": "group", "teams": "group", "user": "individual", "developer": "individual"}
+UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z")
 TEXT_FIELDS = (
     "rationale",
     "description",
@@ -108,6 +110,18 @@ def _seconds(value: str) -> float | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (OverflowError, ValueError):
         return None
+
+
+def in_utc(value: str) -> str:
+    """A time that parses, in UTC."""
+    if UTC_TIME.fullmatch(value):
+        return value
+    seconds = parse_time(value)
+    assert seconds is not None
+    try:
+        return iso(datetime.fromtimestamp(seconds, UTC))
+    except (OverflowError, ValueError):
+        return value
 
 
 def tier_of(priority: int, requirement: str) -> str:
@@ -287,6 +301,8 @@ def _mend_governance(document: dict[str, Any], id_: str, modified_at: float, men
                 mended.append(field)
             document[field] = known_since or iso(datetime.fromtimestamp(modified_at, UTC))
     interval = document.get("reviewIntervalDays")
+    if isinstance(interval, float) and interval.is_integer():
+        interval = document["reviewIntervalDays"] = int(interval)
     if not isinstance(interval, int) or isinstance(interval, bool) or not 1 <= interval <= 365:
         if interval is not None:
             mended.append("reviewIntervalDays")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any
@@ -15,7 +16,9 @@ from commonplace.instructions.errors import CATALOGUE_LIMIT, MISSING_ACTION, UNK
 from commonplace.instructions.model import MAX_BATCH
 from commonplace.instructions.service import Service
 from commonplace.kernel.auth import Scope
-from commonplace.kernel.errors import INVALID_ARGUMENT, MUTATION_DISABLED, SCOPE_REQUIRED, CommonplaceError, Kind
+from commonplace.kernel.errors import INTERNAL, INVALID_ARGUMENT, MUTATION_DISABLED, SCOPE_REQUIRED, CommonplaceError, Kind
+
+log = logging.getLogger("commonplace.instructions")
 
 DOCUMENTATION = "docs/how-to/instructions.md"
 # Contract 000 numbers errors inside batch results too; a test holds this to the edge's table.
@@ -89,7 +92,7 @@ class Dispatcher:
             )
         found = self._tools.get(action) if isinstance(action, str) else None
         if found is None:
-            shown = action[:128] if isinstance(action, str) else str(type(action).__name__)
+            shown = str(action)[:128]
             raise CommonplaceError(
                 UNKNOWN_ACTION,
                 f"Unknown action: {shown}",
@@ -157,6 +160,15 @@ class Dispatcher:
             return unwrapped(finished)
         except CommonplaceError as error:
             return {"error": _shown(error)}
+        except Exception:  # a defect in one must not hide what the others did
+            log.exception("an operation of a batch failed (trace %s)", ctx.trace_id)
+            failed = CommonplaceError(
+                INTERNAL,
+                "The server failed on this operation. It is a defect, not your input.",
+                hint=f"Look for trace {ctx.trace_id} in the server's log and report it.",
+                details={"trace_id": ctx.trace_id},
+            )
+            return {"error": _shown(failed)}
 
     def _gate(self, ctx: Context, tool: Tool, arguments: Any) -> None:
         """What the pipeline asks of a single call."""
