@@ -50,7 +50,7 @@ from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.rerank import Reranker
-from commonplace.search.store import Hit, Partition, Retriever, SearchUnavailableError
+from commonplace.search.store import Hit, Partition, Retrieval, Retriever, SearchUnavailableError
 from commonplace.search.text import query_terms, snippet
 
 MAX_PREFIX_CHARACTERS = 512
@@ -58,6 +58,7 @@ GREP_PAGE_FILES = 64
 GREP_PAGE_BYTES = 4_000_000
 GREP_LIMIT_MAX = 500
 MAX_OFFSET = 1 << 62
+MOST_RETRIEVED = 2_000
 SETTLE_POLL_SECONDS = 0.05
 
 
@@ -254,9 +255,20 @@ class FilesService:
         wanted = max(most, options.bm25_candidates)
         if self._reranker is not None:
             wanted = max(wanted, options.bm25_candidates + options.vector_candidates)
+        while True:
+            retrieval = await self._retrieve(tenant, name, query, wanted, path_prefix, auth.model_key)
+            live = await self._live(tenant, name, retrieval.hits, most if self._reranker is None else wanted)
+            if len(live) >= most or len(retrieval.hits) < wanted or wanted >= MOST_RETRIEVED:
+                break
+            wanted *= 8  # chunks of deleted files, not yet out of the index, took the places of others
+        ranking = await ranked(self._reranker, auth.model_key, query, live, most)
+        self._chunks.served(tenant, [one.chunk.id for one in ranking.chosen])
+        return Found(ranking.chosen, retrieval.mode + ranking.mode, notes + retrieval.notes + ranking.notes)
+
+    async def _retrieve(self, tenant: str, project: Project, query: str, limit: int, prefix: str, model_key: str | None) -> Retrieval:
         try:
-            retrieval = await self._retriever.retrieve(
-                Partition(tenant, "files", name), query, limit=wanted, weights=WEIGHTS, prefix=path_prefix, model_key=auth.model_key
+            return await self._retriever.retrieve(
+                Partition(tenant, "files", project), query, limit=limit, weights=WEIGHTS, prefix=prefix, model_key=model_key
             )
         except SearchUnavailableError as unavailable:
             raise CommonplaceError(
@@ -265,10 +277,6 @@ class FilesService:
                 hint="Retry; then run commonplace doctor.",
                 retryable=True,
             ) from unavailable
-        live = await self._live(tenant, name, retrieval.hits, most if self._reranker is None else wanted)
-        ranking = await ranked(self._reranker, auth.model_key, query, live, most)
-        self._chunks.served(tenant, [one.chunk.id for one in ranking.chosen])
-        return Found(ranking.chosen, retrieval.mode + ranking.mode, notes + retrieval.notes + ranking.notes)
 
     async def _live(self, tenant: str, project: Project, hits: Sequence[Hit], most: int) -> list[tuple[StoredChunk, Hit]]:
         """The first hits whose chunk is still what its file holds; the others are deleted, or their successor is on its way."""
@@ -295,7 +303,7 @@ class FilesService:
         limit: int = 100,
         check: Callable[[], None] = lambda: None,
     ) -> GrepResult:
-        """Lines that match, file by file in path order. `check` may raise between pages (deadline)."""
+        """Lines that match, file by file in path order. `check` may raise between files (deadline)."""
         tenant, name, _ = await self._admit(auth, project, "")
         _check_prefix(path_prefix)
         most, notes = _clamped("limit", limit, limit, GREP_LIMIT_MAX)
@@ -312,6 +320,7 @@ class FilesService:
             def scan(page: Any = page, room: int = room) -> tuple[list[tuple[FilePath, LineMatch]], int]:
                 found: list[tuple[FilePath, LineMatch]] = []
                 for number, file in enumerate(page, 1):
+                    check()
                     for match in matching_lines(compiled, file.content):
                         found.append((file.entry.path, match))
                         if len(found) == room:

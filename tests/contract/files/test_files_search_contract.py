@@ -443,3 +443,13 @@ def _hash() -> str:
     from commonplace.kernel.auth import Tenant, tenant_hash
 
     return tenant_hash(Tenant("t1"))
+
+
+def test_what_was_deleted_hides_nothing_else_while_the_index_catches_up(box: Box) -> None:
+    """003-6.7, 8"""
+    for number in range(60):
+        box.write(f"/d/{number}.md", f"koala koala koala {number}")
+    box.write("/z.md", "Among many other things, once, a koala is mentioned here in a sentence that is rather long.")
+    box.index()
+    box.call("file_delete", path="/d", recursive=True)
+    assert box.found("koala") == ["/z.md"]

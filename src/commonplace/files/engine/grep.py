@@ -1,4 +1,5 @@
-"""Lines of a file that match a literal or an RE2 pattern. RE2 runs in linear time, so no pattern can hang the server."""
+"""Lines of a file that match a literal or an RE2 pattern. A match never leaves its line, and RE2 runs in linear time: a file is read once,
+whatever the pattern."""
 
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_PATTERN_MEMORY
+    options.never_nl = True
     options.literal = literal
     options.case_sensitive = not ignore_case
     source = pattern if literal else f"(?m){pattern}"
@@ -53,7 +55,11 @@ def _reason(invalid: Exception) -> str:
 
 
 def matching_lines(pattern: Any, content: bytes) -> Iterator[LineMatch]:
-    """Each line that matches, once."""
+    """Each line that matches, once. Its end is before the line break, be that LF or CR and LF."""
+    return _line_by_line(pattern, content) if b"\r\n" in content else _at_once(pattern, content)
+
+
+def _at_once(pattern: Any, content: bytes) -> Iterator[LineMatch]:
     line, counted, at = 1, 0, 0
     while at <= len(content):
         found = pattern.search(content, at)
@@ -69,6 +75,20 @@ def matching_lines(pattern: Any, content: bytes) -> Iterator[LineMatch]:
         last = len(content) if last < 0 else last
         yield LineMatch(line, start, end, _shown(content, first, last, start))
         at = last + 1
+
+
+def _line_by_line(pattern: Any, content: bytes) -> Iterator[LineMatch]:
+    """For RE2 a line ends at LF alone."""
+    first, line = 0, 1
+    while first < len(content):
+        after = content.find(b"\n", first)
+        after = len(content) if after < 0 else after
+        last = after - 1 if content[first:after].endswith(b"\r") and after < len(content) else after
+        found = pattern.search(content[first:last])
+        if found is not None:
+            start, end = found.span()
+            yield LineMatch(line, first + start, first + end, _shown(content, first, last, first + start))
+        first, line = after + 1, line + 1
 
 
 def _shown(content: bytes, first: int, last: int, start: int) -> str:
