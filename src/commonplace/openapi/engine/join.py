@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.references import Renames, rename_components
-from commonplace.openapi.engine.shape import METHODS, Json
+from commonplace.openapi.engine.join_meaning import Meaning
+from commonplace.openapi.engine.join_operations import Place, operation_ids, with_operation_ids
+from commonplace.openapi.engine.join_roots import settle
+from commonplace.openapi.engine.references import Renames, heirs, rename_components, with_discriminator_values
+from commonplace.openapi.engine.shape import METHODS, Json, same_json
 from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS
 from commonplace.openapi.model import Family
 
@@ -30,14 +33,17 @@ _SECTIONS_3 = (
     "examples",
     "requestBodies",
     "headers",
-    "securitySchemes",
     "links",
     "callbacks",
     "pathItems",
     "mediaTypes",
 )
-_SECTIONS_2 = ("definitions", "parameters", "responses", "securityDefinitions")
+_SECTIONS_2 = ("definitions", "parameters", "responses")
+_SCHEMES_3 = ("securitySchemes",)
+_SCHEMES_2 = ("securityDefinitions",)
+_ITEMS = {"paths": "path", "webhooks": "webhook"}
 _OPERATION_KEYS = frozenset(METHODS)
+Choice = Literal["left", "right", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,6 @@ def join(parts: list[Part], *, path_strategy: Strategy = "fail", schema_strategy
     _same_family(parts)
     result = Joined(parts[0].data)
     left_name = _label(parts[0])
-    servers_differ = any(_servers(part) != _servers(parts[0]) for part in parts)
-    result.document = _settled(parts[0], parts[0], servers_differ=servers_differ)
     labels = {left_name}
     for part in parts[1:]:
         label = _label(part)
@@ -71,8 +75,7 @@ def join(parts: list[Part], *, path_strategy: Strategy = "fail", schema_strategy
         while label in labels:
             label, number = f"{_label(part)}{number}", number + 1
         labels.add(label)
-        right = _settled(part, parts[0], servers_differ=servers_differ)
-        _Pair(result, left_name, right, label, part.family, path_strategy, schema_strategy).join()
+        _Pair(result, left_name, part.data, label, part.family, path_strategy, schema_strategy).join()
     return result
 
 
@@ -98,35 +101,6 @@ def _label(part: Part) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_") or "Right"
 
 
-def _servers(part: Part) -> Json:
-    if part.family is Family.V20:
-        return [part.data.get("host"), part.data.get("basePath")]
-    return [server.get("url") for server in part.data.get("servers") or [{"url": "/"}] if isinstance(server, dict)]
-
-
-def _settled(part: Part, first: Part, *, servers_differ: bool) -> dict[str, Any]:
-    """The document with what it says once for all operations said at the operations, where the other documents say otherwise."""
-    data = part.data
-    own_security = "security" in data and data["security"] != first.data.get("security")
-    lacks_security = part is not first and "security" not in data and bool(first.data.get("security"))
-    servers = data.get("servers") if servers_differ and part.family is not Family.V20 else None
-    if not own_security and not lacks_security and not servers:
-        return data
-    paths = {}
-    for path, item in (data.get("paths") or {}).items():
-        if isinstance(item, dict) and not path.startswith("x-"):
-            item = dict(item)
-            if servers and "servers" not in item:
-                item["servers"] = servers
-            if own_security or lacks_security:
-                for method in METHODS:
-                    operation = item.get(method)
-                    if isinstance(operation, dict) and "security" not in operation:
-                        item[method] = {**operation, "security": data.get("security", [])}
-        paths[path] = item
-    return {**data, "paths": paths}
-
-
 class _Pair:
     def __init__(
         self, result: Joined, left_name: str, right: dict[str, Any], label: str, family: Family, paths: Strategy, schemas: Strategy
@@ -141,14 +115,19 @@ class _Pair:
         self.schema_strategy = schemas
 
     def join(self) -> None:
-        self._rename_components()
-        self._rename_operations()
+        # In this order, so that each step sees the names and the security that the documents have in the end.
+        self._rename_components(_SCHEMES_2 if self.old else _SCHEMES_3)
+        self.left, self.right = settle(self.left, self.right, self.result.warnings, old=self.old)
+        self._rename_components(self._sections())
+        meaning = Meaning(self.left, self.right, old=self.old)
+        choices = {section: self._choose(section, kind, meaning) for section, kind in _ITEMS.items()}
+        self._rename_operations(choices)
         document = dict(self.left)
-        document["paths"] = self._merge_paths()
-        if not self.old and (self.left.get("webhooks") or self.right.get("webhooks")):
-            document["webhooks"] = self._merge_named("webhooks", self.left, self.right)
+        for section, chosen in choices.items():
+            if section == "paths" or section in self.left or section in self.right:
+                document[section] = self._merge_items(section, chosen)
         self._merge_components(document)
-        self._merge_lists(document)
+        self._merge_tags(document)
         for key, value in self.right.items():
             document.setdefault(key, value)
         self.result.document = document
@@ -160,123 +139,150 @@ class _Pair:
     def _sections(self) -> tuple[str, ...]:
         return _SECTIONS_2 if self.old else _SECTIONS_3
 
-    def _collisions(self, section: str) -> list[str]:
-        left, right = self._container(self.left).get(section), self._container(self.right).get(section)
-        if not isinstance(left, dict) or not isinstance(right, dict):
-            return []
-        return [name for name in right if name in left and left[name] != right[name]]
-
-    def _rename_components(self) -> None:
+    def _rename_components(self, sections: tuple[str, ...]) -> None:
         """Names that mean different things on both sides get new names where the strategy says so."""
-        left_renames: Renames = {}
-        right_renames: Renames = {}
-        for section in self._sections():
-            kind = "security scheme" if section in ("securitySchemes", "securityDefinitions") else section.rstrip("s")
-            for name in self._collisions(section):
-                self.result.collisions += 1
-                strategy = "rename-right" if kind == "security scheme" and self.schema_strategy != "fail" else self.schema_strategy
-                if strategy in ("fail", "deduplicate"):
-                    raise self._collision(kind, name)
-                if strategy == "rename-left":
-                    left_renames.setdefault(section, {})[name] = self._free(section, name, self.left_name)
-                elif strategy in ("rename-right", "deduplicate-or-rename"):
-                    right_renames.setdefault(section, {})[name] = self._free(section, name, self.label)
-                side = {"accept-left": "the left one was kept", "accept-right": "the right one was kept"}.get(strategy)
-                renamed = left_renames.get(section, {}).get(name) or right_renames.get(section, {}).get(name)
-                self.result.warnings.append(f"{kind} {name!r} differs between the documents: {side or f'one is now {renamed!r}'}.")
-        if left_renames:
-            self.left = rename_components(self.left, left_renames, old=self.old)
-        if right_renames:
-            self.right = rename_components(self.right, right_renames, old=self.old)
+        direct, indirect = Meaning(self.left, self.right, old=self.old).differing(sections)
+        renames: Renames = {}
+        strategy = self.schema_strategy
+        if sections in (_SCHEMES_2, _SCHEMES_3) and strategy != "fail":
+            strategy = "rename-right"  # a choice between them would change who may call
+        label = self.left_name if strategy == "rename-left" else self.label
+        for section, name in direct:
+            kind = _kind(section)
+            self.result.collisions += 1
+            if strategy in ("fail", "deduplicate"):
+                raise self._collision(kind, name)
+            outcome = {"accept-left": "the left one was kept", "accept-right": "the right one was kept"}.get(strategy)
+            if outcome is None:
+                new = renames.setdefault(section, {})[name] = self._free(section, name, label)
+                outcome = f"one is now {new!r}"
+            self.result.warnings.append(f"{kind} {name!r} differs between the documents: {outcome}.")
+        # Where one side is chosen, equal text on top of it is right as it is; where both stay, each needs its own.
+        for section, name in indirect if renames else ():
+            self.result.collisions += 1
+            new = renames.setdefault(section, {})[name] = self._free(section, name, label)
+            self.result.warnings.append(f"{_kind(section)} {name!r} refers to what differs between the documents: one is now {new!r}.")
+        if renames and strategy == "rename-left":
+            self.left = self._renamed(self.left, renames)
+        elif renames:
+            self.right = self._renamed(self.right, renames)
+
+    def _renamed(self, document: dict[str, Any], renames: Renames) -> dict[str, Any]:
+        if not self.old:
+            return rename_components(with_discriminator_values(document, renames.get("schemas", {})), renames, old=False)
+        definitions = self._container(document).get("definitions") or {}
+        names = renames.get("definitions", {})
+        for parent, children in heirs(definitions, old=True).items():
+            schema = definitions.get(parent)
+            for name in sorted(children & names.keys()) if isinstance(schema, dict) and "discriminator" in schema else ():
+                self.result.warnings.append(
+                    f"{name!r} is a value of the discriminator of {parent!r} and is now {names[name]!r}: 2.0 cannot map one to the other."
+                )
+        return rename_components(document, renames, old=True)
 
     def _free(self, section: str, name: str, label: str) -> str:
         taken = {*(self._container(self.left).get(section) or {}), *(self._container(self.right).get(section) or {})}
-        new, number = f"{name}_{label}", 2
-        while new in taken:
-            new, number = f"{name}_{label}{number}", number + 1
-        return new
+        return _unused(f"{name}_{label}", taken)
 
     def _collision(self, kind: str, name: str) -> CommonplaceError:
         return CommonplaceError(
             JOIN_COLLISION,
             f"Both documents define {kind} {name!r}, differently.",
-            hint=f"Choose another strategy: {', '.join(PATH_STRATEGIES if kind == 'path' else STRATEGIES)}.",
+            hint=f"Choose another strategy: {', '.join(PATH_STRATEGIES if kind in _ITEMS.values() else STRATEGIES)}.",
             details={"kind": kind, "name": name},
         )
 
-    def _rename_operations(self) -> None:
-        """Operation ids are unique in a document: the right one's are made so."""
-        taken = {identifier for _, _, identifier in _operation_ids(self.left)}
-        shared = {(path, method) for path, method, _ in _operation_ids(self.left)}
-        new_names: dict[str, str] = {}
-        for path, method, identifier in _operation_ids(self.right):
-            if identifier in taken and (path, method) not in shared:
-                new, number = f"{identifier}_{self.label}", 2
-                while new in taken:
-                    new, number = f"{identifier}_{self.label}{number}", number + 1
-                taken.add(new)
-                new_names[identifier] = new
-                self.result.warnings.append(f"operation {identifier!r} exists on both sides: the right one is now {new!r}.")
-        if new_names:
-            self.right = _with_operation_ids(self.right, new_names)
+    def _choose(self, section: str, kind: str, meaning: Meaning) -> dict[str, Choice]:
+        """What becomes of each path or webhook that both documents have."""
+        left, right = self.left.get(section) or {}, self.right.get(section) or {}
+        choices: dict[str, Choice] = {}
+        for name in right:
+            if name not in left:
+                continue
+            if meaning.same(left[name], right[name], "path_item"):
+                choices[name] = "left"
+            elif _disjoint(left[name], right[name]) is not None:
+                choices[name] = "both"
+                self.result.warnings.append(f"{kind} {name!r} has operations from both documents.")
+            else:
+                self.result.collisions += 1
+                if self.path_strategy not in ("accept-left", "accept-right"):
+                    raise self._collision(kind, name)
+                choices[name] = "left" if self.path_strategy == "accept-left" else "right"
+                self.result.warnings.append(f"{kind} {name!r} differs between the documents: the {choices[name]} one was kept.")
+        return choices
 
-    def _merge_paths(self) -> dict[str, Any]:
-        left, right = self.left.get("paths") or {}, self.right.get("paths") or {}
+    def _rename_operations(self, choices: dict[str, dict[str, Choice]]) -> None:
+        """Operation ids are unique in a document: those that stay of the right one are made so. Links to what goes lead to what stays."""
+        left, right = operation_ids(self.left), operation_ids(self.right)
+        left_stays = {place: name for place, name in left.items() if self._stays(place, "left", choices)}
+        right_stays = {place: name for place, name in right.items() if self._stays(place, "right", choices)}
+        used = set(left_stays.values())
+        taken = {*used, *right_stays.values()}
+        names: dict[str, str] = {}
+        for name in right_stays.values():
+            if name in used and name not in names:
+                names[name] = _unused(f"{name}_{self.label}", taken)
+                taken.add(names[name])
+                self.result.warnings.append(f"operation {name!r} exists on both sides: the right one is now {names[name]!r}.")
+        replaced = {name: right_stays[place] for place, name in left.items() if place not in left_stays and place in right_stays}
+        self.left = with_operation_ids(self.left, {name: names.get(new, new) for name, new in replaced.items()})
+        gone = {name: left_stays[place] for place, name in right.items() if place not in right_stays and place in left_stays}
+        self.right = with_operation_ids(self.right, {**gone, **names})
+
+    def _stays(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
+        """Whether an operation of one side will be in the result."""
+        if place[0] in choices:
+            return choices[place[0]].get(place[1], side) in (side, "both")
+        _, section, name = place[:3]
+        other = self.right if side == "left" else self.left
+        kept: Choice = "right" if self.schema_strategy == "accept-right" else "left"
+        return side == kept or name not in (self._container(other).get(section) or {})
+
+    def _merge_items(self, section: str, choices: dict[str, Choice]) -> dict[str, Any]:
+        left, right = self.left.get(section) or {}, self.right.get(section) or {}
         merged = dict(left)
-        for path, item in right.items():
-            if path not in left or left[path] == item:
-                merged[path] = item
-                continue
-            together = _disjoint(left[path], item)
-            if together is not None:
-                merged[path] = together
-                self.result.warnings.append(f"path {path!r} has operations from both documents.")
-                continue
-            self.result.collisions += 1
-            if self.path_strategy not in ("accept-left", "accept-right"):
-                raise self._collision("path", path)
-            if self.path_strategy == "accept-right":
-                merged[path] = item
-            side = "left" if self.path_strategy == "accept-left" else "right"
-            self.result.warnings.append(f"path {path!r} differs between the documents: the {side} one was kept.")
+        for name, item in right.items():
+            choice = choices.get(name, "right")
+            if choice != "left":
+                merged[name] = _disjoint(left[name], item) if choice == "both" else item
         return merged
 
-    def _merge_named(self, key: str, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-        one, other = left.get(key) or {}, right.get(key) or {}
-        return {**one, **other} if self.schema_strategy == "accept-right" else {**other, **one} if not one else {**one, **_new(one, other)}
-
     def _merge_components(self, document: dict[str, Any]) -> None:
-        container = document if self.old else dict(document.get("components") or {})
-        for section in self._sections():
-            left, right = self._container(self.left).get(section), self._container(self.right).get(section)
+        container = document if self.old else dict(self._container(document))
+        for section in (*self._sections(), *(_SCHEMES_2 if self.old else _SCHEMES_3)):
+            left, right = self._container(self.left).get(section) or {}, self._container(self.right).get(section)
             if isinstance(right, dict):
-                container[section] = self._merge_named(section, {section: left}, {section: right})
+                container[section] = {**left, **right} if self.schema_strategy == "accept-right" else {**left, **_new(left, right)}
         if not self.old and container:
             for key, value in self._container(self.right).items():
                 container.setdefault(key, value)
             document["components"] = container
 
-    def _merge_lists(self, document: dict[str, Any]) -> None:
+    def _merge_tags(self, document: dict[str, Any]) -> None:
         tags = [*(self.left.get("tags") or []), *(self.right.get("tags") or [])]
-        if tags:
-            seen: set[Any] = set()
-            kept = []
-            for tag in tags:
-                name = tag.get("name") if isinstance(tag, dict) else None
-                if name not in seen:
-                    seen.add(name)
-                    kept.append(tag)
+        seen: set[Any] = set()
+        kept = []
+        for tag in tags:
+            name = tag.get("name") if isinstance(tag, dict) else None
+            if name not in seen:
+                seen.add(name)
+                kept.append(tag)
+        if kept:
             document["tags"] = kept
-        if not self.old:
-            servers = [*(self.left.get("servers") or []), *(self.right.get("servers") or [])]
-            if servers:
-                document["servers"] = [server for index, server in enumerate(servers) if server not in servers[:index]]
-            return
-        for key in ("host", "basePath"):
-            if self.left.get(key) != self.right.get(key):
-                self.result.warnings.append(f"{key} differs between the documents: {self.left.get(key)!r} was kept.")
-        if "schemes" in self.left or "schemes" in self.right:
-            document["schemes"] = list(dict.fromkeys([*(self.left.get("schemes") or []), *(self.right.get("schemes") or [])]))
+
+
+def _kind(section: str) -> str:
+    return {"securitySchemes": "security scheme", "securityDefinitions": "security scheme", "requestBodies": "requestBody"}.get(
+        section, section.rstrip("s")
+    )
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    new, number = name, 2
+    while new in taken:
+        new, number = f"{name}{number}", number + 1
+    return new
 
 
 def _new(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
@@ -284,31 +290,23 @@ def _new(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _disjoint(left: Json, right: Json) -> dict[str, Any] | None:
-    """Both path items in one, where they have no operation in common and agree on the rest."""
+    """Both path items in one, where they have no operation in common and agree on the rest; servers can move to the operations."""
     if not isinstance(left, dict) or not isinstance(right, dict) or "$ref" in left or "$ref" in right:
         return None
     if left.keys() & right.keys() & _OPERATION_KEYS or "additionalOperations" in left or "additionalOperations" in right:
         return None
+    if not same_json(left.get("servers"), right.get("servers")):
+        left, right = _servers_at_operations(left), _servers_at_operations(right)
     rest_left = {key: value for key, value in left.items() if key not in _OPERATION_KEYS}
     rest_right = {key: value for key, value in right.items() if key not in _OPERATION_KEYS}
-    return {**left, **right} if rest_left == rest_right else None
+    return {**left, **right} if same_json(rest_left, rest_right) else None
 
 
-def _operation_ids(document: dict[str, Any]) -> list[tuple[str, str, str]]:
-    found = []
-    for path, item in (document.get("paths") or {}).items():
-        for method in METHODS if isinstance(item, dict) else ():
-            operation = item.get(method)
-            if isinstance(operation, dict) and isinstance(operation.get("operationId"), str):
-                found.append((path, method, operation["operationId"]))
-    return found
-
-
-def _with_operation_ids(node: Json, names: dict[str, str]) -> Any:
-    """Renames operation ids where operations and links carry them."""
-    if isinstance(node, dict):
-        return {
-            key: names.get(value, value) if key == "operationId" and isinstance(value, str) else _with_operation_ids(value, names)
-            for key, value in node.items()
-        }
-    return [_with_operation_ids(value, names) for value in node] if isinstance(node, list) else node
+def _servers_at_operations(item: dict[str, Any]) -> dict[str, Any]:
+    if "servers" not in item:
+        return item
+    return {
+        key: {"servers": item["servers"], **value} if key in _OPERATION_KEYS and isinstance(value, dict) else value
+        for key, value in item.items()
+        if key != "servers"
+    }

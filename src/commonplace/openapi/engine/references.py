@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from commonplace.openapi.engine.shape import Json, escape_token
+from commonplace.openapi.engine.shape import Json, Rewriter, escape_token
 
 Renames = dict[str, dict[str, str]]  # section (schemas, definitions, ...) to old name to new name
 
@@ -36,9 +37,8 @@ class _References:
             for key, value in node.items():
                 if key == "$ref" and isinstance(value, str):
                     new: Json = self._reference(value)
-                elif key == "discriminator" and isinstance(value, dict) and isinstance(value.get("mapping"), dict):
-                    mapping = {name: self._mapped(target) for name, target in value["mapping"].items()}
-                    new = {**value, "mapping": mapping} if mapping != value["mapping"] else value
+                elif key == "discriminator" and isinstance(value, dict):
+                    new = self._discriminator(value)
                 elif key == "security" and self.schemes and isinstance(value, list):
                     new = [self._requirement(one) for one in value]
                     new = value if new == value else new
@@ -54,6 +54,16 @@ class _References:
             items = [self.rewrite(value) if isinstance(value, (dict, list)) else value for value in node]
             return node if all(one is other for one, other in zip(items, node, strict=True)) else items
         return node
+
+    def _discriminator(self, node: dict[str, Any]) -> Json:
+        if not isinstance(node.get("mapping"), dict) and not isinstance(node.get("defaultMapping"), str):
+            return self.rewrite(node)  # a property of this name
+        result = dict(node)
+        if isinstance(node.get("mapping"), dict):
+            result["mapping"] = {name: self._mapped(target) for name, target in node["mapping"].items()}
+        if "defaultMapping" in node:
+            result["defaultMapping"] = self._mapped(node["defaultMapping"])
+        return result
 
     def _reference(self, reference: str) -> str:
         if not reference.startswith(self.base):
@@ -76,3 +86,70 @@ class _References:
         if not isinstance(requirement, dict):
             return requirement
         return {self.schemes.get(name, name): scopes for name, scopes in requirement.items()}
+
+
+def component_of(reference: Json, *, old: bool) -> tuple[str, str] | None:
+    """Section and name of the component that a local reference leads to, or into."""
+    base = "#/" if old else "#/components/"
+    if not isinstance(reference, str) or not reference.startswith(base):
+        return None
+    section, _, rest = reference[len(base) :].partition("/")
+    token = unquote(rest.partition("/")[0]).replace("~1", "/").replace("~0", "~")
+    return (section, token) if token else None
+
+
+def heirs(schemas: Json, *, old: bool) -> dict[str, set[str]]:
+    """The schemas that extend each named schema by `allOf`, directly or through others: a discriminator there may name them."""
+    direct: dict[str, set[str]] = {}
+    for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+        for parent in _listed(schema, ("allOf",), old=old):
+            direct.setdefault(parent, set()).add(name)
+    result = {}
+    for parent, children in direct.items():
+        known, waiting = set(children), list(children)
+        while waiting:
+            new = direct.get(waiting.pop(), set()) - known
+            known |= new
+            waiting.extend(new)
+        result[parent] = known
+    return result
+
+
+def _listed(schema: Json, keywords: tuple[str, ...], *, old: bool) -> Iterator[str]:
+    """The named schemas that are branches of a schema."""
+    for keyword in keywords if isinstance(schema, dict) else ():
+        branches = schema.get(keyword)
+        for branch in branches if isinstance(branches, list) else ():
+            found = component_of(branch.get("$ref"), old=old) if isinstance(branch, dict) else None
+            if found is not None and found[0] in ("schemas", "definitions"):
+                yield found[1]
+
+
+def with_discriminator_values(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """The 3.x document with mappings for those schemas that are about to be renamed and whose name is a discriminator's value."""
+    result: dict[str, Any] = _DiscriminatorValues(document, names).rewrite(document, "document") if names else document
+    return result
+
+
+class _DiscriminatorValues(Rewriter):
+    def __init__(self, document: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__()
+        self.names = names
+        self.heirs = heirs((document.get("components") or {}).get("schemas"), old=False)
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        discriminator = node.get("discriminator")
+        if not isinstance(discriminator, dict):
+            return node
+        listed = dict.fromkeys(_listed(node, ("oneOf", "anyOf"), old=False))
+        if len(self.at) == 3 and self.at[:2] == ["components", "schemas"]:
+            listed.update(dict.fromkeys(sorted(self.heirs.get(self.at[2], ()))))
+        mapping = discriminator.get("mapping")
+        mapping = mapping if isinstance(mapping, dict) else {}
+        mapped = {component_of(target, old=False) or ("schemas", target) for target in mapping.values() if isinstance(target, str)}
+        implicit = {
+            name: f"#/components/schemas/{escape_token(name)}"
+            for name in listed
+            if name in self.names and name not in mapping and ("schemas", name) not in mapped
+        }
+        return {**node, "discriminator": {**discriminator, "mapping": {**mapping, **implicit}}} if implicit else node

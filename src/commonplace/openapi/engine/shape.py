@@ -290,3 +290,12 @@ def clone(node: Json) -> Json:
     if isinstance(node, list):
         return [clone(value) if isinstance(value, (dict, list)) else value for value in node]
     return node
+
+
+def same_json(one: Json, other: Json) -> bool:
+    """Equality of JSON values: 1 and 1.0 are one number, and neither is true, as Python would have it."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same_json, one, other))
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
