@@ -12,7 +12,7 @@ import yaml
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.emit import to_yaml, yaml_key
 from commonplace.openapi.engine.load import parse_text
-from commonplace.openapi.engine.shape import identical
+from commonplace.openapi.engine.shape import same_json
 from commonplace.openapi.model import Json
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -31,7 +31,7 @@ class _Edit:
 
 def edited_yaml(text: str, old: Json, new: Json) -> str:
     """The text with the least changes after which it reads as `new`."""
-    if identical(old, new):
+    if same_json(old, new):
         return text
     if text.count("\n") == text.count("\r\n") > 0:
         return edited_yaml(text.replace("\r\n", "\n"), old, new).replace("\n", "\r\n")
@@ -44,7 +44,7 @@ def edited_yaml(text: str, old: Json, new: Json) -> str:
         result = text
         for edit in sorted(edits, key=lambda one: one.start, reverse=True):
             result = result[: edit.start] + edit.text + result[edit.end :]
-        if identical(parse_text(result).data, new):
+        if same_json(parse_text(result).data, new):
             return result
     except (_Impossible, yaml.YAMLError, CommonplaceError, RecursionError):
         pass
@@ -80,7 +80,7 @@ class _Editor:
                 continue
             if target != name:
                 self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, yaml_key(target)))
-            if not identical(old[name], new[target]):
+            if not same_json(old[name], new[target]):
                 self._child(value, old[name], new[target], key)
         added = {name: value for name, value in new.items() if name not in old and name not in renamed.values()}
         if added:
@@ -122,7 +122,7 @@ class _Editor:
         if len(new) < len(old) or len(node.value) != len(old):
             raise _Impossible
         for child, before, after in zip(node.value, old, new, strict=False):
-            if not identical(before, after):
+            if not same_json(before, after):
                 mark = len(self.edits)
                 try:
                     self.change(child, before, after)

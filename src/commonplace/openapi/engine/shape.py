@@ -269,20 +269,6 @@ def escape_token(token: str) -> str:
     return token.replace("~", "~0").replace("/", "~1")
 
 
-def identical(one: Json, other: Json) -> bool:
-    """Equal as JSON: `true` is not 1, though Python says so."""
-    if one is other:
-        return True
-    if one != other:
-        return False
-    if not isinstance(one, (dict, list)):
-        return isinstance(one, bool) == isinstance(other, bool)
-    try:
-        return orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED)
-    except TypeError:  # integers beyond 64 bits
-        return True
-
-
 def clone(node: Json) -> Json:
     """A deep copy of plain JSON; several times faster than copy.deepcopy."""
     if isinstance(node, dict):
@@ -294,8 +280,16 @@ def clone(node: Json) -> Json:
 
 def same_json(one: Json, other: Json) -> bool:
     """Equality of JSON values: 1 and 1.0 are one number, and neither is true, as Python would have it."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same_json(value, other[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same_json, one, other))
-    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
+    if one is other:
+        return True
+    if one != other:
+        return False
+    if not isinstance(one, (dict, list)):
+        return isinstance(one, bool) is isinstance(other, bool)
+    try:
+        if orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED):  # most are, and this is the fast way to know
+            return True
+    except TypeError:  # integers beyond 64 bits
+        pass
+    pairs = ((value, other[key]) for key, value in one.items()) if isinstance(one, dict) else zip(one, other, strict=True)
+    return all(same_json(value, counterpart) for value, counterpart in pairs)
