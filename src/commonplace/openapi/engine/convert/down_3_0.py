@@ -7,10 +7,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
 from commonplace.openapi.engine.shape import Json, resolve_pointer
+from commonplace.openapi.model import Family
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _FLOWS = {"implicit": "implicit", "password": "password", "clientCredentials": "application", "authorizationCode": "accessCode"}
@@ -129,7 +131,7 @@ class SwaggerDown:
         schemas = {name: self._schema(schema, ["components", "schemas", name]) for name, schema in section("schemas").items()}
         parameters = {}
         for name, parameter in section("parameters").items():
-            found = self._parameter(parameter, ["components", "parameters", name])
+            found = self._parameter(self._resolved(parameter), ["components", "parameters", name])
             if found is not None:
                 parameters[name] = found
         responses = {}
@@ -456,4 +458,4 @@ def _expanded(server: dict[str, Any]) -> str:
 
 
 def down_to_2_0(document: dict[str, Any], issues: Issues) -> dict[str, Any]:
-    return SwaggerDown(document, issues).convert()
+    return SwaggerDown(with_lasting_references(document, issues, Family.V30, Family.V20), issues).convert()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.shape import DROP, Json, Rewriter, resolve_pointer
+from commonplace.openapi.model import Family
 
 _FIELDS: dict[str, frozenset[str]] = {
     "tag": frozenset(("name", "description", "externalDocs")),
@@ -184,6 +186,7 @@ class DownTo31(Rewriter):
 
 
 def down_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+    document = with_lasting_references(document, issues, Family.V32, Family.V31)
     result = DownTo31(document, issues).rewrite(document, "document")
     if not result.keys() & {"paths", "components", "webhooks"}:
         result = {**result, "paths": {}}

@@ -7,8 +7,10 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
+from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_schema import SchemaUp, pointer_of, value_schema
 from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
+from commonplace.openapi.model import Family
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -55,6 +57,7 @@ class SwaggerUp:
     """One conversion of a 2.0 document."""
 
     def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        document = with_lasting_references(document, issues, Family.V20, Family.V30)
         self.source = document
         self.issues = issues
         self.consumes = _strings(document.get("consumes"))

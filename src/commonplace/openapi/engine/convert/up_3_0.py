@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.shape import Json, Rewriter
+from commonplace.openapi.model import Family
 
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
 _KEPT_BESIDE_REF = frozenset(("$ref", "description", "title"))
@@ -155,6 +157,7 @@ def _only_nullable(part: Json) -> bool:
 
 
 def up_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+    document = with_lasting_references(document, issues, Family.V30, Family.V31)
     result = UpTo31(issues).rewrite(document, "document")
     return {**result, "openapi": version}
 
