@@ -449,3 +449,35 @@ def test_a_header_that_must_be_there_says_so_in_2_0_as_an_extension() -> None:
     made = result.document["paths"]["/a"]["get"]["responses"]["200"]["headers"]["X-A"]
     assert made == {"type": "integer", "x-required": True}
     assert [issue.path for issue in result.issues] == ["/paths/~1a/get/responses/200/headers/X-A/required"]
+
+
+def form_across(schema: dict[str, Any], **components: Any) -> tuple[dict[str, Any], tuple[Issue, ...]]:
+    body = {"content": {"multipart/form-data": {"schema": schema}}}
+    paths = {"/a": {"post": {"requestBody": body, "responses": {"200": {"description": "d"}}}}}
+    result = converted(spec(V30, paths=paths, components={"schemas": components}), V30, V20)
+    return {one["name"]: one for one in result.document["paths"]["/a"]["post"]["parameters"]}, result.issues
+
+
+def test_a_form_has_the_fields_of_every_part_of_its_schema() -> None:
+    base = {"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "integer", "minimum": 1}}, "required": ["id"]}
+    more = {
+        "type": "object",
+        "properties": {"file": {"type": "string", "format": "binary"}, "n": {"type": "integer", "minimum": 3, "exclusiveMinimum": True}},
+        "required": ["file", "id"],
+    }
+    fields, issues = form_across({"allOf": [{"$ref": "#/components/schemas/Base"}, more, {"required": ["n"]}]}, Base=base)
+    assert fields == {
+        "id": {"name": "id", "in": "formData", "required": True, "type": "string"},
+        "n": {"name": "n", "in": "formData", "required": True, "type": "integer", "minimum": 3, "exclusiveMinimum": True},
+        "file": {"name": "file", "in": "formData", "required": True, "type": "file"},
+    }
+    assert issues == ()
+
+
+def test_parts_of_a_form_that_disagree_are_told() -> None:
+    parts = [{"properties": {"a": {"type": kind, "enum": ["x", "y"][:size]}}} for kind, size in (("string", 2), ("boolean", 1))]
+    fields, issues = form_across({"type": "object", "allOf": parts})
+    assert (fields["a"]["type"], fields["a"]["enum"]) == ("string", ["x"])
+    where = "/paths/~1a/post/requestBody/content/multipart~1form-data/schema/properties/a"
+    assert [(issue.severity, issue.path) for issue in issues] == [("warning", where)]
+    assert "`type`" in issues[0].message
