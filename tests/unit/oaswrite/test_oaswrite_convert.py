@@ -481,3 +481,33 @@ def test_parts_of_a_form_that_disagree_are_told() -> None:
     where = "/paths/~1a/post/requestBody/content/multipart~1form-data/schema/properties/a"
     assert [(issue.severity, issue.path) for issue in issues] == [("warning", where)]
     assert "`type`" in issues[0].message
+
+
+@pytest.mark.parametrize(
+    ("produces", "schema", "content", "told"),
+    [
+        (["application/json"], True, {"application/json": {"a": 1}}, ["application~1xml", "text~1plain"]),
+        (
+            ["text/plain; charset=utf-8", "application/json"],
+            True,
+            {"text/plain; charset=utf-8": "a", "application/json": {"a": 1}},
+            ["application~1xml"],
+        ),
+        (None, True, {"application/json": {"a": 1}, "application/xml": "<a/>", "text/plain": "a"}, []),
+        (["application/json"], False, {"application/json": {"a": 1}}, ["application~1xml", "text~1plain"]),
+        (None, False, {"application/json": {"a": 1}, "application/xml": "<a/>", "text/plain": "a"}, []),
+    ],
+)
+def test_each_example_of_a_2_0_response_stays_with_its_media_type(
+    produces: list[str] | None, schema: bool, content: dict[str, Any], told: list[str]
+) -> None:
+    examples = {"application/xml": "<a/>", "application/json": {"a": 1}, "text/plain": "a"}
+    response = {"description": "d", "examples": examples, **({"schema": {"type": "object"}} if schema else {})}
+    operation = {"responses": {"200": response}, **({"produces": produces} if produces else {})}
+    result = converted(spec(V20, paths={"/a": {"get": operation}}), V20, V30)
+    made = result.document["paths"]["/a"]["get"]["responses"]["200"]
+    assert {kind: media["example"] for kind, media in made["content"].items()} == content
+    assert all(("schema" in media) is schema for media in made["content"].values())
+    start = "/paths/~1a/get/responses/200/examples/"
+    assert [(issue.severity, issue.path) for issue in result.issues] == [("warning", start + kind) for kind in told]
+    assert len(made.get("x-examples", {})) == len(told)

@@ -337,18 +337,30 @@ class SwaggerUp:
             is_file = isinstance(response["schema"], dict) and response["schema"].get("type") == "file"
             kinds = produces or (["application/octet-stream"] if is_file else [JSON_TYPE])
             result["content"] = {kind: {"schema": schema} for kind in kinds}
-        for kind, example in examples.items():
-            if kind.startswith("x-"):
-                continue
-            content = result.setdefault("content", {})
-            if kind not in content and content:
-                self.issues.info(
-                    pointer_of(at, "examples", kind), f"{kind!r} is not produced here; its example stands with another media type."
-                )
-                kind = next(iter(content))
-            content[kind] = {**content.get(kind, {}), "example": example}
+        self._examples(result, examples, produces, at)
         result.update(_extensions(response))
         return result
+
+    def _examples(self, response: dict[str, Any], examples: dict[str, Any], produces: list[str], at: list[str]) -> None:
+        """Each example goes to its own media type. Where media types are declared, an example of another one does not add to them."""
+        given = {kind: example for kind, example in examples.items() if not kind.startswith("x-")}
+        content: dict[str, Any] = response.get("content", {})
+        schema = next((media["schema"] for media in content.values()), None)
+        declared = list(content) or produces
+        strange: dict[str, Any] = {}
+        for kind, example in given.items():
+            same = (one for one in declared if _essence(one) == _essence(kind) and one not in given)
+            here = kind if kind in declared else next(same, kind)
+            if here not in declared and produces:
+                strange[kind] = example
+                message = f"{kind!r} is not produced here; its example is kept as `x-examples`."
+                self.issues.warning(pointer_of(at, "examples", kind), message)
+            else:
+                content[here] = {**content.get(here, {} if schema is None else {"schema": schema}), "example": example}
+        if content:
+            response["content"] = content
+        if strange:
+            response["x-examples"] = strange
 
     def _header(self, header: dict[str, Any], at: list[str]) -> dict[str, Any]:
         result = {key: value for key, value in header.items() if key not in VALUE_KEYWORDS and key != "collectionFormat"}
@@ -390,6 +402,10 @@ def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _strings(value: Json) -> list[str]:
     return list(dict.fromkeys(one for one in value if isinstance(one, str))) if isinstance(value, list) else []
+
+
+def _essence(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
 
 
 def _extensions(node: dict[str, Any]) -> dict[str, Any]:
