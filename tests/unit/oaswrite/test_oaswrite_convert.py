@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
@@ -511,3 +512,31 @@ def test_each_example_of_a_2_0_response_stays_with_its_media_type(
     start = "/paths/~1a/get/responses/200/examples/"
     assert [(issue.severity, issue.path) for issue in result.issues] == [("warning", start + kind) for kind in told]
     assert len(made.get("x-examples", {})) == len(told)
+
+
+@pytest.mark.parametrize(
+    ("schema", "admitted", "refused"),
+    [
+        ({"nullable": True, "oneOf": [{"type": "string", "nullable": True}, {"type": "integer"}]}, [None, "a", 1], [True, 1.5]),
+        ({"nullable": True, "oneOf": [{"$ref": "#/components/schemas/N"}, {"type": "integer"}]}, [None, "a", 1], [True]),
+        ({"nullable": True, "oneOf": [{"minimum": 1}, {"type": "string"}]}, [None, 1, True], ["a"]),
+        ({"nullable": True, "oneOf": [{"type": "integer"}, {"type": "number"}]}, [None, 1.5], [1, "a"]),
+        ({"nullable": True, "oneOf": [{"type": "integer"}], "allOf": [{"type": "number"}]}, [None, 1], ["a", 1.5]),
+        ({"nullable": True, "anyOf": [{"type": "string"}], "not": {"enum": ["b", None]}}, [None, "a"], ["b"]),
+        ({"nullable": True, "anyOf": [{"type": "string", "nullable": True}, {"type": "integer"}]}, [None, "a", 1], [True]),
+    ],
+)
+def test_a_choice_that_may_be_null_admits_null_and_what_it_did(schema: dict[str, Any], admitted: list[Any], refused: list[Any]) -> None:
+    components = {"schemas": {"S": schema, "N": {"type": "string", "nullable": True}}}
+    made = converted(spec(V30, components=components), V30, V31).document
+    validator = jsonschema_rs.Draft202012Validator({"$ref": "#/components/schemas/S", "components": made["components"]})
+    assert [validator.is_valid(value) for value in admitted] == [True] * len(admitted)
+    assert [validator.is_valid(value) for value in refused] == [False] * len(refused)
+
+
+def test_a_discriminator_stays_beside_its_choice_when_null_is_added() -> None:
+    said = {"propertyName": "kind"}
+    schema = {"nullable": True, "description": "d", "oneOf": [{"$ref": "#/components/schemas/S"}], "discriminator": said}
+    made, _ = schema_across(schema, V30, V31)
+    choice = {"oneOf": [{"$ref": "#/components/schemas/S"}], "discriminator": said}
+    assert made == {"description": "d", "anyOf": [choice, {"type": "null"}]}

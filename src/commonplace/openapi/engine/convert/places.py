@@ -52,7 +52,7 @@ _KEPT: dict[tuple[Family, Family], frozenset[Edge]] = {
     | {("document", "components")}
     | {("components", one) for one in ("schemas", "parameters", "responses")}
     | {("schema", one) for one in ("properties", "allOf", "items", "additionalProperties")},
-    (Family.V30, Family.V31): _EVERY - {("schema", one) for one in ("allOf", "anyOf", "oneOf")},
+    (Family.V30, Family.V31): _EVERY - {("schema", one) for one in ("allOf", "anyOf", "oneOf", "not")},
     (Family.V31, Family.V30): _EVERY
     - {("document", "webhooks"), ("components", "pathItems")}
     - {("schema", one) for one in SHAPE["schema"] if one not in ("properties", "not")},
