@@ -540,3 +540,41 @@ def test_a_discriminator_stays_beside_its_choice_when_null_is_added() -> None:
     made, _ = schema_across(schema, V30, V31)
     choice = {"oneOf": [{"$ref": "#/components/schemas/S"}], "discriminator": said}
     assert made == {"description": "d", "anyOf": [choice, {"type": "null"}]}
+
+
+def test_what_2_0_keeps_as_extensions_comes_back() -> None:
+    ref = "#/components/schemas/"
+    kind = {"type": "string"}
+    schemas = {
+        "Cat": {"type": "object", "properties": {"kind": kind, "old": {"type": "string", "deprecated": True, "nullable": True}}},
+        "Dog": {"type": "object", "properties": {"kind": kind, "secret": {"type": "string", "writeOnly": True}}},
+        "Pet": {
+            "oneOf": [{"$ref": f"{ref}Cat"}, {"$ref": f"{ref}Dog"}],
+            "discriminator": {"propertyName": "kind", "mapping": {"cat": f"{ref}Cat", "dog": "Dog"}},
+        },
+        "Base": {
+            "type": "object",
+            "properties": {"kind": kind},
+            "required": ["kind"],
+            "discriminator": {"propertyName": "kind", "mapping": {"c": f"{ref}Cat"}},
+        },
+        "Any": {"anyOf": [{"oneOf": [{"$ref": f"{ref}Pet"}]}, {"type": "string", "nullable": True}], "not": {"$ref": f"{ref}Dog"}},
+    }
+    document = spec(V30, components={"schemas": schemas})
+    header = {"required": True, "deprecated": True, "schema": {"type": "integer"}}
+    parameter = {"name": "q", "in": "query", "deprecated": True, "schema": {"type": "string"}}
+    document["paths"] = {"/a": {"get": {"parameters": [parameter], "responses": {"200": {"description": "d", "headers": {"X-A": header}}}}}}
+    down = converted(document, V30, V20).document
+    assert down["definitions"]["Pet"] == {
+        "x-oneOf": [{"$ref": "#/definitions/Cat"}, {"$ref": "#/definitions/Dog"}],
+        "x-discriminator": {"propertyName": "kind", "mapping": {"cat": "#/definitions/Cat", "dog": "Dog"}},
+    }
+    assert down["definitions"]["Base"]["x-discriminator-mapping"] == {"c": "#/definitions/Cat"}
+    up = converted(down, V20, V30).document
+    assert up["components"] == document["components"]
+    assert up["paths"] == document["paths"]
+
+
+def test_extensions_of_another_shape_stay_extensions() -> None:
+    schema = {"type": "object", "x-oneOf": "a", "x-not": [], "x-discriminator": {"a": 1}, "x-writeOnly": "no", "x-deprecated": {"since": 1}}
+    assert schema_across(schema, V20, V30) == (schema, ())

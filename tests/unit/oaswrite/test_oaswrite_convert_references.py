@@ -228,3 +228,11 @@ def test_a_reference_that_leads_nowhere_is_told() -> None:
     document = spec(V30, components={"schemas": {"A": {"$ref": "#/components/schemas/Missing/oneOf/0"}}})
     result = convert(document, V30, V20)
     assert [(issue.severity, issue.path) for issue in result.issues] == [("critical", "/definitions/A/$ref")]
+
+
+def test_references_in_what_2_0_keeps_as_an_extension_are_followed_on_the_way_up() -> None:
+    parts = {"A": {"type": "object", "properties": {"p": {"$ref": "#/paths/~1a/get/responses/200/schema"}}}}
+    either = {"x-oneOf": [{"$ref": "#/paths/~1a/get/responses/200/schema"}, {"$ref": "#/definitions/A"}]}
+    document = spec(V20, paths={"/a": {"get": answer(BOX, V20)}}, definitions={**parts, "Either": either})
+    made = converted(document, V20, V30).document
+    assert resolve_pointer(made, made["components"]["schemas"]["Either"]["oneOf"][0]["$ref"]) == BOX

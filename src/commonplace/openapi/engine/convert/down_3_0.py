@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
-from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown
+from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown, old_reference
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
 from commonplace.openapi.engine.shape import Json, resolve_pointer
@@ -17,7 +17,6 @@ from commonplace.openapi.model import Family
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _FLOWS = {"implicit": "implicit", "password": "password", "clientCredentials": "application", "authorizationCode": "accessCode"}
 _COLLECTIONS = {"form": "csv", "simple": "csv", "spaceDelimited": "ssv", "pipeDelimited": "pipes"}
-_SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
 _HOST = re.compile(r"[^{}/ :\\]+(?::\d+)?")
 _OPERATION_FIELDS = ("tags", "summary", "description", "externalDocs", "operationId", "deprecated", "security")
 
@@ -95,7 +94,7 @@ class SwaggerDown:
         if isinstance(node, dict):
             reference = node.get("$ref")
             if isinstance(reference, str):
-                new = _old_reference(reference)
+                new = old_reference(reference)
                 return {**node, "$ref": new} if new != reference else node
             return {key: self._with_old_references(value) for key, value in node.items()}
         if isinstance(node, list):
@@ -436,13 +435,6 @@ class SwaggerDown:
                 self.issues.info(pointer_of([*at, keyword]), f"2.0 has no `{keyword}` in headers; it is kept as `x-{keyword}`.")
                 result[f"x-{keyword}"] = True
         return result
-
-
-def _old_reference(reference: str) -> str:
-    tokens = reference.split("/")
-    if len(tokens) >= 4 and tokens[:2] == ["#", "components"] and tokens[2] in _SECTIONS:
-        return "/".join(["#", _SECTIONS[tokens[2]], *tokens[3:]])
-    return reference
 
 
 def _is_binary(schema: Json) -> bool:

@@ -9,6 +9,7 @@ from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import ITEM_KEYWORDS, SCHEMA_20
 from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
 
+_SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
 _TIGHTER: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), min),
@@ -34,6 +35,7 @@ class SchemaDown(Rewriter):
             result["x-nullable"] = True
         discriminator = result.get("discriminator")
         if isinstance(discriminator, dict):
+            discriminator = result["discriminator"] = _with_old_mapping(discriminator)
             name = discriminator.get("propertyName")
             required, properties = result.get("required"), result.get("properties")
             if isinstance(required, list) and isinstance(properties, dict) and name in required and name in properties:
@@ -65,6 +67,21 @@ class SchemaDown(Rewriter):
             self.issues.warning(self.pointer(key), f"`{key}` is no keyword of a 2.0 schema and was dropped.")
             del result[key]
         return node if result == node else result
+
+
+def old_reference(reference: str) -> str:
+    """A reference to a component, as 2.0 writes it."""
+    tokens = reference.split("/")
+    if len(tokens) >= 4 and tokens[:2] == ["#", "components"] and tokens[2] in _SECTIONS:
+        return "/".join(["#", _SECTIONS[tokens[2]], *tokens[3:]])
+    return reference
+
+
+def _with_old_mapping(discriminator: dict[str, Json]) -> dict[str, Json]:
+    mapping = discriminator.get("mapping")
+    if not isinstance(mapping, dict):
+        return discriminator
+    return {**discriminator, "mapping": {key: old_reference(one) if isinstance(one, str) else one for key, one in mapping.items()}}
 
 
 class ValueDown:

@@ -8,7 +8,7 @@ from typing import Any
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
 from commonplace.openapi.engine.convert.places import with_lasting_references
-from commonplace.openapi.engine.convert.swagger_schema import SchemaUp, pointer_of, value_schema
+from commonplace.openapi.engine.convert.swagger_schema import Restored, SchemaUp, pointer_of, value_schema
 from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
 from commonplace.openapi.model import Family
 
@@ -57,6 +57,7 @@ class SwaggerUp:
     """One conversion of a 2.0 document."""
 
     def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        document = Restored(issues).rewrite(document, "document")
         document = with_lasting_references(document, issues, Family.V20, Family.V30)
         self.source = document
         self.issues = issues
@@ -97,10 +98,24 @@ class SwaggerUp:
             if isinstance(reference, str):
                 new = self._reference(reference)
                 return {**node, "$ref": new} if new != reference else node
-            return {key: self._with_new_references(value) for key, value in node.items()}
+            return {
+                key: self._with_new_mapping(value)
+                if key == "discriminator" and isinstance(value, dict)
+                else self._with_new_references(value)
+                for key, value in node.items()
+            }
         if isinstance(node, list):
             return [self._with_new_references(value) for value in node]
         return node
+
+    def _with_new_mapping(self, discriminator: dict[str, Any]) -> dict[str, Any]:
+        """Mappings give references or names. A property may be called `discriminator` too; then it is a schema as any other."""
+        mapping = discriminator.get("mapping")
+        if not isinstance(discriminator.get("propertyName"), str) or not isinstance(mapping, dict):
+            return dict(self._with_new_references(discriminator))
+        names = self.renamed["definitions"]
+        new = {key: names.get(one, self._reference(one)) if isinstance(one, str) else one for key, one in mapping.items()}
+        return {**discriminator, "mapping": new}
 
     def _reference(self, reference: str) -> str:
         tokens = reference.split("/")
