@@ -236,3 +236,14 @@ def test_references_in_what_2_0_keeps_as_an_extension_are_followed_on_the_way_up
     document = spec(V20, paths={"/a": {"get": answer(BOX, V20)}}, definitions={**parts, "Either": either})
     made = converted(document, V20, V30).document
     assert resolve_pointer(made, made["components"]["schemas"]["Either"]["oneOf"][0]["$ref"]) == BOX
+
+
+def test_a_media_type_that_contains_itself_ends_with_an_issue() -> None:
+    again = {"content": {"text/plain": {"$ref": "#/components/mediaTypes/M"}}}
+    media = {"schema": BOX, "encoding": {"n": {"headers": {"H": again}}}}
+    bodies = {"R": {"content": {"multipart/form-data": {"$ref": "#/components/mediaTypes/M"}}}}
+    result = converted(spec(V32, components={"mediaTypes": {"M": media}, "requestBodies": bodies}), V32, V31)
+    made = result.document["components"]["requestBodies"]["R"]["content"]["multipart/form-data"]
+    assert made["schema"] == BOX
+    assert made["encoding"]["n"]["headers"]["H"]["content"] == {"text/plain": {}}
+    assert result.critical > 0

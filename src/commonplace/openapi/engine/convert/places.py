@@ -18,8 +18,8 @@ from commonplace.openapi.model import Family
 Edge = tuple[str, str]  # kind of object and its field; "*" for objects whose every member is of one kind
 Route = tuple[str, ...]
 
-# Anything but a reference to a whole component; path items are components only since 3.1.
-_INNER = re.compile(rb'"#/(?!(?:components/(?!pathItems)[^/"]+|definitions|parameters|responses)/[^/"]+")')
+# Anything but a reference to a whole component; path items are components only since 3.1, media types since 3.2.
+_INNER = re.compile(rb'"#/(?!(?:components/(?!pathItems/|mediaTypes/)[^/"]+|definitions|parameters|responses)/[^/"]+")')
 _ILLEGAL = re.compile(r"[^A-Za-z0-9._-]+")
 _NOISE = frozenset(("components", "schemas", "definitions", "paths", "schema", "properties", "content"))
 _OBJECTS = ("response", "parameter", "example", "request_body", "header", "security_scheme", "link", "callback", "path_item")
@@ -99,7 +99,8 @@ class _Places(Rewriter):
         self._taken = set(self._section(document))
         self._copied: list[list[str]] = []  # what stands copied around the object being rewritten
         self._resources = 0  # schemas with an `$id` around it
-        for kind in _OBJECTS_2 if Family.V20 in (source, target) else _OBJECTS:
+        objects = _OBJECTS_2 if Family.V20 in (source, target) else _OBJECTS
+        for kind in (*objects, "media_type") if source is Family.V32 else objects:
             self._entering[kind] = lambda node, kind=kind: self._enter(node, kind)  # type: ignore[misc]
             self._hooks[kind] = self._leave
 
@@ -206,7 +207,8 @@ class _Places(Rewriter):
             if reference != node["$ref"]:
                 node = {**node, "$ref": reference}
             target = self._find(reference) if reference.startswith("#/") else None
-            if target is None or target.stays or not isinstance(target.value, dict):
+            stays = target is not None and target.stays and kind != "media_type"  # to which 3.1 allows no reference at all
+            if target is None or stays or not isinstance(target.value, dict):
                 return node
             if any(reference in around for around in self._copied):
                 self.issues.critical(self.pointer("$ref"), f"{reference!r} contains itself, which cannot be said in {self.target}.")
