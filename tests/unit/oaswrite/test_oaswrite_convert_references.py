@@ -247,3 +247,21 @@ def test_a_media_type_that_contains_itself_ends_with_an_issue() -> None:
     assert made["schema"] == BOX
     assert made["encoding"]["n"]["headers"]["H"]["content"] == {"text/plain": {}}
     assert result.critical > 0
+
+
+def test_another_name_of_mutual_tls_is_dropped_with_it() -> None:
+    schemes = {"tls": {"type": "mutualTLS"}, "same": {"$ref": "#/components/securitySchemes/tls"}}
+    result = converted(spec(V31, components={"securitySchemes": schemes}, security=[{"same": []}]), V31, V30)
+    assert result.document["components"]["securitySchemes"] == {}
+    assert result.document["security"] == [{}]
+    assert [issue.path for issue in result.issues] == ["/components/securitySchemes/tls", "/components/securitySchemes/same"]
+
+
+def test_links_follow_webhooks_to_where_3_0_keeps_them() -> None:
+    links = {"l": {"operationRef": "#/webhooks/h/post"}, "p": {"operationRef": "#/components/pathItems/P/get"}}
+    item = {"get": {"responses": {"200": {"description": "d", "links": links}}}}
+    document = spec(V31, paths={"/a": item}, webhooks={"h": {"post": answer(BOX, V31)}}, components={"pathItems": {"P": item}})
+    result = converted(document, V31, V30)
+    made = result.document["paths"]["/a"]["get"]["responses"]["200"]["links"]["l"]["operationRef"]
+    assert "responses" in resolve_pointer(result.document, made)
+    assert "/paths/~1a/get/responses/200/links/p/operationRef" in {issue.path for issue in result.issues if issue.severity == "warning"}

@@ -237,12 +237,17 @@ class DownTo30(Rewriter):
         return self._plain_reference(node)
 
     def on_link(self, node: dict[str, Any]) -> Json:
-        return self._plain_reference(node)
+        node = self._plain_reference(node)
+        operation = node.get("operationRef")
+        if isinstance(operation, str) and operation.startswith("#/webhooks/"):
+            return {**node, "operationRef": "#/x-" + operation[2:]}
+        if isinstance(operation, str) and operation.startswith("#/components/pathItems/"):
+            self.issues.warning(self.pointer("operationRef"), "3.0 has no `components.pathItems`, so that this leads nowhere.")
+        return node
 
     def on_security_scheme(self, node: dict[str, Any]) -> Json:
-        node = self._plain_reference(node)
-        if node.get("type") != "mutualTLS":
-            return node
+        if self.at[-1] not in self.mutual_tls:
+            return self._plain_reference(node)
         self.issues.critical(self.pointer(), "3.0 has no mutual TLS; the scheme was dropped and must be demanded outside of the document.")
         return DROP
 
@@ -270,8 +275,15 @@ def _is_null(branch: Json) -> bool:
 
 
 def _mutual_tls(document: dict[str, Any]) -> set[str]:
-    schemes = (document.get("components") or {}).get("securitySchemes")
-    return {name for name, scheme in (schemes or {}).items() if isinstance(scheme, dict) and scheme.get("type") == "mutualTLS"}
+    """The names of mutual TLS, given directly or by reference to another name."""
+    schemes = (document.get("components") or {}).get("securitySchemes") or {}
+    found = {name for name, scheme in schemes.items() if isinstance(scheme, dict) and scheme.get("type") == "mutualTLS"}
+    while True:
+        references = {f"#/components/securitySchemes/{name}" for name in found}
+        more = {name for name, scheme in schemes.items() if isinstance(scheme, dict) and scheme.get("$ref") in references} - found
+        if not more:
+            return found
+        found |= more
 
 
 def down_to_3_0(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
