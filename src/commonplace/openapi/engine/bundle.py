@@ -25,6 +25,8 @@ _SECTIONS = {
     "callback": "callbacks",
     "media_type": "mediaTypes",
 }
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_FILE_ENDINGS = (".yaml", ".yml", ".json")
 _SECTIONS_2 = {"schema": "definitions", "response": "responses", "parameter": "parameters"}
 
 
@@ -126,6 +128,29 @@ class _Bundler(Rewriter):
         section, name = self.names[key]
         prefix = "#/" if self.old else "#/components/"
         return {**node, "$ref": f"{prefix}{section}/{escape_token(name)}"}
+
+    def enter_discriminator(self, node: dict[str, Any]) -> dict[str, Any]:
+        mapping = node.get("mapping")
+        if not isinstance(mapping, dict):
+            return node
+        new = {value: self._mapped(target) if isinstance(target, str) else target for value, target in mapping.items()}
+        return node if new == mapping else {**node, "mapping": new}
+
+    def _mapped(self, target: str) -> str:
+        """A mapping gives the name of a schema or a reference; a name is looked for first, as the specification advises."""
+        if _PLAIN_NAME.fullmatch(target) and self._names_schema(target):
+            if not self.base:
+                return target
+            target = f"#/components/schemas/{target}"
+        elif "/" not in target and "#" not in target and not target.lower().endswith(_FILE_ENDINGS):
+            return target
+        return str(self._enter({"$ref": target}, "schema")["$ref"])
+
+    def _names_schema(self, name: str) -> bool:
+        tree = self.resolver.trees.get(self.base) if self.base else self.document.data
+        components = tree.get("components") if isinstance(tree, dict) else None
+        schemas = components.get("schemas") if isinstance(components, dict) else None
+        return isinstance(schemas, dict) and name in schemas
 
     def _inline(self, node: dict[str, Any], reference: str, kind: str) -> dict[str, Any]:
         """Path items have no place among the components of most versions, so they are copied to where they are used."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from commonplace.openapi.engine.convert.dangling import tell_dangling
 from commonplace.openapi.engine.convert.down_3_0 import down_to_2_0
 from commonplace.openapi.engine.convert.down_3_1 import down_to_3_0
 from commonplace.openapi.engine.convert.down_3_2 import down_to_3_1
@@ -43,6 +44,7 @@ def convert(document: dict[str, Any], source: Family, target: Family, version: s
         reached = LADDER[here]
         patch = declared if reached is target else PATCH[reached]
         document = _up(document, reached, issues, patch) if up else _down(document, reached, issues, patch)
+    tell_dangling(document, issues)
     return Conversion(document, tuple(_last_word(issues.found)))
 
 

@@ -7,15 +7,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown
+from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown, old_reference
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
 from commonplace.openapi.engine.shape import Json, resolve_pointer
+from commonplace.openapi.model import Family
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _FLOWS = {"implicit": "implicit", "password": "password", "clientCredentials": "application", "authorizationCode": "accessCode"}
 _COLLECTIONS = {"form": "csv", "simple": "csv", "spaceDelimited": "ssv", "pipeDelimited": "pipes"}
-_SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
 _HOST = re.compile(r"[^{}/ :\\]+(?::\d+)?")
 _OPERATION_FIELDS = ("tags", "summary", "description", "externalDocs", "operationId", "deprecated", "security")
 
@@ -93,7 +94,7 @@ class SwaggerDown:
         if isinstance(node, dict):
             reference = node.get("$ref")
             if isinstance(reference, str):
-                new = _old_reference(reference)
+                new = old_reference(reference)
                 return {**node, "$ref": new} if new != reference else node
             return {key: self._with_old_references(value) for key, value in node.items()}
         if isinstance(node, list):
@@ -129,7 +130,7 @@ class SwaggerDown:
         schemas = {name: self._schema(schema, ["components", "schemas", name]) for name, schema in section("schemas").items()}
         parameters = {}
         for name, parameter in section("parameters").items():
-            found = self._parameter(parameter, ["components", "parameters", name])
+            found = self._parameter(self._resolved(parameter), ["components", "parameters", name])
             if found is not None:
                 parameters[name] = found
         responses = {}
@@ -436,13 +437,6 @@ class SwaggerDown:
         return result
 
 
-def _old_reference(reference: str) -> str:
-    tokens = reference.split("/")
-    if len(tokens) >= 4 and tokens[:2] == ["#", "components"] and tokens[2] in _SECTIONS:
-        return "/".join(["#", _SECTIONS[tokens[2]], *tokens[3:]])
-    return reference
-
-
 def _is_binary(schema: Json) -> bool:
     return isinstance(schema, dict) and schema.get("type") == "string" and schema.get("format") == "binary"
 
@@ -456,4 +450,4 @@ def _expanded(server: dict[str, Any]) -> str:
 
 
 def down_to_2_0(document: dict[str, Any], issues: Issues) -> dict[str, Any]:
-    return SwaggerDown(document, issues).convert()
+    return SwaggerDown(with_lasting_references(document, issues, Family.V30, Family.V20), issues).convert()

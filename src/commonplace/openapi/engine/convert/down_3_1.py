@@ -7,8 +7,10 @@ from typing import Any
 from commonplace.openapi.engine.anchors import with_plain_references
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
+from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_schema import split_types
-from commonplace.openapi.engine.shape import DROP, Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.shape import DROP, Json, Rewriter
+from commonplace.openapi.model import Family
 
 _UNSPOKEN = frozenset(("$comment", "$schema", "$id", "$anchor", "$vocabulary", "$dynamicAnchor"))
 OCTETS = "application/octet-stream"
@@ -18,11 +20,8 @@ _ANNOTATIONS = frozenset(("title", "description", "default", "deprecated", "read
 class DownTo30(Rewriter):
     def __init__(self, document: dict[str, Any], issues: Issues) -> None:
         super().__init__()
-        self.document = document
         self.issues = issues
         self.mutual_tls = _mutual_tls(document)
-        self.hoisted: dict[str, tuple[str, Json]] = {}
-        self._names = set((document.get("components") or {}).get("schemas") or {})
 
     def on_boolean_schema(self, node: bool) -> Json:
         if self.at and self.at[-1] == "additionalProperties":
@@ -66,9 +65,7 @@ class DownTo30(Rewriter):
 
     def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
         reference = schema["$ref"]
-        if isinstance(reference, str) and "/$defs/" in reference and reference.startswith("#"):
-            reference = self._hoist(reference)
-        elif isinstance(reference, str) and not reference.startswith("#/") and reference.startswith("#"):
+        if isinstance(reference, str) and not reference.startswith("#/") and reference.startswith("#"):
             self.issues.critical(self.pointer("$ref"), f"The anchor {reference!r} cannot be followed in 3.0; any value is admitted.")
             return {key: value for key, value in schema.items() if key != "$ref"}
         rest = {key: value for key, value in schema.items() if key != "$ref" and key not in _UNSPOKEN and key != "$defs"}
@@ -77,23 +74,6 @@ class DownTo30(Rewriter):
         self.issues.info(self.pointer(), "3.0 ignores what stands beside `$ref`, so the reference moved into `allOf`.")
         parts = rest.get("allOf")
         return {**rest, "allOf": [{"$ref": reference}, *(parts if isinstance(parts, list) else [])]}
-
-    def _hoist(self, reference: str) -> str:
-        """Definitions inside schemas become components."""
-        if reference not in self.hoisted:
-            try:
-                target = resolve_pointer(self.document, reference)
-            except LookupError:
-                return reference
-            base = reference.rsplit("/", 1)[-1]
-            name, number = base, 2
-            while name in self._names:
-                name, number = f"{base}_{number}", number + 1
-            self._names.add(name)
-            self.hoisted[reference] = (name, {})
-            self.issues.info(self.pointer("$ref"), f"`$defs` are unknown to 3.0; the definition became the component {name!r}.")
-            self.hoisted[reference] = (name, self.rewrite(target, "schema"))
-        return f"#/components/schemas/{self.hoisted[reference][0]}"
 
     def _constants(self, schema: dict[str, Any]) -> None:
         if "const" in schema:
@@ -227,19 +207,6 @@ class DownTo30(Rewriter):
         self.issues.info(self.pointer("summary"), "`summary` is unknown to 3.0 here; it is kept as `x-summary`.")
         return {("x-summary" if key == "summary" else key): value for key, value in node.items()}
 
-    def enter_path_item(self, node: dict[str, Any]) -> dict[str, Any]:
-        for _ in range(10):
-            reference = node.get("$ref")
-            if not isinstance(reference, str) or not reference.startswith("#/components/pathItems/"):
-                return node
-            try:
-                target = resolve_pointer(self.document, reference)
-            except LookupError:
-                return node
-            self.issues.info(self.pointer("$ref"), "`components.pathItems` is unknown to 3.0; the path item stands here instead.")
-            node = {**(target if isinstance(target, dict) else {}), **{key: value for key, value in node.items() if key != "$ref"}}
-        return node
-
     def on_operation(self, node: dict[str, Any]) -> Json:
         responses = node.get("responses")
         if isinstance(responses, dict) and any(not key.startswith("x-") for key in responses):
@@ -270,12 +237,17 @@ class DownTo30(Rewriter):
         return self._plain_reference(node)
 
     def on_link(self, node: dict[str, Any]) -> Json:
-        return self._plain_reference(node)
+        node = self._plain_reference(node)
+        operation = node.get("operationRef")
+        if isinstance(operation, str) and operation.startswith("#/webhooks/"):
+            return {**node, "operationRef": "#/x-" + operation[2:]}
+        if isinstance(operation, str) and operation.startswith("#/components/pathItems/"):
+            self.issues.warning(self.pointer("operationRef"), "3.0 has no `components.pathItems`, so that this leads nowhere.")
+        return node
 
     def on_security_scheme(self, node: dict[str, Any]) -> Json:
-        node = self._plain_reference(node)
-        if node.get("type") != "mutualTLS":
-            return node
+        if self.at[-1] not in self.mutual_tls:
+            return self._plain_reference(node)
         self.issues.critical(self.pointer(), "3.0 has no mutual TLS; the scheme was dropped and must be demanded outside of the document.")
         return DROP
 
@@ -294,10 +266,6 @@ class DownTo30(Rewriter):
             self.issues.critical("/webhooks", "3.0 has no webhooks; they are kept as `x-webhooks`, which most tools ignore.")
             result["x-webhooks"] = node["webhooks"]
         result.setdefault("paths", {})
-        if self.hoisted:
-            components = dict(result.get("components") or {})
-            components["schemas"] = {**(components.get("schemas") or {}), **dict(self.hoisted.values())}
-            result["components"] = components
         return result
 
 
@@ -307,13 +275,21 @@ def _is_null(branch: Json) -> bool:
 
 
 def _mutual_tls(document: dict[str, Any]) -> set[str]:
-    schemes = (document.get("components") or {}).get("securitySchemes")
-    return {name for name, scheme in (schemes or {}).items() if isinstance(scheme, dict) and scheme.get("type") == "mutualTLS"}
+    """The names of mutual TLS, given directly or by reference to another name."""
+    schemes = (document.get("components") or {}).get("securitySchemes") or {}
+    found = {name for name, scheme in schemes.items() if isinstance(scheme, dict) and scheme.get("type") == "mutualTLS"}
+    while True:
+        references = {f"#/components/securitySchemes/{name}" for name in found}
+        more = {name for name, scheme in schemes.items() if isinstance(scheme, dict) and scheme.get("$ref") in references} - found
+        if not more:
+            return found
+        found |= more
 
 
 def down_to_3_0(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
     document = with_plain_references(
         document, lambda where: issues.warning(where, "3.0 has no `$dynamicRef`; it refers to the anchor it starts from.")
     )
+    document = with_lasting_references(document, issues, Family.V31, Family.V30)
     result = DownTo30(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}

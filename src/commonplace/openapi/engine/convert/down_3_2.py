@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.shape import DROP, Json, Rewriter, resolve_pointer
+from commonplace.openapi.model import Family
 
 _FIELDS: dict[str, frozenset[str]] = {
     "tag": frozenset(("name", "description", "externalDocs")),
@@ -54,17 +56,10 @@ class DownTo31(Rewriter):
         return self._only("encoding", node)
 
     def enter_media_type(self, node: dict[str, Any]) -> dict[str, Any]:
-        """3.1 allows no reference to a media type, so its target stands here."""
-        for _ in range(10):
-            reference = node.get("$ref")
-            if not isinstance(reference, str):
-                return node
-            try:
-                target = resolve_pointer(self.document, reference)
-            except LookupError:
-                target = {}
-            self.issues.info(self.pointer(), "References to media types are new in 3.2; the target stands here instead.")
-            node = target if isinstance(target, dict) else {}
+        """What references to media types lead to stands here already; one that leads nowhere has no form in 3.1."""
+        if "$ref" not in node:
+            return node
+        self.issues.critical(self.pointer("$ref"), f"{node['$ref']!r} leads to no media type; the content is not described.")
         return {}
 
     def on_media_type(self, node: dict[str, Any]) -> Json:
@@ -184,6 +179,7 @@ class DownTo31(Rewriter):
 
 
 def down_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
+    document = with_lasting_references(document, issues, Family.V32, Family.V31)
     result = DownTo31(document, issues).rewrite(document, "document")
     if not result.keys() & {"paths", "components", "webhooks"}:
         result = {**result, "paths": {}}

@@ -23,15 +23,37 @@ class Issue:
 
 @dataclass(slots=True)
 class Issues:
-    """Collects issues in document order."""
+    """Collects issues in document order, each once."""
 
     found: list[Issue] = field(default_factory=list)
+    _told: set[Issue] = field(default_factory=set)
+    _sources: dict[str, str] = field(default_factory=dict)
+
+    def moved(self, name: str, route: tuple[str, ...]) -> None:
+        """What stood at `route` is now the component schema `name`: what is told about it is told at its place in the source."""
+        source = self._source("".join("/" + token.replace("~", "~0").replace("/", "~1") for token in route))
+        for section in ("/components/schemas/", "/definitions/"):
+            self._sources[section + name] = source
+
+    def _source(self, path: str) -> str:
+        if self._sources:
+            for section, tokens in (("/components/schemas/", 4), ("/definitions/", 3)):
+                if path.startswith(section):
+                    start = "/".join(path.split("/", tokens)[:tokens])
+                    return self._sources.get(start, start) + path[len(start) :]
+        return path
+
+    def _tell(self, severity: Severity, path: str, message: str) -> None:
+        issue = Issue(severity, self._source(path), message)
+        if issue not in self._told:
+            self._told.add(issue)
+            self.found.append(issue)
 
     def info(self, path: str, message: str) -> None:
-        self.found.append(Issue("info", path, message))
+        self._tell("info", path, message)
 
     def warning(self, path: str, message: str) -> None:
-        self.found.append(Issue("warning", path, message))
+        self._tell("warning", path, message)
 
     def critical(self, path: str, message: str) -> None:
-        self.found.append(Issue("critical", path, message))
+        self._tell("critical", path, message)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import ITEM_KEYWORDS, SCHEMA_20
 from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
+
+_SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
+_TIGHTER: dict[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), min),
+}
+_NO_RULES = frozenset(("title", "description", "example", "externalDocs", "xml", "discriminator", "additionalProperties"))
+"""What says nothing about a value, or nothing that a 2.0 parameter could repeat: the first is as good as any."""
 
 
 class SchemaDown(Rewriter):
@@ -26,6 +35,7 @@ class SchemaDown(Rewriter):
             result["x-nullable"] = True
         discriminator = result.get("discriminator")
         if isinstance(discriminator, dict):
+            discriminator = result["discriminator"] = _with_old_mapping(discriminator)
             name = discriminator.get("propertyName")
             required, properties = result.get("required"), result.get("properties")
             if isinstance(required, list) and isinstance(properties, dict) and name in required and name in properties:
@@ -59,6 +69,21 @@ class SchemaDown(Rewriter):
         return node if result == node else result
 
 
+def old_reference(reference: str) -> str:
+    """A reference to a component, as 2.0 writes it."""
+    tokens = reference.split("/")
+    if len(tokens) >= 4 and tokens[:2] == ["#", "components"] and tokens[2] in _SECTIONS:
+        return "/".join(["#", _SECTIONS[tokens[2]], *tokens[3:]])
+    return reference
+
+
+def _with_old_mapping(discriminator: dict[str, Json]) -> dict[str, Json]:
+    mapping = discriminator.get("mapping")
+    if not isinstance(mapping, dict):
+        return discriminator
+    return {**discriminator, "mapping": {key: old_reference(one) if isinstance(one, str) else one for key, one in mapping.items()}}
+
+
 class ValueDown:
     """Schemas as the flat keywords of 2.0 parameters and headers."""
 
@@ -79,8 +104,7 @@ class ValueDown:
                 return {"type": "string"}
         result = {key: value for key, value in schema.items() if key not in ("allOf", "anyOf", "oneOf", "not")}
         for part in schema.get("allOf") or ():
-            for key, value in self.flatten(part, at, depth + 1).items():
-                result.setdefault(key, value)
+            self._merge(result, self.flatten(part, at, depth + 1), at)
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
             if isinstance(branches, list) and branches:
@@ -92,6 +116,43 @@ class ValueDown:
                 if result.get("type") == "array" and "items" not in result:
                     result["items"] = next((kind["items"] for kind in kinds if "items" in kind), {})
         return result
+
+    def _merge(self, schema: dict[str, Any], part: dict[str, Any], at: str) -> None:
+        part = dict(part)
+        for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+            one, other = schema.get(bound), part.get(bound)
+            if _is_number(one) and _is_number(other) and one != other:
+                loser = part if _TIGHTER[bound](one, other) == one else schema
+                loser.pop(bound)
+                loser.pop(exclusive, None)  # it belongs to the bound that went
+        for key, value in part.items():
+            schema[key] = self._both(key, schema[key], value, at) if key in schema else value
+
+    def _both(self, key: str, one: Any, other: Any, at: str) -> Any:
+        """What two parts of an `allOf` demand together; where one keyword cannot say it, the first is kept and an issue made."""
+        if one == other or key in _NO_RULES or key.startswith("x-"):
+            return one
+        if key == "properties" and isinstance(one, dict) and isinstance(other, dict):
+            shared = {name: {"allOf": [one[name], other[name]]} for name in one if name in other and one[name] != other[name]}
+            return {**one, **{name: part for name, part in other.items() if name not in one}, **shared}
+        if key == "required" and isinstance(one, list) and isinstance(other, list):
+            return [*one, *(name for name in other if name not in one)]
+        if key == "enum" and isinstance(one, list) and isinstance(other, list):
+            common = [value for value in one if value in other]
+            if common:
+                return common
+        elif key in _TIGHTER and _is_number(one) and _is_number(other):
+            return _TIGHTER[key](one, other)
+        elif key in ("exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "readOnly", "writeOnly", "deprecated"):
+            return one is True or other is True
+        elif key == "nullable":
+            return one is True and other is True
+        elif key == "items" and isinstance(one, dict) and isinstance(other, dict):
+            return {"allOf": [one, other]}
+        elif key == "type" and (one, other) in (("integer", "number"), ("number", "integer")):
+            return "integer"
+        self.issues.warning(at, f"Parts of `allOf` disagree about `{key}`, and 2.0 has no form for both; the first was kept.")
+        return one
 
     def value(self, schema: Json, at: str, *, file: bool = False, collection: str | None = None) -> dict[str, Any]:
         flat = self.flatten(schema, at)
@@ -119,3 +180,7 @@ class ValueDown:
         if flat.get("nullable") is True:
             result["x-nullable"] = True
         return result
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
@@ -45,6 +46,58 @@ class SchemaUp(Rewriter):
             self.issues.warning(self.pointer(key), f"`{key}` is no keyword of a 3.0 schema and was dropped.")
             del result[key]
         return result if result != node else node
+
+
+class Restored(Rewriter):
+    """What the step to 2.0 kept as extensions of schemas, parameters and headers, in its own words again."""
+
+    def __init__(self, issues: Issues) -> None:
+        super().__init__()
+        self.issues = issues
+
+    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+        node = self._renamed(node, ("oneOf", "anyOf", "not", "discriminator", "writeOnly", "deprecated"))
+        mapping = node.get("x-discriminator-mapping")
+        if not isinstance(node.get("discriminator"), str) or not _is_mapping(mapping):
+            return node
+        result = {key: value for key, value in node.items() if key != "x-discriminator-mapping"}
+        return {**result, "discriminator": {"propertyName": node["discriminator"], "mapping": mapping}}
+
+    def enter_parameter(self, node: dict[str, Json]) -> dict[str, Json]:
+        return self._renamed(node, ("deprecated",))
+
+    def enter_header(self, node: dict[str, Json]) -> dict[str, Json]:
+        return self._renamed(node, ("required", "deprecated"))
+
+    def _renamed(self, node: dict[str, Json], keywords: tuple[str, ...]) -> dict[str, Json]:
+        found = [one for one in keywords if f"x-{one}" in node and one not in node and _FORMS[one](node[f"x-{one}"])]
+        if not found or "$ref" in node:
+            return node
+        for keyword in found:
+            self.issues.info(self.pointer(f"x-{keyword}"), f"`x-{keyword}` became `{keyword}`.")
+        words = {f"x-{keyword}": keyword for keyword in found}
+        return {words.get(key, key): value for key, value in node.items()}
+
+
+def _is_choice(value: Json) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
+
+
+def _is_mapping(value: Json) -> bool:
+    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+
+
+def _is_discriminator(value: Json) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("propertyName"), str) and _is_mapping(value.get("mapping", {}))
+
+
+_FORMS: dict[str, Callable[[Json], bool]] = {
+    "oneOf": _is_choice,
+    "anyOf": _is_choice,
+    "not": lambda value: isinstance(value, dict),
+    "discriminator": _is_discriminator,
+    **dict.fromkeys(("writeOnly", "deprecated", "required"), lambda value: value is True),
+}
 
 
 def split_types(schema: dict[str, Any]) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
-from commonplace.openapi.engine.convert.swagger_schema import SchemaUp, pointer_of, value_schema
+from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.convert.swagger_schema import Restored, SchemaUp, pointer_of, value_schema
 from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
+from commonplace.openapi.model import Family
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
@@ -55,6 +57,8 @@ class SwaggerUp:
     """One conversion of a 2.0 document."""
 
     def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        document = Restored(issues).rewrite(document, "document")
+        document = with_lasting_references(document, issues, Family.V20, Family.V30)
         self.source = document
         self.issues = issues
         self.consumes = _strings(document.get("consumes"))
@@ -94,10 +98,24 @@ class SwaggerUp:
             if isinstance(reference, str):
                 new = self._reference(reference)
                 return {**node, "$ref": new} if new != reference else node
-            return {key: self._with_new_references(value) for key, value in node.items()}
+            return {
+                key: self._with_new_mapping(value)
+                if key == "discriminator" and isinstance(value, dict)
+                else self._with_new_references(value)
+                for key, value in node.items()
+            }
         if isinstance(node, list):
             return [self._with_new_references(value) for value in node]
         return node
+
+    def _with_new_mapping(self, discriminator: dict[str, Any]) -> dict[str, Any]:
+        """Mappings give references or names. A property may be called `discriminator` too; then it is a schema as any other."""
+        mapping = discriminator.get("mapping")
+        if not isinstance(discriminator.get("propertyName"), str) or not isinstance(mapping, dict):
+            return dict(self._with_new_references(discriminator))
+        names = self.renamed["definitions"]
+        new = {key: names.get(one, self._reference(one)) if isinstance(one, str) else one for key, one in mapping.items()}
+        return {**discriminator, "mapping": new}
 
     def _reference(self, reference: str) -> str:
         tokens = reference.split("/")
@@ -334,18 +352,30 @@ class SwaggerUp:
             is_file = isinstance(response["schema"], dict) and response["schema"].get("type") == "file"
             kinds = produces or (["application/octet-stream"] if is_file else [JSON_TYPE])
             result["content"] = {kind: {"schema": schema} for kind in kinds}
-        for kind, example in examples.items():
-            if kind.startswith("x-"):
-                continue
-            content = result.setdefault("content", {})
-            if kind not in content and content:
-                self.issues.info(
-                    pointer_of(at, "examples", kind), f"{kind!r} is not produced here; its example stands with another media type."
-                )
-                kind = next(iter(content))
-            content[kind] = {**content.get(kind, {}), "example": example}
+        self._examples(result, examples, produces, at)
         result.update(_extensions(response))
         return result
+
+    def _examples(self, response: dict[str, Any], examples: dict[str, Any], produces: list[str], at: list[str]) -> None:
+        """Each example goes to its own media type. Where media types are declared, an example of another one does not add to them."""
+        given = {kind: example for kind, example in examples.items() if not kind.startswith("x-")}
+        content: dict[str, Any] = response.get("content", {})
+        schema = next((media["schema"] for media in content.values()), None)
+        declared = list(content) or produces
+        strange: dict[str, Any] = {}
+        for kind, example in given.items():
+            same = (one for one in declared if _essence(one) == _essence(kind) and one not in given)
+            here = kind if kind in declared else next(same, kind)
+            if here not in declared and produces:
+                strange[kind] = example
+                message = f"{kind!r} is not produced here; its example is kept as `x-examples`."
+                self.issues.warning(pointer_of(at, "examples", kind), message)
+            else:
+                content[here] = {**content.get(here, {} if schema is None else {"schema": schema}), "example": example}
+        if content:
+            response["content"] = content
+        if strange:
+            response["x-examples"] = strange
 
     def _header(self, header: dict[str, Any], at: list[str]) -> dict[str, Any]:
         result = {key: value for key, value in header.items() if key not in VALUE_KEYWORDS and key != "collectionFormat"}
@@ -387,6 +417,10 @@ def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _strings(value: Json) -> list[str]:
     return list(dict.fromkeys(one for one in value if isinstance(one, str))) if isinstance(value, list) else []
+
+
+def _essence(media_type: str) -> str:
+    return media_type.partition(";")[0].strip().lower()
 
 
 def _extensions(node: dict[str, Any]) -> dict[str, Any]:

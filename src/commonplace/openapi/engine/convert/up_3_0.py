@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.shape import Json, Rewriter
+from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
+from commonplace.openapi.model import Family
 
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
 _KEPT_BESIDE_REF = frozenset(("$ref", "description", "title"))
@@ -29,8 +31,9 @@ OCTETS = "application/octet-stream"
 
 
 class UpTo31(Rewriter):
-    def __init__(self, issues: Issues) -> None:
+    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
         super().__init__()
+        self.document = document
         self.issues = issues
 
     def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
@@ -86,8 +89,7 @@ class UpTo31(Rewriter):
         del schema["nullable"]
         for union in ("oneOf", "anyOf"):
             if isinstance(schema.get(union), list):
-                schema[union] = [*schema[union], {"type": "null"}]
-                return schema
+                return self._nullable_union(schema, union)
         whole = schema.get("allOf")
         if isinstance(whole, list) and whole and all(key in _ANNOTATIONS or key == "allOf" or key.startswith("x-") for key in schema):
             self.issues.info(self.pointer(), "`nullable` without `type` became a choice between the schema and null.")
@@ -99,6 +101,39 @@ class UpTo31(Rewriter):
             return {"type": "null", **{key: value for key, value in schema.items() if key != "enum"}}
         self.issues.info(self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped.")
         return schema
+
+    def _nullable_union(self, schema: dict[str, Any], union: str) -> dict[str, Any]:
+        """Null as one more branch, or, where that would count it twice or another rule would refuse it, as the other of two."""
+        branches = schema[union]
+        others = schema.keys() & {"allOf", "anyOf", "oneOf", "not"} - {union}
+        if not others and (union == "anyOf" or all(self._refuses_null(branch) for branch in branches)):
+            schema[union] = [*branches, {"type": "null"}]
+            return schema
+        moved = {union, *others, "discriminator"}  # a discriminator stands beside its choice
+        rules = {key: value for key, value in schema.items() if key in moved}
+        return {**{key: value for key, value in schema.items() if key not in moved}, "anyOf": [rules, {"type": "null"}]}
+
+    def _refuses_null(self, schema: Json, depth: int = 0) -> bool:
+        """Whether null is surely not admitted. The schema may be rewritten already, or be what a reference finds in the source."""
+        if not isinstance(schema, dict) or depth > 20:
+            return False
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            try:
+                return self._refuses_null(resolve_pointer(self.document, reference), depth + 1)
+            except LookupError:
+                return False
+        kind, enum = schema.get("type"), schema.get("enum")
+        if isinstance(enum, list) and None not in enum:
+            return True
+        if schema.get("nullable") is True:
+            return False
+        if kind is not None:
+            return "null" not in (kind if isinstance(kind, list) else [kind])
+        if any(self._refuses_null(part, depth + 1) for part in schema.get("allOf") or ()):
+            return True
+        unions = [schema[union] for union in ("oneOf", "anyOf") if isinstance(schema.get(union), list)]
+        return any(all(self._refuses_null(branch, depth + 1) for branch in branches) for branches in unions)
 
     def _reference(self, node: dict[str, Any]) -> dict[str, Any]:
         if len(node) == 1:
@@ -155,7 +190,8 @@ def _only_nullable(part: Json) -> bool:
 
 
 def up_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
-    result = UpTo31(issues).rewrite(document, "document")
+    document = with_lasting_references(document, issues, Family.V30, Family.V31)
+    result = UpTo31(document, issues).rewrite(document, "document")
     return {**result, "openapi": version}
 
 

@@ -1,0 +1,59 @@
+"""References of a result that lead nowhere: whatever the steps overlooked is told, never passed over."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from commonplace.openapi.engine.convert.issues import Issues
+from commonplace.openapi.engine.shape import SHAPE, Json, Rewriter, resolve_pointer
+
+_REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
+
+
+def tell_dangling(document: dict[str, Any], issues: Issues) -> None:
+    """A critical issue for each local reference that leads nowhere."""
+    try:
+        texts = {orjson.loads(text) for text in _REFERENCE.findall(orjson.dumps(document))}
+    except TypeError:
+        texts = None  # integers beyond 64 bits; look at all of it
+    lost = None if texts is None else {text for text in texts if not _leads(document, text)}
+    if lost is None or lost:
+        _Dangling(document, issues).rewrite(document, "document")
+
+
+def _leads(document: dict[str, Any], reference: str) -> bool:
+    try:
+        resolve_pointer(document, reference)
+    except LookupError:
+        return False
+    return True
+
+
+class _Dangling(Rewriter):
+    """Looks only where references are references, not data."""
+
+    def __init__(self, document: dict[str, Any], issues: Issues) -> None:
+        super().__init__()
+        self.document = document
+        self.issues = issues
+        self._resources = 0  # schemas with an `$id` around it, from which pointers start
+        for kind in SHAPE:
+            if kind != "schema":
+                self._entering[kind] = self._look_at
+
+    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+        self._resources += "$id" in node
+        return self._look_at(node)
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        self._resources -= "$id" in node
+        return node
+
+    def _look_at(self, node: dict[str, Json]) -> dict[str, Json]:
+        reference = node.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/") and not self._resources and not _leads(self.document, reference):
+            self.issues.critical(self.pointer("$ref"), f"{reference!r} leads nowhere.")
+        return node
