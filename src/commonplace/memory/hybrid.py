@@ -30,7 +30,7 @@ from commonplace.search.vector_file import VectorFileError
 # (benchmarks/memory_quality.py). It moves no order.
 JUDGEMENT = replace(DEFAULT, intercept=2.8)
 POLL_SECONDS = 0.02
-SIFTED = 8  # times the pool that vectors give, when a filter must be applied after them
+SIFTED = 8  # times as many vectors, as often as a filter that is applied after them leaves too few
 NOBODY = "\x1e"  # begins no key: vectors are added and nobody's taken away
 # Derived data: searched without, and made anew as entries are embedded.
 _UNREADABLE = (StaleVectorsError, VectorFileError, CommonplaceError, OSError)
@@ -98,7 +98,7 @@ class HybridIndex(LexicalIndex):
             return await super().search(tenant, sought, wanted, limit)
         words = await self._completed(tenant, terms, words, [key for key in cosines if key not in {m.key for m in words.matches}])
         matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT, explained=False)]
-        return Found(tuple(matches[:limit]), len(matches), True)
+        return Found(tuple(matches[:limit]), min(len(matches), POOL), True)
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
         sharing, rarity = await self._sharing(tenant, entry, limit)
@@ -137,12 +137,10 @@ class HybridIndex(LexicalIndex):
 
     def _near(self, tenant: Tenant, vector: Vector, wanted: Filter, limit: int, words: LexicalResult) -> dict[str, float] | None:
         """How near entries are to the question: by what they say, lifted where the conversation they came from is near too."""
-        prefix = key_prefix(wanted)
-        size = limit * SIFTED if wanted.type is not None and wanted.project is None else limit
         also = [match.key for match in words.matches]
         try:
-            said = self._vectors.search(summaries(tenant), vector, size, prefix, also)
-            around = self._vectors.search(contexts(tenant), vector, size, prefix, [*also, *said.cosines])
+            said = self._nearest(summaries(tenant), vector, wanted, limit, also)
+            around = self._nearest(contexts(tenant), vector, wanted, limit, [*also, *said.cosines])
             late = [key for key in around.cosines if key not in said.cosines]
             said_late = self._vectors.search(summaries(tenant), vector, 0, "", late).cosines if late else {}
         except _UNREADABLE:
@@ -150,8 +148,22 @@ class HybridIndex(LexicalIndex):
         if not said.rows:
             return None
         own = said.cosines | said_late
-        cosines = {key: max(cosine, (cosine + around.cosines.get(key, cosine)) / 2) for key, cosine in own.items()}
-        return {key: cosine for key, cosine in cosines.items() if admits(wanted, key)}
+        return {key: max(cosine, (cosine + around.cosines.get(key, cosine)) / 2) for key, cosine in own.items()}
+
+    def _nearest(self, field: Partition, vector: Vector, wanted: Filter, limit: int, also: Sequence[str]) -> Neighbours:
+        """The nearest that a filter admits. A type without a project is sifted by key: until there are enough, or no more."""
+        prefix = key_prefix(wanted)
+        sifted = wanted.type is not None and wanted.project is None
+        size = limit * SIFTED if sifted else limit
+        near = self._vectors.search(field, vector, size, prefix, also)
+        while sifted:
+            ranked = sorted(near.cosines, key=lambda key: -near.cosines[key])[:size]  # without those of `also` that are farther
+            admitted = [key for key in ranked if admits(wanted, key)][:limit]
+            if len(admitted) == limit or near.rows < size:
+                return replace(near, cosines={key: near.cosines[key] for key in (*admitted, *also) if key in near.cosines})
+            size *= SIFTED
+            near = self._vectors.search(field, vector, size, prefix, also)
+        return near
 
     async def _completed(self, tenant: Tenant, terms: Sequence[str], words: LexicalResult, keys: Sequence[str]) -> LexicalResult:
         """The words of what only meaning found: without them such an entry would count as holding none."""

@@ -20,8 +20,8 @@ from commonplace.search.text import query_terms
 QUERY_CHARACTERS = 4_000
 CONTEXT_TERMS = 16
 CONTEXT_SHARE = 0.3  # of the score, when the caller tells what the conversation is about
-POOL = 50  # candidates read at least
-WIDER = 40  # times the pool, when a filter leaves too few
+POOL = 50  # candidates read at least, and so the most that `total` counts: it must not depend on the caller's limit
+WIDER = 8  # times as many, as often as a filter leaves too few of them
 SIMILAR_TERMS = 10  # the most telling ones: each costs a list to read, at every add
 SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
 KNOWN_TERMS = 50_000
@@ -69,18 +69,19 @@ class LexicalIndex:
         if sought.context.strip():
             around = await self.by_words(tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size)
             matches = _lean(matches, _by_share(around))
-        return Found(tuple(matches[:limit]), len(matches), False)
+        return Found(tuple(matches[:limit]), min(len(matches), POOL), False)
 
     async def by_words(self, tenant: Tenant, terms: Sequence[str], wanted: Filter, limit: int) -> LexicalResult:
         """The best entries that a filter admits, with the statistics that judge them."""
         if not terms:
             return LexicalResult()
-        sifted = wanted.type is not None and wanted.project is None  # by key, after ranking
-        for size in (limit, limit * WIDER) if sifted else (limit,):
+        size = limit
+        while True:  # a type without a project is sifted by key, after ranking: until there are enough, or no more
             result = await self._postings.search(partition(tenant), terms, limit=size, weights=WEIGHTS, prefix=key_prefix(wanted))
             matches = [match for match in result.matches if admits(wanted, match.key)]
             if len(matches) >= limit or len(result.matches) < size:
                 break
+            size *= WIDER
         self._remember(tenant, result.terms)
         return replace(result, matches=tuple(matches[:limit]))
 

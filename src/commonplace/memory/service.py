@@ -171,6 +171,7 @@ class MemoryService:
         masked: list[str] = []
         title, content, kept_context = (self._without_secrets(text, masked) for text in (title, content, kept_context))
         kept_tags = tuple(self._without_secrets(tag, masked) for tag in kept_tags)
+        project = self._without_secrets(project, masked) if project else None
         return Draft(
             type=type_,
             title=clean_title(title, content),
@@ -227,8 +228,8 @@ class MemoryService:
     async def find(self, tenant: Tenant, reference: str, *, deleted: bool = False) -> Entry:
         """The entry with this id, or the only one whose id begins with it."""
         prefix = read_prefix(reference)
+        shown = reference.strip()[:LENGTH]  # the caller's own text, not what it was read as
         if prefix is None:
-            shown = reference.strip()[:LENGTH]
             short = len(reference.strip()) < MINIMUM_PREFIX
             hint = f"Give at least {MINIMUM_PREFIX} characters of the id." if short else "rekall_search shows ids."
             raise failure(ENTRY_NOT_FOUND, f"Entry with ID '{shown}' not found", hint=hint, id=shown)
@@ -243,12 +244,12 @@ class MemoryService:
             candidates = [{"id": entry.id, "title": entry.title} for entry in matches[:5]]
             raise failure(
                 ENTRY_NOT_FOUND,
-                f"'{prefix}' begins the ids of several entries",
+                f"'{shown}' begins the ids of several entries",
                 hint="Give more characters; `details.candidates` lists them.",
-                id=prefix,
+                id=shown,
                 candidates=candidates,
             )
-        raise failure(ENTRY_NOT_FOUND, f"Entry with ID '{prefix}' not found", hint="rekall_search shows ids.", id=prefix)
+        raise failure(ENTRY_NOT_FOUND, f"Entry with ID '{shown}' not found", hint="rekall_search shows ids.", id=shown)
 
     async def link(self, tenant: Tenant, source: str, target: str, relation: Relation) -> tuple[Link, Entry, Entry]:
         """Relate two entries. `supersedes` makes the target obsolete and point to the source."""
@@ -263,8 +264,10 @@ class MemoryService:
     async def browse(self, tenant: Tenant, wanted: Filter, limit: int, offset: int = 0) -> Page:
         return await self.store.page(tenant, wanted, limit, offset)
 
-    async def update(self, tenant: Tenant, reference: str, changes: dict[str, object]) -> Entry:
-        """Correct an entry: any field of a draft, or its status. What it was is kept in its history."""
+    async def update(self, tenant: Tenant, reference: str, changes: dict[str, object]) -> tuple[Entry, tuple[str, ...]]:
+        """Correct an entry: any field of a draft, or its status; returns it and which of the fields changed.
+
+        What it was is kept in its history. Where nothing changed, nothing is written."""
         entry = await self.find(tenant, reference)
         draft = self.draft(
             EntryType(str(changes.get("type", entry.type))),
@@ -278,15 +281,19 @@ class MemoryService:
         )
         status = Status(str(changes.get("status", entry.status)))
         changed = replace(
-            draft.entry(entry.id, entry.created_at), updated_at=self._clock(), status=status, superseded_by=entry.superseded_by
+            draft.entry(entry.id, entry.created_at), updated_at=entry.updated_at, status=status, superseded_by=entry.superseded_by
         )
         if status is Status.ACTIVE and entry.status is Status.OBSOLETE:
             changed = replace(changed, superseded_by=None)
+        fields = tuple(name for name in changes if getattr(changed, name) != getattr(entry, name))
+        if changed == entry:
+            return entry, fields
+        changed = replace(changed, updated_at=self._clock())
         await self.store.replace(tenant, changed, "update")
         if (changed.text, changed.project, changed.type) != (entry.text, entry.project, entry.type):
             await self._index.forget(tenant, [entry])
             await self._index.embed(tenant, [changed])
-        return changed
+        return changed, fields
 
     async def delete(self, tenant: Tenant, reference: str) -> Entry:
         """Out of sight: searches, lists and links pass it by until it is restored."""
@@ -395,7 +402,11 @@ class MemoryService:
         """An entry from elsewhere as the setting wants it: masked, or refused."""
         masked: list[str] = []
         title, content, context = (self._without_secrets(text, masked) for text in (entry.title, entry.content, entry.context))
-        return replace(entry, title=clean_title(title, content), content=content, context=context) if masked else entry
+        tags = tuple(self._without_secrets(tag, masked) for tag in entry.tags)
+        project = self._without_secrets(entry.project, masked) if entry.project else None
+        if not masked:
+            return entry
+        return replace(entry, title=clean_title(title, content), content=content, context=context, tags=clean_tags(tags), project=project)
 
     async def suggest_for(self, tenant: Tenant, entries: Sequence[Entry], progress: Callable[[str, int, int], None]) -> int:
         """What can be suggested about entries that came in together."""

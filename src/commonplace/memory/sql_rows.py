@@ -9,6 +9,7 @@ from typing import Any
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
+from commonplace.memory.errors import LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import Decision, Entry, Link, LinkedEntry, Relation, Status, Suggestion, SuggestionType
 from commonplace.memory.rows import (
     as_json,
@@ -16,6 +17,7 @@ from commonplace.memory.rows import (
     history_row,
     link_row,
     read_entry,
+    read_link,
     read_suggestion,
     suggestion_row,
 )
@@ -84,12 +86,18 @@ class TenantRows:
             self.ask("insert_tag", tag=tag, entry_id=entry.id)
 
     def link(self, link: Link) -> bool:
-        """Whether it is new. A successor makes what it supersedes obsolete."""
+        """Whether it is new. A successor makes what it supersedes obsolete. Raises LINK_ALREADY_EXISTS for a circle of successors."""
         if self.put("insert_link", link_row(self.tenant, link)).fetchone() is None:
             return False
         if link.relation is Relation.SUPERSEDES:
             before = self.known(link.target_id)
             if before.superseded_by != link.source_id:  # an import may say so already
+                if self._replaced(link.source_id, link.target_id):
+                    raise failure(
+                        LINK_ALREADY_EXISTS,
+                        f"{link.target_id} supersedes {link.source_id} already, itself or through others; two cannot replace each other",
+                        hint="memory_update with status=active brings the older one back first.",
+                    )
                 after = replace(before, status=Status.OBSOLETE, superseded_by=link.source_id, updated_at=link.created_at)
                 self.change(before, after, "supersede", link.created_at)
         return True
@@ -98,7 +106,43 @@ class TenantRows:
         """A link of an import: between what its ends became, if both are here and are two."""
         source, target = known.get(link.source_id, link.source_id), known.get(link.target_id, link.target_id)
         here = self.ask("entries_by_id", ids=as_json([source, target])).fetchall()
-        return len(here) == 2 and self.link(replace(link, source_id=source, target_id=target))
+        if len(here) != 2 or (link.relation is Relation.SUPERSEDES and self._closes_circle(source, target)):
+            return False
+        return self.link(replace(link, source_id=source, target_id=target))
+
+    def bring_back(self, successor: str, moment: datetime) -> None:
+        """What a deleted entry superseded points to its other successor, or is active again where it has none."""
+        mine = {link.target_id for link in self._successions([successor]) if link.source_id == successor}
+        for before in self.entries("entries_by_id", ids=as_json(sorted(mine))):
+            if before.superseded_by != successor:
+                continue
+            others = [link.source_id for link in self._successions([before.id]) if link.target_id == before.id]
+            here = {entry.id for entry in self.entries("entries_by_id", ids=as_json(others))}  # not the deleted ones
+            left = [id_ for id_ in others if id_ in here]
+            after = replace(before, superseded_by=left[-1] if left else None, updated_at=moment)
+            after = after if left else replace(after, status=Status.ACTIVE)
+            if self.same_text(after) is None:  # else it stays obsolete: another one says it by now
+                self.change(before, after, "bring back", moment)
+
+    def _closes_circle(self, source: str, target: str) -> bool:
+        return self.known(target).superseded_by != source and self._replaced(source, target)
+
+    def _replaced(self, id_: str, by: str) -> bool:
+        """Whether an entry was superseded by another, directly or through others. One that was brought back was not."""
+        seen: set[str] = set()
+        ahead = {id_}
+        while ahead and by not in ahead:
+            seen |= ahead
+            entries = self.entries("entries_by_id", ids=as_json(sorted(ahead)))
+            replaced = {entry.id: entry.superseded_by for entry in entries if entry.superseded_by}
+            ahead = {link.source_id for link in self._successions(replaced) if link.target_id in replaced} | set(replaced.values())
+            ahead -= seen
+        return by in ahead
+
+    def _successions(self, ids: Iterable[str]) -> list[Link]:
+        """The `supersedes` links from or to entries, oldest first."""
+        links = [read_link(row) for row in self.ask("links_among", ids=as_json(sorted(ids)))]
+        return [link for link in links if link.relation is Relation.SUPERSEDES]
 
     def ends(self, query: str, id_: str) -> tuple[LinkedEntry, ...]:
         return tuple(LinkedEntry(row[0], row[1], Relation(row[2])) for row in self.ask(query, id=id_))

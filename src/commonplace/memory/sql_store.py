@@ -142,6 +142,8 @@ class SqlStore(ABC):
             self._postings.remove(connection, partition(tenant), [document_key(before)])
             if visible:
                 self._postings.put_soon(connection, partition(tenant), indexed)
+            else:
+                rows.bring_back(entry.id, entry.updated_at)
 
         await self._commit(work, tenant)
 

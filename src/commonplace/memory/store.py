@@ -129,7 +129,9 @@ class Store(Protocol):
         ...
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
-        """Change an entry and keep what it was. Raises DUPLICATE_ENTRY when another active entry says the same."""
+        """Change an entry and keep what it was. Raises DUPLICATE_ENTRY when another active entry says the same.
+
+        What a deleted one superseded is active again, unless something else supersedes it."""
         ...
 
     async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None: ...
@@ -163,7 +165,9 @@ class Store(Protocol):
         ...
 
     async def add_link(self, tenant: Tenant, link: Link) -> None:
-        """Raises LINK_ALREADY_EXISTS. A `supersedes` link makes its target obsolete and point to the source."""
+        """Raises LINK_ALREADY_EXISTS, also where two would supersede each other, directly or through others.
+
+        A `supersedes` link makes its target obsolete and point to the source."""
         ...
 
     async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood: ...

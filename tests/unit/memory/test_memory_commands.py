@@ -100,6 +100,12 @@ def test_memory_is_exported_and_imported(typed: Typed, tmp_path: Path) -> None:
         assert (done["read"], done["known"], done["entries"]) == (1, 1, 0)
 
 
+def test_importing_an_empty_list_is_no_mistake(typed: Typed, tmp_path: Path) -> None:
+    (tmp_path / "e.json").write_text("[]")
+    done = answer(typed, "import", str(tmp_path / "e.json"))
+    assert (done["read"], done["problems"]) == (0, ["e.json holds no memories: there is nothing to import"])
+
+
 def test_what_only_commands_change_is_in_the_audit_trail_too(typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ids = [answer(typed, "add", "bug", title)["id"] for title in ("First entry", "Second entry")]
     answer(typed, "export", str(tmp_path / "a.rekall.zip"))

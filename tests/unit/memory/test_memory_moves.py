@@ -41,7 +41,7 @@ def state(memory: Calls, tenant: Tenant = LOCAL_TENANT) -> tuple[Any, ...]:
 def filled(memory: Calls) -> None:
     first = memory.add(
         "Entry with everything: quotes \" and | pipes", "# Heading\n\ntext with trailing spaces  \n- related [[not a link]]\n---\n%% x %%",
-        tags=["a-tag", "été"], project="web app", confidence=5, context="talk\nmore talk", type="pitfall", memory_type="semantic",
+        tags=["a-tag", "été", "#h"], project="web app", confidence=5, context="talk\nmore talk", type="pitfall", memory_type="semantic",
     )  # fmt: skip
     second = memory.add("Second: 2025-01-01", "no", tags=["yes"])
     third = memory.add("Third", "")
@@ -192,7 +192,7 @@ def broken_files(folder: Path) -> dict[str, Path]:
     (folder / "empty.zip").write_bytes((folder / "empty.zip").read_bytes())
     (folder / "lines.jsonl").write_text('{"type": "entity", "name": "a"}\n{broken\n')
     (folder / "array.jsonl").write_text("[1]\n")
-    (folder / "mem0.json").write_text('{"results": []}')
+    (folder / "mem0.json").write_text('{"results": {}}')
     (folder / "half.json").write_text("[{")
     (folder / "magic.db").write_bytes(b"SQLite format 3\x00" + b"\xff" * 100)
     apsw.Connection(str(folder / "other.db")).execute("CREATE TABLE t (x)")
@@ -233,12 +233,34 @@ def test_links_follow_to_the_entry_that_says_the_same(memory: Calls, tmp_path: P
 
 def test_secrets_in_an_import_follow_the_setting(tmp_path: Path) -> None:
     secret = "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYabcd"
-    (tmp_path / "in.json").write_text(orjson.dumps([{"memory": f"the token is {secret}"}, {"memory": "harmless"}]).decode())
-    for policy, kept in (("mask", 2), ("refuse", 1)):
+    records = [
+        {"memory": f"the token is {secret}"},
+        {"memory": "a project", "metadata": {"project": f"token {secret}"}},
+        {"memory": "a tag", "metadata": {"tags": [f"token {secret}"]}},
+        {"memory": "harmless"},
+    ]
+    (tmp_path / "in.json").write_bytes(orjson.dumps(records))
+    for policy, kept in (("mask", 4), ("refuse", 1)):
         memory = Calls(tmp_path / policy, MemorySettings(secrets=policy))
         assert bring(memory, tmp_path / "in.json").entries == kept
         assert secret not in str(state(memory))
         memory.close()
+
+
+@pytest.mark.parametrize("text", ["[]", '{"results": []}', '{"memories": []}'])
+def test_an_empty_list_is_an_import_of_nothing(memory: Calls, tmp_path: Path, text: str) -> None:
+    (tmp_path / "e.json").write_text(text)
+    done = bring(memory, tmp_path / "e.json")
+    assert (done.read, done.entries, done.problems) == (0, 0, ("e.json holds no memories: there is nothing to import",))
+
+
+def test_an_import_closes_no_circle_of_successors(memory: Calls, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.md").write_text("One text\n- supersedes [[b]]\n")
+    (tmp_path / "notes" / "b.md").write_text("Another text\n- supersedes [[a]]\n")
+    assert bring(memory, tmp_path / "notes").links == 1
+    entries, _, _ = state(memory)
+    assert sorted(entry.status.value for entry in entries) == ["active", "obsolete"]
 
 
 def test_a_long_title_is_kept_in_the_content(memory: Calls, tmp_path: Path) -> None:

@@ -69,3 +69,18 @@ def test_refused_secrets_leave_nothing_behind(tmp_path: Path) -> None:
     assert LETTERS not in str(error.as_dict())
     assert memory("memory_list")["total"] == 0
     memory.close()
+
+
+def test_secrets_in_a_project_are_masked_or_refused_like_any_other(memory: Calls, tmp_path: Path) -> None:
+    secret = SECRETS["GitHub token"]
+    added = memory("rekall_add", type="config", title="Deploy key", project=secret)
+    assert added["secrets_masked"] == ["GitHub token"]
+    assert memory("rekall_show", id=added["id"])["project"] == "token [masked: GitHub token]"
+    other = memory.add("Another")
+    memory("memory_update", id=other, project=secret)
+    assert memory("rekall_show", id=other)["project"] == "token [masked: GitHub token]"
+    strict = Calls(tmp_path / "strict", MemorySettings(secrets="refuse"))
+    kept = strict.add("Another")
+    assert strict.error("rekall_add", type="config", title="Deploy key", project=secret).code.name == "SECRET_REFUSED"
+    assert strict.error("memory_update", id=kept, project=secret).code.name == "SECRET_REFUSED"
+    strict.close()

@@ -94,9 +94,10 @@ def _front(entry: Entry, usage: Usage | None) -> dict[str, Any]:
 
 def _entry(front: dict[str, Any], title: str, content: str, maker: Maker, ours: bool) -> Entry:
     tags = front.get("tags")
-    names = [str(tag).lstrip("#") for tag in (tags.split(",") if isinstance(tags, str) else list_of(tags))]
+    names = [str(tag) for tag in (tags.split(",") if isinstance(tags, str) else list_of(tags))]
     type_ = front.get("type")
-    if not ours:
+    if not ours:  # elsewhere `#` marks a tag; in our own notes it is part of one
+        names = [name.strip().lstrip("#") for name in names]
         content = content.strip()
         observed = _OBSERVATION.findall(content)
         names += [tag for _, text in observed for tag in _TAG.findall(text)]

@@ -20,12 +20,14 @@ def read_mem0(path: Path, maker: Maker) -> Parcel:
         value = orjson.loads(read_bounded(path))
     except orjson.JSONDecodeError as broken:
         raise failure(INVALID_IMPORT, f"{path.name} is not JSON: {broken}.") from broken
-    records = (
-        value if isinstance(value, list) else list_of(value.get("results") or value.get("memories")) if isinstance(value, dict) else []
-    )
-    if not records:
+    named = [value.get("results"), value.get("memories")] if isinstance(value, dict) else [value]
+    lists = [held for held in named if isinstance(held, list)]
+    if not lists:
         raise failure(INVALID_IMPORT, f"{path.name} holds no memories: expected a list, or an object with `results`.")
     parcel = Parcel()
+    records = max(lists, key=len)
+    if not records:
+        parcel.problems.append(f"{path.name} holds no memories: there is nothing to import")
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict) or not text_of(record, "memory", "text", "data"):
             parcel.problems.append(f"memory {number}: no text")

@@ -121,9 +121,9 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
 
     async def update(context: Context, arguments: UpdateIn) -> dict[str, Any]:
         changes = {name: value for name, value in arguments.model_dump(exclude={"id"}).items() if value is not None}
-        entry = await service.update(context.auth.tenant, arguments.id, changes)
+        entry, changed = await service.update(context.auth.tenant, arguments.id, changes)
         revisions = await service.history(context.auth.tenant, entry.id)
-        return {"entry": summary(entry), "changed": sorted(changes), "revisions": len(revisions)}
+        return {"entry": summary(entry), "changed": sorted(changed), "revisions": len(revisions)}
 
     async def delete(context: Context, arguments: DeleteIn) -> dict[str, Any]:
         if arguments.restore:

@@ -1,0 +1,91 @@
+"""Updates that change nothing, successors in a circle, and ids as their callers wrote them."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from memory_calls import Calls
+
+
+def supersede(memory: Calls, new: str, old: str) -> None:
+    memory("rekall_link", source_id=new, target_id=old, relation_type="supersedes")
+
+
+def status(memory: Calls, id_: str) -> tuple[str, str | None]:
+    shown = memory("rekall_show", id=id_)
+    return shown["status"], (shown.get("superseded_by") or {}).get("id")
+
+
+def test_an_update_that_changes_nothing_leaves_no_trace(memory: Calls) -> None:
+    id_ = memory.add("Pool size", "Ten is enough.", tags=["db"], project="shop")
+    before = memory("rekall_show", id=id_)
+    same = {"title": "Pool size", "content": "Ten is enough.", "tags": ["db"], "project": "shop", "status": "active", "confidence": 3}
+    done = memory("memory_update", id=id_, **same)
+    assert (done["changed"], done["revisions"]) == ([], 0)
+    assert memory("rekall_show", id=id_)["updated_at"] == before["updated_at"]
+
+
+def test_an_update_names_only_what_changed(memory: Calls) -> None:
+    id_ = memory.add("Pool size", "Ten is enough.")
+    done = memory("memory_update", id=id_, title="Pool size", content="Twelve.", tags=[])
+    assert (done["changed"], done["revisions"]) == (["content"], 1)
+    assert done["entry"]["title"] == "Pool size"
+
+
+@pytest.mark.parametrize("length", [2, 3, 5])
+def test_entries_do_not_supersede_each_other_in_a_circle(memory: Calls, length: int) -> None:
+    ids = [memory.add(f"Way number {n}", f"text {n}") for n in range(length)]
+    for old, new in itertools.pairwise(ids):
+        supersede(memory, new, old)
+    error = memory.error("rekall_link", source_id=ids[0], target_id=ids[-1], relation_type="supersedes")
+    assert error.code.name == "LINK_ALREADY_EXISTS"
+    assert error.hint is not None
+    assert status(memory, ids[-1]) == ("active", None)
+    assert memory("memory_related", id=ids[-1], depth=1)["links"] == [
+        {"source_id": ids[-1], "target_id": ids[-2], "relation_type": "supersedes"}
+    ]
+
+
+def test_a_circle_through_an_earlier_successor_is_refused_too(memory: Calls) -> None:
+    old, first, second = (memory.add(f"Way number {n}", f"text {n}") for n in range(3))
+    supersede(memory, first, old)
+    supersede(memory, second, old)
+    error = memory.error("rekall_link", source_id=old, target_id=first, relation_type="supersedes")
+    assert error.code.name == "LINK_ALREADY_EXISTS"
+
+
+def test_what_was_brought_back_may_supersede_its_successor(memory: Calls) -> None:
+    old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
+    supersede(memory, new, old)
+    memory("memory_update", id=old, status="active")
+    supersede(memory, old, new)
+    assert (status(memory, old), status(memory, new)) == (("active", None), ("obsolete", old))
+
+
+def test_deleting_a_successor_brings_back_what_nothing_else_supersedes(memory: Calls) -> None:
+    old, first, second = (memory.add(f"Way number {n}", f"text {n}") for n in range(3))
+    supersede(memory, first, old)
+    supersede(memory, second, old)
+    memory("memory_delete", id=second)
+    assert status(memory, old) == ("obsolete", first)
+    memory("memory_delete", id=first)
+    assert status(memory, old) == ("active", None)
+
+
+def test_deleting_a_successor_makes_no_second_active_entry_with_the_same_text(memory: Calls) -> None:
+    old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
+    supersede(memory, new, old)
+    again = memory.add("The old way", "text")
+    memory("memory_delete", id=new)
+    assert again != old
+    assert (status(memory, old)[0], status(memory, again)[0]) == ("obsolete", "active")
+
+
+@pytest.mark.parametrize("reference", ["nope12345", "x", "not an id"])
+def test_an_unknown_id_is_quoted_as_its_caller_wrote_it(memory: Calls, reference: str) -> None:
+    error = memory.error("rekall_show", id=reference)
+    assert error.code.name == "ENTRY_NOT_FOUND"
+    assert f"'{reference}'" in error.message
+    assert error.details["id"] == reference
