@@ -322,3 +322,13 @@ def test_one_mistake_is_one_finding() -> None:
     path = {"name": "b", "in": "path", "type": "string"}
     found = errors_of(minimal("2.0", paths={"/{b}": {"get": operation(parameters=[path])}}))
     assert found == [("path-parameter-optional", "/paths/~1{b}/get/parameters/0")]
+
+
+def test_a_component_that_an_encoded_reference_names_is_used() -> None:
+    source = minimal(
+        "2.0",
+        paths={"/a": {"get": operation(responses={"200": {"description": "fine", "schema": {"$ref": "#/definitions/Page%5BUser%5D"}}})}},
+        definitions={"Page[User]": {"type": "string"}},
+    )
+    report = report_on(source, strict=True)
+    assert "unused-component" not in {finding.rule.id for finding in (*report.errors, *report.warnings)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from commonplace.openapi.engine.diff_view import Site, Views
 from commonplace.openapi.engine.load import escape
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.refs import Resolver, decoded
 from commonplace.openapi.engine.summary import servers_of
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
@@ -175,7 +175,7 @@ class Api:
             following = self.resolver.try_follow({"$ref": ref})
             if isinstance(following, dict) and following.get("$ref") == ref:
                 break
-            target, pointer = following, ref[1:]
+            target, pointer = following, decoded(ref[1:])
         return (self.resolver.try_follow(target), pointer) if isinstance(target, dict) else (target, pointer)
 
     def _parameter(self, value: JsonObject, pointer: str) -> Parameter:

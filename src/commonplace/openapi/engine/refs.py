@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.yaml import escape
 from commonplace.openapi.errors import CIRCULAR_REF, SPEC_TOO_DEEP, UNRESOLVED_REF
 from commonplace.openapi.model import Document, Json, JsonObject, Tree
 
@@ -31,6 +32,13 @@ Fetch = Callable[[str], Tree]
 
 def unescape(token: str) -> str:
     return token.replace("~1", "/").replace("~0", "~")
+
+
+def decoded(ref: str) -> str:
+    """A reference or pointer without percent-encoding, so that two spellings of one place compare equal."""
+    if "%" not in ref:
+        return ref
+    return "/".join(escape(unescape(unquote(token))) for token in ref.split("/"))
 
 
 def at_pointer(data: Json, pointer: str) -> Json:

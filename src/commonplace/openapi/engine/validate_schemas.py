@@ -9,7 +9,7 @@ from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.index import Index, RefNode, SchemaNode
-from commonplace.openapi.engine.refs import MISSING, Resolver
+from commonplace.openapi.engine.refs import MISSING, Resolver, decoded
 from commonplace.openapi.engine.validate_paths import found
 from commonplace.openapi.engine.validate_rule import Finding
 from commonplace.openapi.errors import CIRCULAR_REF
@@ -115,7 +115,7 @@ class SchemaRules:
 
     def unused(self) -> Iterator[Finding]:
         depth = 3 if self.document.is_v2 else 4
-        used = {"/".join(node.ref.split("/")[:depth]) for node in self.index.refs}
+        used = {"/".join(ref.split("/")[:depth]) for node in self.index.refs for ref in (node.ref, decoded(node.ref))}
         used |= {value for node in self.index.schemas for value in _mapping(node.schema).values() if isinstance(value, str)}
         for kind in ("schemas", "parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks"):
             base = self.document.component_pointer(kind)
