@@ -155,3 +155,89 @@ def test_false_allows_nothing(wrap: Any, other: Any) -> None:
     assert told(received(some, "3.1.0"), received(none, "3.1.0")) == [("type-narrowed", "info")]
     assert told(sent(none, "3.1.0"), sent(some, "3.1.0")) == [("type-widened", "info")]
     assert told(received(none, "3.1.0"), received(some, "3.1.0")) == [("type-widened", "error")]
+
+
+# what no rule looked at
+
+
+def animals(mapping: dict[str, str] | None, *, keyword: str = "oneOf", told_by: bool = True) -> dict[str, Any]:
+    kinds = {name: {"type": "object", "properties": {"kind": {"type": "string"}}} for name in ("Cat", "Dog")}
+    schema: dict[str, Any] = {keyword: [{"$ref": f"#/components/schemas/{name}"} for name in kinds]}
+    if told_by:
+        schema["discriminator"] = {"propertyName": "kind"} | ({"mapping": mapping} if mapping else {})
+    return received(schema, components={"schemas": kinds})
+
+
+def test_discriminators_and_their_mappings_are_compared() -> None:
+    expected = [("discriminator-mapping-changed", "warning")]
+    assert told(animals({"cat": "#/components/schemas/Cat"}), animals({"kitty": "#/components/schemas/Cat"})) == expected
+    assert told(animals({"cat": "Cat"}), animals({"cat": "Dog"})) == expected
+    assert told(animals(None), animals(None, told_by=False)) == expected
+    assert told(animals(None, told_by=False), animals(None)) == expected
+
+
+def test_a_mapping_that_says_the_same_is_no_change() -> None:
+    assert told(animals({"cat": "Cat"}), animals({"cat": "#/components/schemas/Cat"})) == []
+    assert told(animals(None), animals({"Cat": "#/components/schemas/Cat"})) == []
+
+
+def test_anyof_that_becomes_oneof_is_reported() -> None:
+    assert told(animals(None, keyword="anyOf"), animals(None)) == [("composition-changed", "warning")]
+    assert told(animals(None), animals(None, keyword="anyOf")) == [("composition-changed", "warning")]
+
+
+@pytest.mark.parametrize("holder", ["operation", "item"])
+def test_servers_of_operations_and_path_items_are_compared(holder: str) -> None:
+    def api(*urls: str) -> dict[str, Any]:
+        servers = {"servers": [{"url": url} for url in urls]} if urls else {}
+        item = {"get": operation(**(servers if holder == "operation" else {})), **(servers if holder == "item" else {})}
+        return minimal(paths={"/a": item}, servers=[{"url": "https://root"}])
+
+    moved = changes(api("https://a"), api("https://b"))
+    assert [(change.rule.id, change.level.value) for change in moved] == [("server-removed", "warning"), ("server-added", "info")]
+    assert {change.path for change in moved} == {"/paths/~1a/get/servers"}
+    assert ("server-removed", "warning") in told(api(), api("https://b"))
+    assert ("server-removed", "warning") in told(api("https://a"), api())
+    assert told(api(), api("https://root")) == []
+
+
+def test_a_parameter_or_header_that_becomes_a_media_type_is_written_differently() -> None:
+    text = {"schema": {"type": "string"}}
+    plain, typed = text, {"content": {"application/json": text}}
+
+    def query(how: dict[str, Any]) -> dict[str, Any]:
+        return minimal(paths={"/a": {"get": operation(parameters=[{"name": "q", "in": "query", **how}])}})
+
+    def header(how: dict[str, Any]) -> dict[str, Any]:
+        return minimal(paths={"/a": {"get": operation(responses={"200": {"description": "d", "headers": {"X-A": how}}})}})
+
+    for make in (query, header):
+        assert told(make(plain), make(typed)) == [("parameter-style-changed", "error")]
+        assert told(make(typed), make(plain)) == [("parameter-style-changed", "error")]
+
+
+def test_the_items_of_a_stream_are_compared() -> None:
+    def api(**media: Any) -> dict[str, Any]:
+        answer = {"200": {"description": "d", "content": {"application/jsonl": media}}}
+        return minimal("3.2.0", paths={"/a": {"get": operation(responses=answer)}})
+
+    assert told(api(itemSchema={"type": "string"}), api(itemSchema={"type": "integer"})) == [("type-changed", "error")]
+    assert told(api(itemSchema={"type": "string"}), api()) == [("type-widened", "error")]
+
+
+@pytest.mark.parametrize("keyword", ["items", "additionalProperties"])
+def test_each_part_of_an_allof_says_something_about_items_and_additional_properties(keyword: str) -> None:
+    def api(limit: int) -> dict[str, Any]:
+        kind = {"type": "array" if keyword == "items" else "object"}
+        return sent({"allOf": [{**kind, keyword: {"type": "string"}}, {**kind, keyword: {"maxLength": limit}}]})
+
+    assert told(api(9), api(5)) == [("bound-tightened", "error")]
+
+
+def test_the_order_of_credentials_says_nothing() -> None:
+    def api(*names: str) -> dict[str, Any]:
+        schemes = {name: {"type": "apiKey", "in": "header", "name": name} for name in ("a", "b")}
+        secured = operation(security=[{name: []} for name in names])
+        return minimal(paths={"/a": {"get": secured}}, components={"securitySchemes": schemes})
+
+    assert told(api("a", "b"), api("b", "a")) == []

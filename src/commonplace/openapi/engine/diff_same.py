@@ -40,7 +40,7 @@ class Sameness:
         """Whether nothing about an operation changed."""
         if not self.comparable or old.path != new.path or not self.same_media:
             return False
-        if not self.same_security and "security" not in new.operation:
+        if old.item.get("servers") != new.item.get("servers") or (not self.same_security and "security" not in new.operation):
             return False
         return self.untouched(old.operation, new.operation) and self.untouched(old.item.get("parameters"), new.item.get("parameters"))
 

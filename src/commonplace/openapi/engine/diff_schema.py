@@ -135,6 +135,17 @@ class SchemaDiff:
             self.collector.add("default-changed", here, f"The default changed from {_shown(old, 'default')} to {_shown(new, 'default')}.")
         if old.discriminator != new.discriminator and old.discriminator and new.discriminator:
             report("discriminator-changed", here, f"The discriminator changed from {old.discriminator!r} to {new.discriminator!r}.")
+        elif bool(old.discriminator) != bool(new.discriminator):
+            gone = old.discriminator and not new.discriminator
+            what = f"The discriminator {old.discriminator!r} is gone." if gone else f"There is a discriminator now, {new.discriminator!r}."
+            report("discriminator-mapping-changed", f"{here}/discriminator", what)
+        elif old.mapping != new.mapping:
+            names = ", ".join(
+                repr(key) for key in sorted(old.mapping.keys() | new.mapping.keys()) if old.mapping.get(key) != new.mapping.get(key)
+            )
+            report(
+                "discriminator-mapping-changed", f"{here}/discriminator/mapping", f"The mapping of the discriminator changed for {names}."
+            )
 
     def _types(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> bool:
         """Report a change of types; False where nothing else is worth comparing."""
@@ -285,7 +296,10 @@ class SchemaDiff:
     def _choices(self, old: View, new: View, here: str, direction: Direction, report: Callable[[str, str, str], None]) -> None:
         if len(old.choices) == len(new.choices):
             for before, after in zip(old.choices, new.choices, strict=True):
-                self._branches(before, after, direction, report)
+                if before.exclusive != after.exclusive:
+                    told = "anyOf became oneOf: what fits several branches is refused now." if after.exclusive else "oneOf became anyOf."
+                    report("composition-changed", here, told)
+                self._branches(before.branches, after.branches, direction, report)
             return
         if not old.choices and len(new.choices) == 1:
             # What was one schema may now be one branch of several: that is only more.
@@ -299,14 +313,14 @@ class SchemaDiff:
         if (
             plain.choices
             or not several.only_a_choice
-            or (plain.allows("null") and any(only_null(one.schema) for one in several.choices[0]))
+            or (plain.allows("null") and any(only_null(one.schema) for one in several.choices[0].branches))
         ):
             return False
-        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in several.choices[0]]
+        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in several.choices[0].branches]
         match = next((pair for pair in pairs if self._same(*pair)), None) or next((pair for pair in pairs if self._alike(*pair)), None)
         if match is None:
             return False
-        branches = several.choices[0]
+        branches = several.choices[0].branches
         self._branches(*(([plain.site], branches) if plain is old else (branches, [plain.site])), direction, report)
         return True
 

@@ -10,7 +10,7 @@ import orjson
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.load import escape
-from commonplace.openapi.engine.refs import Resolver, decoded
+from commonplace.openapi.engine.refs import Resolver, decoded, unescape
 from commonplace.openapi.model import Document, Json, JsonObject
 
 ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
@@ -59,6 +59,13 @@ class Site(NamedTuple):
         return self.pointer + "".join("/" + escape(str(step)) for step in steps)
 
 
+class Choice(NamedTuple):
+    """The branches of a oneOf (exclusive) or an anyOf."""
+
+    branches: list[Site]
+    exclusive: bool
+
+
 @dataclass(slots=True)
 class View:
     """The conjunction of a schema's own keywords and those of everything in its allOf."""
@@ -77,8 +84,9 @@ class View:
     patterns: set[str] = field(default_factory=set)
     formats: set[str] = field(default_factory=set)
     multiples: set[float] = field(default_factory=set)
-    choices: list[list[Site]] = field(default_factory=list)  # one list of branches per oneOf or anyOf
+    choices: list[Choice] = field(default_factory=list)
     discriminator: str | None = None
+    mapping: dict[str, str] = field(default_factory=dict)  # of the discriminator: value -> name of the schema, where they differ
     undecided: dict[str, Json] = field(default_factory=dict)
     default: Json = None
     has_default: bool = False
@@ -185,17 +193,19 @@ class Views:
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
             if isinstance(branches, list) and branches:
-                self._choice(view, [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)])
+                sites = [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)]
+                self._choice(view, Choice(sites, keyword == "oneOf"))
         if (schema.get("nullable") is True or schema.get("x-nullable") is True) and view.types is not None:
             view.types |= {"null"}
             if view.enum is not None and None not in view.enum:
                 view.enum = [*view.enum, None]
 
-    def _choice(self, view: View, branches: list[Site]) -> None:
+    def _choice(self, view: View, choice: Choice) -> None:
         """A choice of one is no choice, and one of two that is only null makes the other nullable."""
+        branches = choice.branches
         solid = [branch for branch in branches if not only_null(branch.schema)]
         if len(solid) != 1:
-            view.choices.append(branches)
+            view.choices.append(choice)
             return
         inner = View(solid[0])
         self.merge(inner, solid[0])
@@ -235,6 +245,7 @@ class Views:
             own.multiples.add(schema["multipleOf"])
         discriminator = schema.get("discriminator")
         own.discriminator = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
+        own.mapping = _mapping(discriminator.get("mapping")) if isinstance(discriminator, dict) else {}
         own.undecided = {keyword: schema[keyword] for keyword in UNDECIDED if keyword in schema}
         if "default" in schema:
             own.default, own.has_default = schema["default"], True
@@ -328,6 +339,13 @@ def _types(schema: JsonObject) -> frozenset[str] | None:
     return found
 
 
+def _mapping(mapping: Json) -> dict[str, str]:
+    """By name of the schema, whether it is written as a name or as a reference; without what holds anyway, a name for itself."""
+    entries = mapping.items() if isinstance(mapping, dict) else ()
+    named = {value: unescape(decoded(target).rpartition("/")[2]) for value, target in entries if isinstance(target, str)}
+    return {value: name for value, name in named.items() if value != name}
+
+
 def _conjoin(view: View, other: View) -> None:
     """Add another part's constraints: both must hold."""
     if other.types is not None:
@@ -351,8 +369,9 @@ def _conjoin(view: View, other: View) -> None:
     view.patterns |= other.patterns
     view.formats |= other.formats
     view.multiples |= other.multiples
-    view.choices += [branches for branches in other.choices if branches not in view.choices]
+    view.choices += [choice for choice in other.choices if choice not in view.choices]
     view.discriminator = view.discriminator or other.discriminator
+    view.mapping = {**other.mapping, **view.mapping}
     view.undecided = {**other.undecided, **view.undecided}
     if other.has_default and not view.has_default:
         view.default, view.has_default = other.default, True

@@ -58,7 +58,7 @@ def place_at(data: Json, pointer: str) -> Place:
     place, node = ROOT, data
     for position, token in enumerate(pointer.split("/")[1:]):
         step: str | int = int(token) if type(node) is list else unescape(token)
-        node = node.get(step) if type(node) is dict else node[step] if type(node) is list else None
+        node = node[int(token)] if type(node) is list else node.get(step) if type(node) is dict else None
         # Names of components and paths are keys of a map; below them a path item's fields are fixed ones.
         place = Place(place, step, position == (2 if pointer.startswith("/components/") else 1))
     return place

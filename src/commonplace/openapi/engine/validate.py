@@ -55,9 +55,12 @@ STRICT_ERRORS = frozenset(
 
 
 def with_lines(document: Document, findings: Sequence[Finding]) -> list[Finding]:
-    """The same findings with the line of each in the source."""
-    lines = lines_of(document, {finding.pointer for finding in findings if finding.line is None})
-    return [finding if finding.line is not None else replace(finding, line=lines[finding.pointer]) for finding in findings]
+    """The same findings with the line of each in the source, where it is there."""
+    wanted = {finding.pointer for finding in findings if finding.line is None and not finding.elsewhere}
+    lines = lines_of(document, wanted)
+    return [
+        finding if finding.line is not None or finding.elsewhere else replace(finding, line=lines[finding.pointer]) for finding in findings
+    ]
 
 
 def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Sequence[Finding]:

@@ -11,6 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.openapi.engine.refs import MISSING, at_pointer
 from commonplace.openapi.engine.validate import Report, validate, with_lines
 from commonplace.openapi.engine.validate_rule import Finding
 from commonplace.openapi.engine.walk import DEFAULT_LIMIT, MAX_LIMIT
@@ -107,17 +108,18 @@ def report_on(service: OpenApiService, document: Document, args: ValidateInput) 
 
     def both(mine: Sequence[Finding], theirs: Sequence[Finding]) -> list[Finding]:
         known = {(finding.rule.id, finding.pointer) for finding in mine}
-        new = [one for one in theirs if (one.rule.id, one.pointer) not in known and one.rule.id != "ref-external"]
-        return [*mine, *(_from_elsewhere(finding, made.origins) for finding in new)]
+        new = [one for one in theirs if (one.rule.id, one.pointer) not in known]
+        return [*mine, *(_from_elsewhere(finding, made.origins, document) for finding in new)]
 
     return Report(both(own.errors, rest.errors), both(own.warnings, rest.warnings), max(own.suppressed, rest.suppressed))
 
 
-def _from_elsewhere(finding: Finding, origins: Mapping[str, str]) -> Finding:
+def _from_elsewhere(finding: Finding, origins: Mapping[str, str], document: Document) -> Finding:
     for pointer, origin in origins.items():
         if finding.pointer == pointer or finding.pointer.startswith(pointer + "/"):
-            return replace(finding, message=f"{finding.message} It comes from {origin}.")
-    return finding
+            return replace(finding, message=f"{finding.message} It comes from {origin}.", elsewhere=True)
+    # What a path item of another file holds stands under its path, where this document has only the reference.
+    return replace(finding, elsewhere=at_pointer(document.data, finding.pointer) is MISSING)
 
 
 def issue(finding: Finding) -> dict[str, Any]:
