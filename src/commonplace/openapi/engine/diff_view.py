@@ -296,7 +296,7 @@ class _Targets:
             self._low = min(self._low, low)
             return view
         if key in self._waiting or len(self._waiting) >= _MOST:
-            self._low = min(self._low, self._waiting.get(key, -1))  # -1: cut short, so that only the outermost may be kept
+            self._low = min(self._low, self._waiting.get(key, -1))  # -1: cut short
             return View(target)
         return self._merge(target, key)
 
@@ -317,6 +317,8 @@ class _Targets:
                 self._done[member] = part
                 del self._partial[member]
         if not position:
+            # What was cut short is kept as far as it came: to begin again for each would take minutes.
+            self._done |= {member: part for member, (part, _) in self._partial.items()}
             self._partial.clear()
             self._low = 0
         return view
