@@ -106,3 +106,32 @@ def test_a_missing_file_is_named_and_the_rest_is_read(ask: Any, root: Path) -> N
     assert walked["returned"] == 2
     assert walked["unresolved_refs"] == ["owner.yaml"]
     assert ask("validate")["valid"] is False
+
+
+def test_references_of_other_files_that_cannot_be_followed_are_each_shown_once(ask: Any, root: Path) -> None:
+    (root.parent / "schemas/owner.yaml").write_text(
+        "type: object\nproperties: {a: {$ref: 'http://127.0.0.1:9/a.yaml'}, b: {$ref: 'http://127.0.0.1:9/b.yaml#/x'}}\n"
+    )
+    answer = ask("validate")
+    shown = [(one["message"].split()[0], one["path"].rsplit("/", 2)[-2]) for one in answer["warnings"] if one["rule"] == "ref-external"]
+    assert sorted(shown) == [("http://127.0.0.1:9/a.yaml", "a"), ("http://127.0.0.1:9/b.yaml#/x", "b")]
+
+
+def test_a_reference_that_only_the_main_folder_could_follow_is_not_passed_over(ask: Any, root: Path) -> None:
+    """Seen from the file that holds it there is nothing; a file of that name beside the root document is another one."""
+    (root.parent / "schemas/owner.yaml").write_text("type: object\nproperties: {a: {$ref: lost.yaml}}\n")
+    (root.parent / "lost.yaml").write_text("type: string\n")
+    found = [one for one in (*ask("validate")["errors"], *ask("validate")["warnings"]) if one["rule"].startswith("ref-")]
+    assert [one["message"].split()[0] for one in found] == ["lost.yaml"]
+    ignored = ask("validate", ignore=["ref-*"])
+    assert not [one for one in (*ignored["errors"], *ignored["warnings"]) if one["rule"].startswith("ref-")]
+
+
+def test_findings_of_other_files_have_no_line_of_this_one(ask: Any, root: Path) -> None:
+    (root.parent / "schemas/owner.yaml").write_text("type: objekt\n")
+    (root.parent / "paths/pet.yaml").write_text(FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list"))
+    (root.parent / "root.yaml").write_text(ROOT + "tags: [{name: t}, {name: t}]\n")
+    errors = {one["rule"]: one for one in ask("validate")["errors"]}
+    assert "line" not in errors["wrong-value"]
+    assert "line" not in errors["operation-id-duplicate"]
+    assert errors["tag-duplicate"]["line"] == 10

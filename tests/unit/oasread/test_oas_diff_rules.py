@@ -175,6 +175,10 @@ FIRES: dict[str, Pair] = {
         sent({"type": "object", "discriminator": {"propertyName": "a"}}),
         sent({"type": "object", "discriminator": {"propertyName": "b"}}),
     ),
+    "discriminator-mapping-changed": (
+        sent({"type": "object", "discriminator": {"propertyName": "a", "mapping": {"x": "X"}}}),
+        sent({"type": "object", "discriminator": {"propertyName": "a", "mapping": {"y": "X"}}}),
+    ),
     "read-write-changed": (sent(props(a=STRING)), sent(props(a={**STRING, "writeOnly": True}))),
     "default-changed": (sent({**STRING, "default": "a"}), sent({**STRING, "default": "b"})),
     "schema-deprecated": (sent(props(a=STRING)), sent(props(a={**STRING, "deprecated": True}))),

@@ -224,3 +224,12 @@ def test_keys_that_are_lists_inside_keys_are_a_syntax_error() -> None:
     with pytest.raises(CommonplaceError) as raised:
         load("? :   \t- ")
     assert raised.value.code.name == "SPEC_SYNTAX"
+
+
+@pytest.mark.parametrize("text", ["x-a: {number}", "x-a: [-{number}]", "? {number}\n: a"])
+def test_integers_of_thousands_of_digits_are_refused(text: str) -> None:
+    head = 'openapi: 3.0.3\ninfo: {title: a, version: "1"}\npaths: {}\n'
+    with pytest.raises(CommonplaceError) as caught:
+        load(head + text.replace("{number}", "9" * 5000))
+    assert caught.value.code.name == "SPEC_SYNTAX"
+    assert "digits" in caught.value.message

@@ -322,3 +322,61 @@ def test_one_mistake_is_one_finding() -> None:
     path = {"name": "b", "in": "path", "type": "string"}
     found = errors_of(minimal("2.0", paths={"/{b}": {"get": operation(parameters=[path])}}))
     assert found == [("path-parameter-optional", "/paths/~1{b}/get/parameters/0")]
+
+
+def test_a_component_that_an_encoded_reference_names_is_used() -> None:
+    source = minimal(
+        "2.0",
+        paths={"/a": {"get": operation(responses={"200": {"description": "fine", "schema": {"$ref": "#/definitions/Page%5BUser%5D"}}})}},
+        definitions={"Page[User]": {"type": "string"}},
+    )
+    report = report_on(source, strict=True)
+    assert "unused-component" not in {finding.rule.id for finding in (*report.errors, *report.warnings)}
+
+
+USER = {
+    "type": "object",
+    "required": ["id", "name", "secret"],
+    "properties": {
+        "id": {"type": "integer", "readOnly": True},
+        "name": {"type": "string"},
+        "secret": {"type": "string", "writeOnly": True},
+    },
+}
+REF = {"$ref": "#/components/schemas/User"}
+SPLIT = {"allOf": [{"type": "object", "properties": USER["properties"]}, {"required": USER["required"]}]}
+
+
+@pytest.mark.parametrize("version", ["3.0.3", "3.1.0"])
+@pytest.mark.parametrize("shape", [USER, REF, SPLIT, {"allOf": [REF]}])
+@pytest.mark.parametrize(
+    ("place", "example", "fits"),
+    [
+        ("request", {"name": "a", "secret": "s"}, True),
+        ("request", {"id": 1, "name": "a", "secret": "s"}, True),
+        ("request", {"name": "a"}, False),
+        ("request", {"secret": "s"}, False),
+        ("response", {"id": 1, "name": "a"}, True),
+        ("response", {"name": "a", "secret": "s"}, False),
+        ("schema", {"name": "a", "secret": "s"}, True),
+        ("schema", {"id": 1, "name": "a"}, True),
+        ("schema", {"id": 1}, False),
+    ],
+)
+def test_examples_need_only_what_their_direction_has(version: str, shape: Any, place: str, example: Any, fits: bool) -> None:
+    media = {"application/json": {"schema": shape, "example": example}}
+    source = minimal(version, paths={"/a": {"post": operation()}}, components={"schemas": {"User": USER}})
+    if place == "request":
+        source["paths"]["/a"]["post"]["requestBody"] = {"content": media}
+    elif place == "response":
+        source["paths"]["/a"]["post"]["responses"] = {"200": {"description": "d", "content": media}}
+    else:
+        source["components"]["schemas"]["Shown"] = {"example": example, "allOf": [shape]}
+    assert ("example-mismatch" not in {finding.rule.id for finding in report_on(source).warnings}) == fits
+
+
+def test_a_choice_that_required_decides_is_judged_as_it_is_written() -> None:
+    either = {**USER, "required": [], "oneOf": [{"required": ["id"]}, {"required": ["name"]}]}
+    media = {"application/json": {"schema": either, "example": {"name": "a"}}}
+    source = minimal(paths={"/a": {"post": operation(requestBody={"content": media})}})
+    assert "example-mismatch" not in {finding.rule.id for finding in report_on(source).warnings}

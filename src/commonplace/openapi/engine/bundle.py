@@ -115,7 +115,7 @@ class _Bundler(Rewriter):
         if target is None:
             return node
         if not target.base:
-            return {**node, "$ref": "#" + target.pointer}
+            return node if target.pointer == reference else {**node, "$ref": "#" + target.pointer}  # found by its `$id`: no pointer
         key = (target.base, target.pointer, section)
         if self.at == [*([] if self.old else ["components"]), section, self.names.get(key, ("", ""))[1]]:
             made: dict[str, Any] = self._from(target.base, target.value, kind)

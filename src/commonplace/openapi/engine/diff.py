@@ -12,7 +12,7 @@ from commonplace.openapi.engine.diff_schema import Collector, SchemaDiff
 from commonplace.openapi.engine.diff_view import Site, canonical
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver
-from commonplace.openapi.model import Document, Json
+from commonplace.openapi.model import Document, Json, JsonObject
 
 
 def diff(old: Document, new: Document, old_resolver: Resolver, new_resolver: Resolver, *, literal: bool = False) -> list[Change]:
@@ -56,16 +56,22 @@ class _Diff:
             second = after.get(name) if isinstance(after, dict) else None
             if first != second:
                 self.out.add("info-changed", f"/info/{name}", f"info.{name} changed.")
-        self.servers()
+        self.servers(self.old.servers, self.new.servers, "/servers")
         self.named("tag", _tags(old.data.get("tags")), _tags(new.data.get("tags")), "/tags")
 
-    def servers(self) -> None:
-        before = {str(server.get("url")): server for server in self.old.servers}
-        after = {str(server.get("url")): server for server in self.new.servers}
-        self.named("server", before, after, "/servers")
+    def servers(self, old: list[JsonObject], new: list[JsonObject], path: str) -> None:
+        before = {str(server.get("url")): server for server in old}
+        after = {str(server.get("url")): server for server in new}
+        self.named("server", before, after, path)
         for url in before.keys() & after.keys():
             if canonical(before[url].get("variables")) != canonical(after[url].get("variables")):
-                self.out.add("server-variable-changed", "/servers", f"The variables of {url!r} changed.")
+                self.out.add("server-variable-changed", path, f"The variables of {url!r} changed.")
+
+    def own_servers(self, old: Operation, new: Operation) -> None:
+        """Servers of an operation or its path item; without them those of the document hold, or `/`."""
+        if old.servers is not None or new.servers is not None:
+            before, after = (operation.servers or api.servers or [{"url": "/"}] for operation, api in ((old, self.old), (new, self.new)))
+            self.servers(before, after, f"{new.pointer}/servers")
 
     def named(self, what: str, before: Iterable[str], after: Iterable[str], path: str) -> None:
         first, second = dict.fromkeys(before), dict.fromkeys(after)
@@ -102,6 +108,7 @@ class _Diff:
         self.body(old, new, sent)
         self.responses(old, new, sent.reversed)
         self.security(old, new)
+        self.own_servers(old, new)
         for name in old.callbacks.keys() | new.callbacks.keys():
             if name not in new.callbacks:
                 self.out.add("callback-removed", old.pointer, f"The callback {name!r} was removed.")
@@ -145,7 +152,9 @@ class _Diff:
             self.out.add(rule, new.pointer, f"{_named(new)} is {'required' if new.required else 'optional'} now.", direction)
         if new.location == "path" and old.name != new.name:
             self.out.add("path-parameter-renamed", new.pointer, f"The path parameter {old.name!r} is called {new.name!r} now.")
-        if (old.style, old.explode) != (new.style, new.explode):
+        if old.media != new.media:
+            self.out.add("parameter-style-changed", new.pointer, f"{_named(new)} is written {_written(new.media)} now.", direction)
+        elif (old.style, old.explode) != (new.style, new.explode):
             before, after = self.old.views.view(old.schema), self.new.views.view(new.schema)
             if any(view.types is None or view.types & {"array", "object"} for view in (before, after)):
                 message = f"{_named(new)} is written as {new.style}, explode {str(new.explode).lower()} now."
@@ -186,11 +195,18 @@ class _Diff:
                     self.out.add("media-type-added", f"{new.pointer}/content/{escape(name)}", f"{name} was added.", direction)
                 continue
             self.schemas.compare(old.media[before[key]], new.media[name], direction)
+            self.items(old.items.get(before[key]), new.items.get(name), direction)
             first, second = old.encodings.get(before[key]), new.encodings.get(name)
             if canonical(first or {}) != canonical(second or {}) and old.encodings and new.encodings:
                 self.out.add(
                     "encoding-changed", f"{new.pointer}/content/{escape(name)}/encoding", f"The encoding of {name} changed.", direction
                 )
+
+    def items(self, old: Site | None, new: Site | None, direction: Direction) -> None:
+        """What each item of a stream is; without itemSchema anything."""
+        if old is not None or new is not None:
+            anything = Site({}, (new or old or Site({}, "")).pointer)
+            self.schemas.compare(old or anything, new or anything, direction)
 
     def responses(self, old: Operation, new: Operation, direction: Direction) -> None:
         for status, response in old.responses.items():
@@ -223,6 +239,9 @@ class _Diff:
                 self.out.add(
                     rule, header.pointer, f"The header {name!r} is {'always' if header.required else 'not always'} sent now.", direction
                 )
+            if before.media != header.media:
+                told = f"The header {name!r} is written {_written(header.media)} now."
+                self.out.add("parameter-style-changed", header.pointer, told, direction)
             self.schemas.compare(before.schema, header.schema, direction)
         self.named("link", old.links, new.links, f"{new.pointer}/links")
 
@@ -230,8 +249,8 @@ class _Diff:
 
     def security(self, old: Operation, new: Operation) -> None:
         """Each set of credentials that was enough must still be enough."""
-        if old.security == new.security:
-            return
+        if all(one in new.security for one in old.security) and all(one in old.security for one in new.security):
+            return  # the order of alternatives says nothing
         lost = [before for before in old.security if not any(_satisfies(before, after) for after in new.security)]
         gained = [after for after in new.security if not any(_satisfies(after, before) for before in old.security)]
         path = f"{new.pointer}/security"
@@ -288,6 +307,10 @@ class _Diff:
 
 def _named(parameter: Parameter) -> str:
     return f"The {parameter.location} parameter {parameter.name!r}"
+
+
+def _written(media: str) -> str:
+    return f"as {media}" if media else "by its style, as no media type,"
 
 
 def _success(status: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from commonplace.openapi.engine.diff_view import Site, Views
 from commonplace.openapi.engine.load import escape
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.refs import Resolver, decoded
 from commonplace.openapi.engine.summary import servers_of
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
@@ -37,6 +37,7 @@ class Parameter:
     explode: bool
     deprecated: bool
     description: str | None
+    media: str  # the media type that it is written in; empty where style decides
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class Content:
     pointer: str
     media: dict[str, Site] = field(default_factory=dict)
     encodings: dict[str, Json] = field(default_factory=dict)
+    items: dict[str, Site] = field(default_factory=dict)  # itemSchema of 3.2
 
 
 @dataclass(slots=True)
@@ -53,6 +55,7 @@ class Header:
     required: bool
     schema: Site
     pointer: str
+    media: str
 
 
 @dataclass(slots=True)
@@ -94,6 +97,7 @@ class Operation:
     responses: dict[str, Response]
     security: list[dict[str, frozenset[str]]]
     callbacks: dict[str, dict[str, RawOperation]]
+    servers: list[JsonObject] | None  # None: those of the document
 
 
 class Api:
@@ -163,6 +167,7 @@ class Api:
             responses=self._responses(operation, pointer),
             security=self._security(operation),
             callbacks=callbacks,
+            servers=next((_servers(holder["servers"]) for holder in (operation, item) if holder.get("servers")), None),
         )
 
     def _followed(self, value: Json, pointer: str) -> tuple[Json, str]:
@@ -175,7 +180,7 @@ class Api:
             following = self.resolver.try_follow({"$ref": ref})
             if isinstance(following, dict) and following.get("$ref") == ref:
                 break
-            target, pointer = following, ref[1:]
+            target, pointer = following, decoded(ref[1:])
         return (self.resolver.try_follow(target), pointer) if isinstance(target, dict) else (target, pointer)
 
     def _parameter(self, value: JsonObject, pointer: str) -> Parameter:
@@ -201,6 +206,7 @@ class Api:
             explode,
             value.get("deprecated") is True,
             description if isinstance(description, str) else None,
+            _media_of(value),
         )
 
     def _schema_of(self, value: JsonObject, pointer: str) -> Site:
@@ -263,6 +269,8 @@ class Api:
                     continue
                 content.media[name] = Site(media.get("schema", {}), f"{pointer}/content/{escape(name)}/schema")
                 content.encodings[name] = media.get("encoding")
+                if "itemSchema" in media:
+                    content.items[name] = Site(media["itemSchema"], f"{pointer}/content/{escape(name)}/itemSchema")
         return content
 
     def _responses(self, operation: JsonObject, pointer: str) -> dict[str, Response]:
@@ -294,7 +302,7 @@ class Api:
         for name, header in values.items() if isinstance(values, dict) else ():
             value, here = self._followed(header, f"{pointer}/headers/{escape(name)}")
             if isinstance(value, dict) and name.lower() != "content-type":
-                found[name.lower()] = Header(value.get("required") is True, self._schema_of(value, here), here)
+                found[name.lower()] = Header(value.get("required") is True, self._schema_of(value, here), here, _media_of(value))
         return found
 
     def _security(self, operation: JsonObject) -> list[dict[str, frozenset[str]]]:
@@ -310,3 +318,12 @@ class Api:
                     }
                 )
         return found or [{}]
+
+
+def _media_of(value: JsonObject) -> str:
+    content = value.get("content")
+    return str(next(iter(content), "")).lower() if isinstance(content, dict) and "schema" not in value else ""
+
+
+def _servers(values: Json) -> list[JsonObject]:
+    return [server for server in values if isinstance(server, dict)] if isinstance(values, list) else []

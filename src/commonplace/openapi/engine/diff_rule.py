@@ -113,7 +113,13 @@ def _rules() -> Sequence[ChangeRule]:
         ChangeRule("optional-parameter-added", _ADD, _I, _I, "There is a new optional parameter."),
         ChangeRule("parameter-became-required", _MOD, _E, _I, "An optional parameter is now required."),
         ChangeRule("parameter-became-optional", _MOD, _I, _I, "A required parameter is now optional."),
-        ChangeRule("parameter-style-changed", _MOD, _E, _E, "An array or object parameter is written differently."),
+        ChangeRule(
+            "parameter-style-changed",
+            _MOD,
+            _E,
+            _E,
+            "An array or object parameter is written differently, or any parameter or header is as a media type.",
+        ),
         ChangeRule("parameter-deprecated", _MOD, _I, _I, "A parameter became deprecated."),
         # bodies and responses
         ChangeRule("required-body-added", _ADD, _E, _I, "A request body is now needed."),
@@ -164,6 +170,7 @@ def _rules() -> Sequence[ChangeRule]:
         widens("alternative-added", _ADD, "There is a new branch of oneOf or anyOf."),
         changes("composition-changed", "oneOf, anyOf, not or a condition changed in a way that is not decided here."),
         ChangeRule("discriminator-changed", _MOD, _E, _E, "The property that tells alternatives apart changed."),
+        changes("discriminator-mapping-changed", "The values that tell alternatives apart changed, or a discriminator came or went."),
         changes("read-write-changed", "readOnly or writeOnly changed."),
         flat("default-changed", _MOD, _W, "The default of a property changed."),
         flat("schema-deprecated", _MOD, _I, "A schema or property became deprecated."),

@@ -6,10 +6,11 @@ from collections import defaultdict
 
 from commonplace.openapi.engine.diff_api import Api, RawOperation
 from commonplace.openapi.engine.load import escape
-from commonplace.openapi.engine.refs import refs_in
+from commonplace.openapi.engine.refs import decoded, refs_in
 from commonplace.openapi.model import Document, Json
 
 _SHARED_V2 = ("consumes", "produces")
+_TABLES_V2 = ("definitions", "parameters", "responses")
 
 
 class Sameness:
@@ -32,27 +33,30 @@ class Sameness:
 
     def touches(self, ref: str) -> bool:
         """Whether a reference may lead to something that changed."""
-        component = _component(ref, self._depth)
-        return component is None or component in self.changed
+        components = _component(ref, self._depth)
+        return not components or not self.changed.isdisjoint(components)
 
     def operation(self, old: RawOperation, new: RawOperation) -> bool:
         """Whether nothing about an operation changed."""
         if not self.comparable or old.path != new.path or not self.same_media:
             return False
-        if not self.same_security and "security" not in new.operation:
+        if old.item.get("servers") != new.item.get("servers") or (not self.same_security and "security" not in new.operation):
             return False
         return self.untouched(old.operation, new.operation) and self.untouched(old.item.get("parameters"), new.item.get("parameters"))
 
 
-def _component(ref: str, depth: int) -> str | None:
-    """The component that a reference leads into; None where it leads elsewhere."""
+def _component(ref: str, depth: int) -> set[str]:
+    """The component that a reference leads into, as written and without percent-encoding; empty where it leads elsewhere."""
     parts = ref.split("/")
-    return "/".join(parts[: depth + 1]) if len(parts) > depth and parts[0] == "#" and (depth == 2 or parts[1] == "components") else None
+    if len(parts) <= depth or parts[0] != "#" or parts[1] not in (_TABLES_V2 if depth == 2 else ("components",)):
+        return set()
+    written = "/".join(parts[: depth + 1])
+    return {written, decoded(written)}
 
 
 def _components(document: Document) -> dict[str, Json]:
     if document.is_v2:
-        tables = {f"#/{kind}": document.data.get(kind) for kind in ("definitions", "parameters", "responses")}
+        tables = {f"#/{kind}": document.data.get(kind) for kind in _TABLES_V2}
     else:
         components = document.data.get("components")
         tables = {f"#/components/{kind}": values for kind, values in components.items()} if isinstance(components, dict) else {}
@@ -70,10 +74,10 @@ def _changed(old: Document, new: Document) -> set[str]:
     users: dict[str, set[str]] = defaultdict(set)
     for name, value in after.items():
         for ref in refs_in(value):
-            component = _component(ref, depth)
-            if component is None:
+            components = _component(ref, depth)
+            if not components:
                 changed.add(name)  # it leads outside the components: look at it
-            else:
+            for component in components:
                 users[component].add(name)
     waiting = list(changed)
     while waiting:

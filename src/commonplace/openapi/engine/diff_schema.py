@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Direction
-from commonplace.openapi.engine.diff_view import ALL_TYPES, Site, View, Views, canonical, only_null
+from commonplace.openapi.engine.diff_view import ALL_TYPES, Identity, Site, View, Views, canonical, only_null
+from commonplace.openapi.engine.refs import decoded
 from commonplace.openapi.model import Json
 
 _GROUPS = {"Length": "length", "Items": "number of items", "Properties": "number of properties", "value": "value"}
@@ -55,7 +56,7 @@ class SchemaDiff:
         self.collector = collector
         self._queue: deque[tuple[Site, Site, Direction]] = deque()
         self._seen: set[tuple[str, str, Direction]] = set()
-        self._inline: set[tuple[int, int, str, Direction]] = set()
+        self._inline: set[tuple[Identity, Identity, Direction]] = set()
 
     def compare(self, old: Site, new: Site, direction: Direction) -> None:
         """Judge a pair of schemas; pairs of references are judged later, by `drain`."""
@@ -70,7 +71,7 @@ class SchemaDiff:
                 self._seen.add(key)
                 self._queue.append((target_old, target_new, direction))
             return
-        inline = (id(old.schema), id(new.schema), new.pointer, direction)
+        inline = (old.identity, new.identity, direction)
         if inline in self._inline:
             return
         self._inline.add(inline)
@@ -102,6 +103,11 @@ class SchemaDiff:
         if self._hidden(new, direction) and self._hidden(old, direction):
             return
         self._annotations(old, new, here, report)
+        if old.empty or new.empty:
+            if old.empty != new.empty:
+                rule, told = ("type-narrowed", "Nothing is allowed now.") if new.empty else ("type-widened", "Nothing was allowed before.")
+                report(rule, here, told)
+            return
         if self._one_among_several(old, new, direction, report) or not self._types(old, new, here, report):
             return
         self._values(old, new, here, report)
@@ -129,6 +135,17 @@ class SchemaDiff:
             self.collector.add("default-changed", here, f"The default changed from {_shown(old, 'default')} to {_shown(new, 'default')}.")
         if old.discriminator != new.discriminator and old.discriminator and new.discriminator:
             report("discriminator-changed", here, f"The discriminator changed from {old.discriminator!r} to {new.discriminator!r}.")
+        elif bool(old.discriminator) != bool(new.discriminator):
+            gone = old.discriminator and not new.discriminator
+            what = f"The discriminator {old.discriminator!r} is gone." if gone else f"There is a discriminator now, {new.discriminator!r}."
+            report("discriminator-mapping-changed", f"{here}/discriminator", what)
+        elif old.mapping != new.mapping:
+            names = ", ".join(
+                repr(key) for key in sorted(old.mapping.keys() | new.mapping.keys()) if old.mapping.get(key) != new.mapping.get(key)
+            )
+            report(
+                "discriminator-mapping-changed", f"{here}/discriminator/mapping", f"The mapping of the discriminator changed for {names}."
+            )
 
     def _types(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> bool:
         """Report a change of types; False where nothing else is worth comparing."""
@@ -196,31 +213,43 @@ class SchemaDiff:
             return
         before = {name: site for name, site in old.properties.items() if not self.old.hidden(site, direction is Direction.REQUEST)}
         after = {name: site for name, site in new.properties.items() if not self.new.hidden(site, direction is Direction.REQUEST)}
+        needed_old, needed_new = _needed(old, before), _needed(new, after)
         for name in [name for name in before if name not in after]:
-            if name in new.properties:
-                continue  # only hidden in this direction now; read-write-changed tells
-            self._property_removed(old, new, name, report)
+            self._property_removed(old, new, name, needed_old, report)
         for name in after:
-            if name in old.properties:
-                if name in before:
-                    self.compare(before[name], after[name], direction)
-                continue
-            where = after[name].pointer
-            if name in new.required and name not in old.required:
-                report("required-property-added", where, f"The property {name!r} was added and is required.")
-            elif old.closed:
-                report("property-added-to-closed", where, f"The property {name!r} was added where none were allowed.")
-            elif old.additional is not None:
-                report("property-added", where, f"The property {name!r} was added.")
-                self.compare(old.additional, after[name], direction)
+            if name in before:
+                self.compare(before[name], after[name], direction)
             else:
-                report("property-added", where, f"The property {name!r} was added.")
-        self._required(old, new, before, after, report)
+                self._property_added(old, after[name], name, name in needed_new and name not in needed_old, direction, report)
+        self._required(new, before, after, needed_old, needed_new, old.properties, report)
         self._additional(old, new, here, direction, report)
 
-    def _property_removed(self, old: View, new: View, name: str, report: Callable[[str, str, str], None]) -> None:
+    def _property_added(
+        self, old: View, site: Site, name: str, required: bool, direction: Direction, report: Callable[[str, str, str], None]
+    ) -> None:
+        # What was hidden by readOnly or writeOnly is new in this direction, though its name was known.
+        known = name in old.properties
+        what = "is no longer readOnly or writeOnly" if known else "was added"
+        if required:
+            report("required-property-added", site.pointer, f"The property {name!r} {what} and is required.")
+        elif known:
+            report("property-added", site.pointer, f"The property {name!r} {what}.")
+        elif old.closed:
+            report("property-added-to-closed", site.pointer, f"The property {name!r} was added where none were allowed.")
+        else:
+            report("property-added", site.pointer, f"The property {name!r} was added.")
+            if old.additional is not None:
+                self.compare(old.additional, site, direction)
+
+    def _property_removed(
+        self, old: View, new: View, name: str, needed_old: dict[str, str], report: Callable[[str, str, str], None]
+    ) -> None:
         where = old.properties[name].pointer
-        if name in old.required and name not in new.required:
+        if name in new.properties:  # hidden by readOnly or writeOnly now: gone in this direction, yet not unknown
+            rule = "required-property-removed" if name in needed_old else "property-removed"
+            report(rule, where, f"The property {name!r} became readOnly or writeOnly.")
+            return
+        if name in needed_old and name not in new.required:
             report("required-property-removed", where, f"The property {name!r}, which was required, was removed.")
             if new.closed:
                 report("property-removed-from-closed", where, f"The property {name!r} was removed and unknown ones are refused.")
@@ -230,13 +259,20 @@ class SchemaDiff:
             report("property-removed", where, f"The property {name!r} was removed.")
 
     def _required(
-        self, old: View, new: View, before: dict[str, Site], after: dict[str, Site], report: Callable[[str, str, str], None]
+        self,
+        new: View,
+        before: dict[str, Site],
+        after: dict[str, Site],
+        needed_old: dict[str, str],
+        needed_new: dict[str, str],
+        declared_old: dict[str, Site],
+        report: Callable[[str, str, str], None],
     ) -> None:
-        for name, where in new.required.items():
-            if name not in old.required and (name in before or name not in new.properties):
+        for name, where in needed_new.items():
+            if name not in needed_old and (name in before or name not in new.properties):
                 report("property-became-required", where, f"The property {name!r} is required now.")
-        for name in old.required:
-            if name not in new.required and (name in after or name not in old.properties):
+        for name in needed_old:
+            if name not in needed_new and (name in after or name not in declared_old):
                 where = after[name].pointer if name in after else new.site.pointer
                 report("property-became-optional", where, f"The property {name!r} may be missing now.")
 
@@ -260,7 +296,10 @@ class SchemaDiff:
     def _choices(self, old: View, new: View, here: str, direction: Direction, report: Callable[[str, str, str], None]) -> None:
         if len(old.choices) == len(new.choices):
             for before, after in zip(old.choices, new.choices, strict=True):
-                self._branches(before, after, direction, report)
+                if before.exclusive != after.exclusive:
+                    told = "anyOf became oneOf: what fits several branches is refused now." if after.exclusive else "oneOf became anyOf."
+                    report("composition-changed", here, told)
+                self._branches(before.branches, after.branches, direction, report)
             return
         if not old.choices and len(new.choices) == 1:
             # What was one schema may now be one branch of several: that is only more.
@@ -274,14 +313,14 @@ class SchemaDiff:
         if (
             plain.choices
             or not several.only_a_choice
-            or (plain.allows("null") and any(only_null(one.schema) for one in several.choices[0]))
+            or (plain.allows("null") and any(only_null(one.schema) for one in several.choices[0].branches))
         ):
             return False
-        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in several.choices[0]]
+        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in several.choices[0].branches]
         match = next((pair for pair in pairs if self._same(*pair)), None) or next((pair for pair in pairs if self._alike(*pair)), None)
         if match is None:
             return False
-        branches = several.choices[0]
+        branches = several.choices[0].branches
         self._branches(*(([plain.site], branches) if plain is old else (branches, [plain.site])), direction, report)
         return True
 
@@ -326,10 +365,15 @@ class SchemaDiff:
         schema = site.schema
         if isinstance(schema, dict):
             if isinstance(schema.get("$ref"), str):
-                return f"#{schema['$ref'].partition('#')[2]}"
+                return f"#{decoded(schema['$ref'].partition('#')[2])}"
             if isinstance(schema.get("title"), str):
                 return repr(schema["title"])
         return f"at {site.pointer}"
+
+
+def _needed(view: View, visible: dict[str, Site]) -> dict[str, str]:
+    """The names that `required` really asks for: readOnly ones are not asked for in requests, nor writeOnly ones in responses."""
+    return {name: where for name, where in view.required.items() if name in visible or name not in view.properties}
 
 
 def _expanded(view: View) -> frozenset[str]:

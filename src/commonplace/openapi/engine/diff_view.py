@@ -10,7 +10,7 @@ import orjson
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.load import escape
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.refs import Resolver, decoded, unescape
 from commonplace.openapi.model import Document, Json, JsonObject
 
 ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
@@ -38,6 +38,9 @@ _SIZES = (("minLength", "string"), ("minItems", "array"), ("minProperties", "obj
 _MOST = 64
 
 
+Identity = tuple[tuple[int, str], ...]
+
+
 class Site(NamedTuple):
     """A schema and where it is; `base` is the file ('' for the document itself). `also`: what other parts of an allOf say
     about the same property."""
@@ -47,8 +50,20 @@ class Site(NamedTuple):
     base: str = ""
     also: tuple[Site, ...] = ()
 
+    @property
+    def identity(self) -> Identity:
+        """What tells it from other sites as long as the document lives, the other parts of an allOf included."""
+        return ((id(self.schema), self.pointer), *((id(other.schema), other.pointer) for other in self.also))
+
     def at(self, *steps: str | int) -> str:
         return self.pointer + "".join("/" + escape(str(step)) for step in steps)
+
+
+class Choice(NamedTuple):
+    """The branches of a oneOf (exclusive) or an anyOf."""
+
+    branches: list[Site]
+    exclusive: bool
 
 
 @dataclass(slots=True)
@@ -69,8 +84,9 @@ class View:
     patterns: set[str] = field(default_factory=set)
     formats: set[str] = field(default_factory=set)
     multiples: set[float] = field(default_factory=set)
-    choices: list[list[Site]] = field(default_factory=list)  # one list of branches per oneOf or anyOf
+    choices: list[Choice] = field(default_factory=list)
     discriminator: str | None = None
+    mapping: dict[str, str] = field(default_factory=dict)  # of the discriminator: value -> name of the schema, where they differ
     undecided: dict[str, Json] = field(default_factory=dict)
     default: Json = None
     has_default: bool = False
@@ -82,6 +98,11 @@ class View:
 
     def allows(self, kind: str) -> bool:
         return self.types is None or kind in self.types or (kind == "integer" and "number" in self.types)
+
+    @property
+    def empty(self) -> bool:
+        """Nothing fits: the schema `false`, or an allOf whose parts exclude each other."""
+        return self.nothing or (self.types is not None and not self.types)
 
     @property
     def only_a_choice(self) -> bool:
@@ -97,7 +118,8 @@ class Views:
     def __init__(self, document: Document, resolver: Resolver) -> None:
         self.document = document
         self.resolver = resolver
-        self._known: dict[tuple[int, str, int], View] = {}
+        self._known: dict[Identity, View] = {}
+        self._targets = _Targets(self)
         self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
 
     def keep(self, schema: JsonObject) -> JsonObject:
@@ -118,7 +140,7 @@ class Views:
             target = self.resolver.resolve(ref, base)
         except CommonplaceError:
             return None
-        pointer = target.pointer if target.pointer.startswith("/") or not target.pointer else f"/{escape(target.pointer)}"
+        pointer = decoded(target.pointer) if target.pointer.startswith("/") or not target.pointer else f"/{escape(target.pointer)}"
         return Site(target.value, pointer if not target.base else f"{target.base}#{pointer}", target.base)
 
     def hidden(self, site: Site, sent: bool) -> bool:
@@ -139,18 +161,19 @@ class Views:
         return getattr(self.view(site), "read_only" if sent else "write_only") is True
 
     def view(self, site: Site) -> View:
-        key = (id(site.schema), site.pointer, len(site.also))
+        key = site.identity
         known = self._known.get(key)
         if known is None:
             known = View(site)
             for part in (site, *site.also):
-                self._merge(known, part, set())
+                self.merge(known, part)
             _settle(known)
             self._known[key] = known
             self._alive.append(site.schema)
         return known
 
-    def _merge(self, view: View, site: Site, active: set[tuple[str, str]]) -> None:
+    def merge(self, view: View, site: Site) -> None:
+        """Add what a schema says to a view."""
         schema = site.schema
         if schema is False:
             view.nothing = True
@@ -158,33 +181,34 @@ class Views:
             return
         ref = schema.get("$ref")
         if isinstance(ref, str):
-            key = (site.base, ref)
             target = self._target(ref, site.base)
-            if key not in active and target is not None and len(active) < _MOST:
-                self._merge(view, target, active | {key})
+            if target is not None:
+                _conjoin(view, self._targets.merged(target))
             if not self.document.family.json_schema:
                 return
         self._own(view, site, schema)
         parts = schema.get("allOf")
         for position, part in enumerate(parts if isinstance(parts, list) else ()):
-            self._merge(view, Site(part, site.at("allOf", position), site.base), active)
+            self.merge(view, Site(part, site.at("allOf", position), site.base))
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
             if isinstance(branches, list) and branches:
-                self._choice(view, [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)], active)
+                sites = [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)]
+                self._choice(view, Choice(sites, keyword == "oneOf"))
         if (schema.get("nullable") is True or schema.get("x-nullable") is True) and view.types is not None:
             view.types |= {"null"}
             if view.enum is not None and None not in view.enum:
                 view.enum = [*view.enum, None]
 
-    def _choice(self, view: View, branches: list[Site], active: set[tuple[str, str]]) -> None:
+    def _choice(self, view: View, choice: Choice) -> None:
         """A choice of one is no choice, and one of two that is only null makes the other nullable."""
+        branches = choice.branches
         solid = [branch for branch in branches if not only_null(branch.schema)]
         if len(solid) != 1:
-            view.choices.append(branches)
+            view.choices.append(choice)
             return
         inner = View(solid[0])
-        self._merge(inner, solid[0], active)
+        self.merge(inner, solid[0])
         if len(branches) > 1:
             if inner.types is not None:
                 inner.types |= {"null"}
@@ -221,6 +245,7 @@ class Views:
             own.multiples.add(schema["multipleOf"])
         discriminator = schema.get("discriminator")
         own.discriminator = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
+        own.mapping = _mapping(discriminator.get("mapping")) if isinstance(discriminator, dict) else {}
         own.undecided = {keyword: schema[keyword] for keyword in UNDECIDED if keyword in schema}
         if "default" in schema:
             own.default, own.has_default = schema["default"], True
@@ -249,6 +274,56 @@ class Views:
                 table["value"] = max(limits, key=lambda limit: (sign * limit[0], limit[1]))
 
 
+class _Targets:
+    """What references lead to, merged once for each target however many parts of however many allOf share it.
+
+    Circular ones are found as strongly connected components (Tarjan): while one is being merged, the references back to what is
+    waiting for it add nothing, and in the end each member gets all of what its head has, for in a conjunction all of them hold."""
+
+    def __init__(self, views: Views) -> None:
+        self.views = views
+        self._done: dict[Identity, View] = {}
+        self._waiting: dict[Identity, int] = {}
+        self._partial: dict[Identity, tuple[View, int]] = {}
+        self._low = 0  # the first of the waiting that what is being merged leads back to
+
+    def merged(self, target: Site) -> View:
+        key = target.identity
+        if key in self._done:
+            return self._done[key]
+        if key in self._partial:
+            view, low = self._partial[key]
+            self._low = min(self._low, low)
+            return view
+        if key in self._waiting or len(self._waiting) >= _MOST:
+            self._low = min(self._low, self._waiting.get(key, -1))  # -1: cut short
+            return View(target)
+        return self._merge(target, key)
+
+    def _merge(self, target: Site, key: Identity) -> View:
+        outer, position = self._low, len(self._waiting)
+        self._waiting[key] = self._low = position
+        view = View(target)
+        self.views.merge(view, target)
+        del self._waiting[key]
+        low, self._low = self._low, min(outer, self._low)
+        if low < position and position:
+            self._partial[key] = (view, low)
+            return view
+        self._done[key] = view
+        for member, (part, reached) in list(self._partial.items()):
+            if reached >= position:
+                _conjoin(part, view)
+                self._done[member] = part
+                del self._partial[member]
+        if not position:
+            # What was cut short is kept as far as it came: to begin again for each would take minutes.
+            self._done |= {member: part for member, (part, _) in self._partial.items()}
+            self._partial.clear()
+            self._low = 0
+        return view
+
+
 _ANNOTATIONS = frozenset({"description", "summary", "title", "example", "examples", "deprecated", "externalDocs", "$comment"})
 
 
@@ -266,6 +341,13 @@ def _types(schema: JsonObject) -> frozenset[str] | None:
     return found
 
 
+def _mapping(mapping: Json) -> dict[str, str]:
+    """By name of the schema, whether it is written as a name or as a reference; without what holds anyway, a name for itself."""
+    entries = mapping.items() if isinstance(mapping, dict) else ()
+    named = {value: unescape(decoded(target).rpartition("/")[2]) for value, target in entries if isinstance(target, str)}
+    return {value: name for value, name in named.items() if value != name}
+
+
 def _conjoin(view: View, other: View) -> None:
     """Add another part's constraints: both must hold."""
     if other.types is not None:
@@ -277,21 +359,21 @@ def _conjoin(view: View, other: View) -> None:
             own[group] = max(own.get(group, limit), limit, key=lambda entry: (sign * entry[0], entry[1]))
     for name, site in other.properties.items():
         known = view.properties.get(name)
-        if known is None:
-            view.properties[name] = site
-        elif site.schema not in (True, {}) and site.schema != known.schema:
-            view.properties[name] = known._replace(also=(*known.also, site, *site.also))
+        view.properties[name] = site if known is None else _both(known, site)
     for name, pointer in other.required.items():
         view.required.setdefault(name, pointer)
     view.closed = view.closed or other.closed
-    view.additional = view.additional or other.additional
-    view.items = view.items or other.items
+    view.additional = (
+        _both(view.additional, other.additional) if view.additional and other.additional else view.additional or other.additional
+    )
+    view.items = _both(view.items, other.items) if view.items and other.items else view.items or other.items
     view.unique = view.unique or other.unique
     view.patterns |= other.patterns
     view.formats |= other.formats
     view.multiples |= other.multiples
-    view.choices += other.choices
+    view.choices += [choice for choice in other.choices if choice not in view.choices]
     view.discriminator = view.discriminator or other.discriminator
+    view.mapping = {**other.mapping, **view.mapping}
     view.undecided = {**other.undecided, **view.undecided}
     if other.has_default and not view.has_default:
         view.default, view.has_default = other.default, True
@@ -300,6 +382,15 @@ def _conjoin(view: View, other: View) -> None:
     view.read_only = view.read_only or other.read_only
     view.write_only = view.write_only or other.write_only
     view.nothing = view.nothing or other.nothing
+
+
+def _both(first: Site, second: Site) -> Site:
+    """What two parts of an allOf say about the same place, each thing once."""
+    said = [first, *first.also]
+    for part in (second._replace(also=()), *second.also):
+        if part.schema not in (True, {}) and all((part.schema, part.base) != (other.schema, other.base) for other in said):
+            said.append(part)
+    return first if len(said) == 1 + len(first.also) else first._replace(also=tuple(said[1:]))
 
 
 def _settle(view: View) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from commonplace.kernel.collector import collector_off
 from commonplace.openapi.engine.load import escape
+from commonplace.openapi.engine.refs import local_target, unescape
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
 
@@ -52,6 +53,17 @@ class Place(NamedTuple):
 ROOT = Place(None, "")
 
 
+def place_at(data: Json, pointer: str) -> Place:
+    """The place that a pointer into a document names."""
+    place, node = ROOT, data
+    for position, token in enumerate(pointer.split("/")[1:]):
+        step: str | int = int(token) if type(node) is list else unescape(token)
+        node = node[int(token)] if type(node) is list else node.get(step) if type(node) is dict else None
+        # Names of components and paths are keys of a map; below them a path item's fields are fixed ones.
+        place = Place(place, step, position == (2 if pointer.startswith("/components/") else 1))
+    return place
+
+
 class Scope(NamedTuple):
     """What surrounds a node: the path, method and status it belongs to, or that it is a component."""
 
@@ -61,6 +73,7 @@ class Scope(NamedTuple):
     component: bool = False
     callback: str = ""
     webhook: bool = False
+    resource: str = ""
 
 
 class SchemaNode(NamedTuple):
@@ -77,12 +90,14 @@ class Node(NamedTuple):
     name: str
     place: Place
     scope: Scope
+    home: Place | None = None  # of a path item behind a reference in the document: where its content really is
 
 
 class RefNode(NamedTuple):
     ref: str
     place: Place  # of the object that holds the $ref
     node_type: str
+    resource: str = ""  # `$id` of the nearest schema around it that has one: pointers count from there
 
 
 @dataclass(slots=True)
@@ -168,6 +183,7 @@ class _Builder:
         self.document = document
         self.methods = document.family.methods
         self.index = Index()
+        self.items_used: set[str] = set()
 
     def build(self) -> Index:
         data = self.document.data
@@ -189,18 +205,36 @@ class _Builder:
 
     def path_item(self, item: JsonObject, place: Place, scope: Scope, name: str) -> None:
         self.ref(item, place, "pathItem")
-        self.index.paths.append(Node(item, name, place, scope))
-        self.parameters(item.get("parameters"), place, scope)
+        target, pointer = local_target(self.document.data, item)
+        if not pointer:
+            self.index.paths.append(Node(item, name, place, scope))
+            self.item_content(item, place, scope)
+            return
+        # An operation of an item that a path uses belongs to that path. What is inside is listed once, however many paths use it.
+        listed = pointer in self.items_used or pointer.startswith(("/paths/", "/webhooks/"))
+        self.items_used.add(pointer)
+        home = place_at(self.document.data, pointer)
+        own = {key: value for key, value in item.items() if key != "$ref"}
+        self.index.paths.append(Node({**target, **own}, name, place, scope, home))
+        self.ref(target, home, "pathItem")
+        self.item_content({key: value for key, value in target.items() if key not in own}, home, scope, listed)
+        self.item_content(own, place, scope)
+
+    def item_content(self, item: JsonObject, place: Place, scope: Scope, listed: bool = False) -> None:
+        if not listed:
+            self.parameters(item.get("parameters"), place, scope)
         for method, operation in item.items():
             if method in self.methods and type(operation) is dict:
-                self.operation(operation, Place(place, method), scope._replace(method=method))
+                self.operation(operation, Place(place, method), scope._replace(method=method), listed)
         if self.document.family is Family.V32:
             here = Place(place, "additionalOperations")
             for method, operation in _entries(item.get("additionalOperations")):
-                self.operation(operation, Place(here, method), scope._replace(method=method))
+                self.operation(operation, Place(here, method), scope._replace(method=method), listed)
 
-    def operation(self, operation: JsonObject, place: Place, scope: Scope) -> None:
+    def operation(self, operation: JsonObject, place: Place, scope: Scope, listed: bool = False) -> None:
         self.index.operations.append(Node(operation, scope.method, place, scope))
+        if listed:
+            return
         self.parameters(operation.get("parameters"), place, scope)
         body = operation.get("requestBody")
         if type(body) is dict:
@@ -306,9 +340,12 @@ class _Builder:
 
     def schema(self, schema: JsonObject, name: str, place: Place, scope: Scope) -> None:
         index = self.index
+        own = schema.get("$id")
+        if type(own) is str:
+            scope = scope._replace(resource=own.rstrip("#"))
         ref = schema.get("$ref")
         if type(ref) is str:
-            index.refs.append(RefNode(ref, place, "schema"))
+            index.refs.append(RefNode(ref, place, "schema", scope.resource))
         index.schemas.append(SchemaNode(schema, name, place, scope))
         for child, child_name, child_place in schema_children(schema, place):
             if type(child) is dict:
@@ -341,7 +378,7 @@ class _Builder:
             for name, value in _entries(values):
                 if visit is not None:
                     visit(value, name, Place(here, name, True), scope)
-                elif kind == "pathItems":
+                elif kind == "pathItems" and f"/components/pathItems/{escape(name)}" not in self.items_used:
                     self.path_item(value, Place(here, name, True), scope, name)
 
     def named_parameter(self, value: JsonObject, name: str, place: Place, scope: Scope) -> None:

@@ -5,23 +5,72 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.index import SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES
+from commonplace.openapi.engine.refs import local_target
 from commonplace.openapi.model import Document, Json, JsonObject
 
 ROOT_URI = "oas:document"
 _DROPPED = frozenset({"nullable", "x-nullable", "discriminator", "xml", "externalDocs", "example", "deprecated", "readOnly", "writeOnly"})
 
 
-def to_json_schema(document: Document, schema: Json) -> Json:
-    """The schema in 2020-12; references point into the registry's copy of the document."""
+Hides = frozenset[str]
+"""readOnly, writeOnly or both: the properties that need not be there."""
+
+
+def to_json_schema(document: Document, schema: Json, hides: Hides = frozenset()) -> Json:
+    """The schema in 2020-12; references point into the registry's copy of the document.
+
+    `hides`: without asking for properties that have one of these keywords."""
+    if hides:
+        schema = _lenient(document, schema, hides, frozenset())
     if document.family.json_schema:
         return _rebased(schema)
     return _converted(schema)
 
 
-def definitions(document: Document) -> JsonObject:
+def definitions(document: Document, hides: Hides = frozenset()) -> JsonObject:
     """All named schemas, converted, in the place that their references name."""
-    converted = {name: to_json_schema(document, schema) for name, schema in document.schemas.items()}
+    converted = {name: to_json_schema(document, schema, hides) for name, schema in document.schemas.items()}
     return {"definitions": converted} if document.is_v2 else {"components": {"schemas": converted}}
+
+
+def _lenient(document: Document, schema: Json, hides: Hides, around: frozenset[str]) -> Json:
+    """The schema without hidden names in `required`. `around`: names that are hidden in what surrounds it, for the same value."""
+    if not isinstance(schema, dict):
+        return schema
+    names = around | _hidden(document, schema, hides, 0)
+    result: dict[str, Any] = {}
+    for key, item in schema.items():
+        if key == "required" and isinstance(item, list):
+            result[key] = [name for name in item if name not in names]
+        elif key in SCHEMA_MAPS and isinstance(item, dict):
+            result[key] = {name: _lenient(document, child, hides, frozenset()) for name, child in item.items()}
+        elif key in SCHEMA_LISTS and isinstance(item, list):
+            inner = names if key in _SAME_VALUE else frozenset[str]()
+            result[key] = [_lenient(document, child, hides, inner) for child in item]
+        elif key in SCHEMA_SINGLES and key not in ("not", "if"):  # there less means more
+            result[key] = _lenient(document, item, hides, names if key in _SAME_VALUE else frozenset())
+        else:
+            result[key] = item
+    return result
+
+
+_SAME_VALUE = frozenset({"allOf", "anyOf", "oneOf", "then", "else"})
+_DEEPEST = 8
+
+
+def _hidden(document: Document, schema: JsonObject, hides: Hides, depth: int) -> frozenset[str]:
+    """The hidden properties of a schema and its allOf."""
+    found: set[str] = set()
+    properties, parts = schema.get("properties"), schema.get("allOf")
+    for name, child in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(child, dict):
+            target = local_target(document.data, child)[0]
+            if any(child.get(keyword) is True or target.get(keyword) is True for keyword in hides):
+                found.add(name)
+    for part in parts if isinstance(parts, list) and depth < _DEEPEST else ():
+        if isinstance(part, dict):
+            found |= _hidden(document, local_target(document.data, part)[0], hides, depth + 1)
+    return frozenset(found)
 
 
 def _reference(ref: Json) -> Json:

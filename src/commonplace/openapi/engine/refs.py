@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.yaml import escape
 from commonplace.openapi.errors import CIRCULAR_REF, SPEC_TOO_DEEP, UNRESOLVED_REF
 from commonplace.openapi.model import Document, Json, JsonObject, Tree
 
@@ -31,6 +32,13 @@ Fetch = Callable[[str], Tree]
 
 def unescape(token: str) -> str:
     return token.replace("~1", "/").replace("~0", "~")
+
+
+def decoded(ref: str) -> str:
+    """A reference or pointer without percent-encoding, so that two spellings of one place compare equal."""
+    if "%" not in ref:
+        return ref
+    return "/".join(escape(unescape(unquote(token))) for token in ref.split("/"))
 
 
 def at_pointer(data: Json, pointer: str) -> Json:
@@ -57,6 +65,22 @@ def at_pointer(data: Json, pointer: str) -> Json:
         else:
             return MISSING
     return node
+
+
+def local_target(data: Json, value: JsonObject) -> tuple[JsonObject, str]:
+    """The object behind a chain of references inside one document, and its pointer; the value itself and '' where there are none.
+
+    A chain that leads to another file, to nothing or back to itself ends where it does."""
+    pointer = ""
+    for _ in range(MAX_HOPS):
+        ref = value.get("$ref")
+        if type(ref) is not str or not ref.startswith("#/"):
+            break
+        target = at_pointer(data, ref[1:])
+        if type(target) is not dict:
+            break
+        value, pointer = target, decoded(ref[1:])
+    return value, pointer
 
 
 def anchors_of(data: Json) -> dict[str, Json]:
@@ -103,6 +127,8 @@ class Resolver:
             value = self._anchor_table(where).get("#" + unquote(fragment), MISSING)
         else:
             value = at_pointer(data, fragment)
+            if value is MISSING and not address:
+                value = self._within_a_resource(fragment, where)
         if value is MISSING:
             raise CommonplaceError(
                 UNRESOLVED_REF, f"{ref} points to nothing.", hint="Define the target or correct the reference.", details={"ref": ref}
@@ -162,6 +188,12 @@ class Resolver:
                 details = {"ref": ref, "external": True, "cause": error.code.name}
                 raise CommonplaceError(UNRESOLVED_REF, f"{ref}: {error.message}", hint=error.hint, details=details) from None
         return self.trees[where]
+
+    def _within_a_resource(self, fragment: str, where: str) -> Json:
+        """What a pointer names in a schema with `$id`, against which pointers inside it count; MISSING unless just one has it."""
+        table = self._anchor_table(where)
+        named = [value for name, node in table.items() if name[:1] != "#" and (value := at_pointer(node, fragment)) is not MISSING]
+        return named[0] if len(named) == 1 else MISSING
 
     def _anchor_table(self, base: str) -> dict[str, Json]:
         table = self._anchors.get(base)

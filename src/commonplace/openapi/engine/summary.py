@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.openapi.engine.refs import MISSING, NAME_MAPS, Inliner, at_pointer
+from commonplace.openapi.engine.refs import MISSING, NAME_MAPS, Inliner, at_pointer, local_target
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
@@ -21,7 +21,7 @@ def summarize(document: Document, whole: Document | None = None, *, truncate: bo
     info = data.get("info")
     info = info if isinstance(info, dict) else {}
     paths = data.get("paths")
-    items = [item for item in paths.values() if isinstance(item, dict)] if isinstance(paths, dict) else []
+    items = [local_target(data, item)[0] for item in paths.values() if isinstance(item, dict)] if isinstance(paths, dict) else []
     answer: JsonObject = {
         "version": document.version,
         "title": _text(info.get("title")),
@@ -39,8 +39,8 @@ def summarize(document: Document, whole: Document | None = None, *, truncate: bo
 def has_paths_elsewhere(document: Document) -> bool:
     """Whether paths stand in other files. Counting needs no index of the document, which takes as long to build as the load."""
     paths = document.data.get("paths")
-    items = paths.values() if isinstance(paths, dict) else ()
-    return any(isinstance(item, dict) and not str(item.get("$ref", "#")).startswith("#") for item in items)
+    items = [item for item in paths.values() if isinstance(item, dict) and "$ref" in item] if isinstance(paths, dict) else []
+    return any(not str(local_target(document.data, item)[0].get("$ref", "#")).startswith("#") for item in items)
 
 
 def servers_of(document: Document) -> list[JsonObject]:

@@ -39,7 +39,7 @@ def validate(document: Document, resolver: Resolver, *, strict: bool = False, ig
     """Everything that is wrong with a document. `strict` adds rules beyond the specification and turns every warning into an error."""
     findings = _all_findings(document, resolver, strict)
     chosen = [finding for finding in findings if strict or not finding.rule.strict]
-    kept = list(_unsuppressed(document, chosen, ignore))
+    kept = list(unsuppressed(document, chosen, ignore))
     suppressed = len(chosen) - len(kept)
     if strict:
         kept = [replace(finding, severity=Severity.ERROR) if finding.rule.id in STRICT_ERRORS else finding for finding in kept]
@@ -55,9 +55,12 @@ STRICT_ERRORS = frozenset(
 
 
 def with_lines(document: Document, findings: Sequence[Finding]) -> list[Finding]:
-    """The same findings with the line of each in the source."""
-    lines = lines_of(document, {finding.pointer for finding in findings if finding.line is None})
-    return [finding if finding.line is not None else replace(finding, line=lines[finding.pointer]) for finding in findings]
+    """The same findings with the line of each in the source, where it is there."""
+    wanted = {finding.pointer for finding in findings if finding.line is None and not finding.elsewhere}
+    lines = lines_of(document, wanted)
+    return [
+        finding if finding.line is not None or finding.elsewhere else replace(finding, line=lines[finding.pointer]) for finding in findings
+    ]
 
 
 def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Sequence[Finding]:
@@ -120,7 +123,7 @@ def _deduplicated(findings: list[Finding]) -> list[Finding]:
 _GENERAL = frozenset({"wrong-structure"})
 
 
-def _unsuppressed(document: Document, findings: Sequence[Finding], ignore: Sequence[str]) -> Iterator[Finding]:
+def unsuppressed(document: Document, findings: Sequence[Finding], ignore: Sequence[str]) -> Iterator[Finding]:
     """Drop what the caller or the document itself asked to ignore: `rule`, or `rule:/pointer/pattern*`."""
     wanted = [entry.partition(":") for entry in ignore]
     marked = _IGNORE_BYTES in document.raw if isinstance(document.raw, bytes) else IGNORE_FIELD in document.raw

@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from commonplace.openapi.engine.index import Index, Node, SchemaNode
-from commonplace.openapi.engine.jsonschema import ROOT_URI, definitions, to_json_schema
+from commonplace.openapi.engine.index import Index, Node, Place, SchemaNode
+from commonplace.openapi.engine.jsonschema import ROOT_URI, Hides, definitions, to_json_schema
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver
 from commonplace.openapi.engine.validate_paths import found
@@ -18,13 +18,18 @@ from commonplace.openapi.engine.validate_rule import Finding
 from commonplace.openapi.model import Document, Json, JsonObject
 
 TIME_LIMIT_SECONDS = 6.0
+EITHER: Hides = frozenset({"readOnly", "writeOnly"})
+_DIRECTIONS: dict[str | int, Hides] = {
+    **dict.fromkeys(("requestBody", "requestBodies", "parameters"), frozenset({"readOnly"})),
+    **dict.fromkeys(("responses", "headers"), frozenset({"writeOnly"})),
+}
 _SHOWN_IN = frozenset({"default", "example", "examples"})
 _KEYWORDS = frozenset({"type", "enum", "const", "$ref", "properties", "items", "allOf", "anyOf", "oneOf", "pattern", "required"})
 
 
 def example_findings(document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS) -> Iterator[Finding]:
     """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is said, rather than the answer late."""
-    checker = _Checker(document)
+    checker = _Checker(document, any("readOnly" in node.schema or "writeOnly" in node.schema for node in index.schemas))
     deadline = time.monotonic() + seconds
     tasks: Iterator[Iterator[Finding]] = chain(
         (_schema_values(node, checker, document) for node in index.schemas if not _SHOWN_IN.isdisjoint(node.schema)),
@@ -49,8 +54,10 @@ def _schema_values(node: SchemaNode, checker: _Checker, document: Document) -> I
             yield from _judged(checker, schema, value, "example-mismatch", f"{here}/examples/{position}", "example")
 
 
-def _judged(checker: _Checker, schema: JsonObject, value: Json, rule: str, where: str, what: str) -> Iterator[Finding]:
-    problem = checker.problem(schema, value)
+def _judged(
+    checker: _Checker, schema: JsonObject, value: Json, rule: str, where: str, what: str, hides: Hides = EITHER
+) -> Iterator[Finding]:
+    problem = checker.problem(schema, value, hides)
     if problem is not None:
         yield found(rule, where, f"The {what} {_shown(value)} does not match its schema{problem}.")
 
@@ -59,18 +66,28 @@ def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterato
     schema = node.value.get("schema")
     if not isinstance(schema, dict) or not _is_json(node):
         return
-    here = node.place.pointer
+    here, hides = node.place.pointer, _hidden_at(node)
     if "example" in node.value:
-        yield from _judged(checker, schema, node.value["example"], "example-mismatch", f"{here}/example", "example")
+        yield from _judged(checker, schema, node.value["example"], "example-mismatch", f"{here}/example", "example", hides)
     examples = node.value.get("examples")
     for name, example in examples.items() if isinstance(examples, dict) else ():
         target = resolver.try_follow(example)
         if isinstance(target, dict):
             value = target.get("value", target.get("dataValue", _NOTHING))
-            problem = checker.problem(schema, value) if value is not _NOTHING else None
+            problem = checker.problem(schema, value, hides) if value is not _NOTHING else None
             if problem is not None:
                 where = f"{here}/examples/{escape(name)}"
                 yield found("example-mismatch", where, f"The example {name!r} does not match its schema{problem}.")
+
+
+def _hidden_at(node: Node) -> Hides:
+    """Requests need no readOnly properties, responses no writeOnly ones; a media type by itself may be used in either."""
+    place: Place | None = node.place
+    while place is not None:
+        if not place.key and place.step in _DIRECTIONS:
+            return _DIRECTIONS[place.step]
+        place = place.parent
+    return EITHER
 
 
 def _is_json(node: Node) -> bool:
@@ -81,17 +98,23 @@ def _is_json(node: Node) -> bool:
 class _Checker:
     """Compiles each schema once. Documents whose schemas do not compile are left to the other rules."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, flagged: bool) -> None:
         self.document = document
-        self.compiled: dict[int | str, Any] = {}
-        self.registry: Any = None
-        self.usable = True
+        self.flagged = flagged  # whether any property is readOnly or writeOnly
+        self.compiled: dict[tuple[int | str, Hides], Any] = {}
+        self.registries: dict[Hides, Any] = {}
 
-    def problem(self, schema: JsonObject, value: Json) -> str | None:
-        """How a value deviates from a schema; None where it fits, or where nobody can tell."""
+    def problem(self, schema: JsonObject, value: Json, hides: Hides) -> str | None:
+        """How a value deviates from a schema; None where it fits, or where nobody can tell.
+
+        A value with all that is required is fine, and so is one without the properties that need not be there."""
         if not _KEYWORDS & schema.keys() or _quick(schema, value):
             return None
-        validator = self._validator(schema)
+        problem = self._deviation(schema, value, frozenset())
+        return self._deviation(schema, value, hides) if problem is not None and self.flagged else problem
+
+    def _deviation(self, schema: JsonObject, value: Json, hides: Hides) -> str | None:
+        validator = self._validator(schema, hides)
         if validator is None:
             return None
         try:
@@ -104,25 +127,24 @@ class _Checker:
         message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
         return f": {where + ' ' if where else ''}{message}"
 
-    def _validator(self, schema: JsonObject) -> Any:
+    def _validator(self, schema: JsonObject, hides: Hides) -> Any:
         """A validator for the schema; None where it does not compile. Schemas that only refer share one."""
         ref = schema.get("$ref")
-        key = ref if len(schema) == 1 and isinstance(ref, str) else id(schema)
+        key = (ref if len(schema) == 1 and isinstance(ref, str) else id(schema), hides)
         if key not in self.compiled:
-            self.compiled[key] = self._compile(schema) if self.usable else None
+            self.compiled[key] = self._compile(schema, hides)
         return self.compiled[key]
 
-    def _compile(self, schema: JsonObject) -> Any:
-        if self.registry is None:
-            try:
-                self.registry = jsonschema_rs.Registry([(ROOT_URI, definitions(self.document))])
-            except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
-                self.usable = False
-                return None
+    def _compile(self, schema: JsonObject, hides: Hides) -> Any:
         try:
-            converted = to_json_schema(self.document, schema)
+            if hides not in self.registries:
+                self.registries[hides] = None  # should it fail, it is not tried again
+                self.registries[hides] = jsonschema_rs.Registry([(ROOT_URI, definitions(self.document, hides))])
+            if self.registries[hides] is None:
+                return None
+            converted = to_json_schema(self.document, schema, hides)
             return jsonschema_rs.Draft202012Validator(
-                converted, registry=self.registry, validate_formats=False, mask="the value", offline=True
+                converted, registry=self.registries[hides], validate_formats=False, mask="the value", offline=True
             )
         except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
             return None

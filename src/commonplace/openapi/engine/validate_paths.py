@@ -37,7 +37,7 @@ class PathRules:
         self.index = index
         self.resolver = resolver
         self.used = {node.ref for node in index.refs}
-        self.items = {id(node.place): node for node in index.paths}
+        self.items = {id(node.home or node.place): node for node in index.paths}
         # From 3.1 on a description may be spread over documents. One that asks for security schemes and has none is such a part.
         self.part = document.family.json_schema and not index.security_schemes and self.asks_for_security()
 
@@ -67,7 +67,7 @@ class PathRules:
         for node in self.index.paths:
             if node.scope.component or node.scope.webhook or node.scope.callback:
                 if node.scope.callback or node.scope.webhook:
-                    yield from self.parameter_list(node.value.get("parameters"), Place(node.place, "parameters"))
+                    yield from self.parameter_list(node.value.get("parameters"), Place(node.home or node.place, "parameters"))
                 continue
             path = node.scope.path
             if not path.startswith("/"):
@@ -96,16 +96,17 @@ class PathRules:
         return {method for method in self.document.family.methods if method in node.value}
 
     def path_item(self, node: Node, names: set[str]) -> Iterator[Finding]:
-        yield from self.parameter_list(node.value.get("parameters"), Place(node.place, "parameters"))
-        shared = dict(self.resolved_parameters(node.value.get("parameters"), Place(node.place, "parameters")))
+        home = node.home or node.place
+        yield from self.parameter_list(node.value.get("parameters"), Place(home, "parameters"))
+        shared = dict(self.resolved_parameters(node.value.get("parameters"), Place(home, "parameters")))
         renamed = False
         operations = [(key, value) for key, value in node.value.items() if key in self.document.family.methods and isinstance(value, dict)]
         extra = node.value.get("additionalOperations") if self.document.family is Family.V32 else None
         if isinstance(extra, dict):
             operations += [(f"additionalOperations/{escape(key)}", value) for key, value in extra.items() if isinstance(value, dict)]
         for method, operation in operations:
-            here = f"{node.place.pointer}/{method}"
-            own = dict(self.resolved_parameters(operation.get("parameters"), Place(node.place, method)))
+            here = f"{home.pointer}/{method}"
+            own = dict(self.resolved_parameters(operation.get("parameters"), Place(home, method)))
             unknown = self.has_unresolved(node.value) or self.has_unresolved(operation)
             declared = {name for name, location in (*shared, *own) if location == "path"}
             missing = [] if unknown else sorted(names - declared)
@@ -125,7 +126,7 @@ class PathRules:
         for (name, location), position in shared.items():
             if location == "path" and name not in names and operations and not renamed:
                 message = f"The path parameter {name!r} is not in {node.scope.path!r}."
-                yield found("path-parameter-unused", f"{node.place.pointer}/parameters/{position}", message)
+                yield found("path-parameter-unused", f"{home.pointer}/parameters/{position}", message)
 
     def resolved_parameters(self, values: Json, place: Place) -> Iterator[tuple[tuple[str, str], int]]:
         """(name, in) of each parameter in a list, references followed, with its position."""
@@ -158,17 +159,17 @@ class PathRules:
     # operations
 
     def operation_ids(self) -> Iterator[Finding]:
-        seen: dict[str, str] = {}
+        seen: dict[str, Node] = {}
         for node in self.index.operations:
             name = node.value.get("operationId")
             if not isinstance(name, str):
                 if not node.scope.callback:
                     yield found("operation-id-missing", node.place, f"{_operation(node)} has no operationId.")
                 continue
-            if name in seen:
+            first = seen.setdefault(name, node)
+            if first.value is not node.value:  # one path item that several paths use is written once
                 where = f"{node.place.pointer}/operationId"
-                yield found("operation-id-duplicate", where, f"The operationId {name!r} is used before, by {seen[name]}.")
-            seen.setdefault(name, _operation(node))
+                yield found("operation-id-duplicate", where, f"The operationId {name!r} is used before, by {_operation(first)}.")
 
     def operation(self, node: Node) -> Iterator[Finding]:
         operation = node.value
@@ -369,7 +370,8 @@ class PathRules:
                 parent, steps = declared[name], 0
                 while isinstance(parent, str) and parent in declared and steps <= len(declared):
                     parent, steps = declared[parent], steps + 1
-                if parent is not None and (steps > len(declared) or parent not in declared):
+                # What is no string is wrong by the official schema, which says so.
+                if isinstance(parent, str) and (steps > len(declared) or parent not in declared):
                     yield found("tag-parent", f"/tags/{position}", f"The parent of the tag {name!r} is not declared, or is itself.")
         for node in self.index.operations:
             used = node.value.get("tags")

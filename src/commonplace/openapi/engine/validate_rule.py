@@ -29,6 +29,7 @@ class Finding:
     message: str
     severity: Severity
     line: int | None = None
+    elsewhere: bool = False  # in another file, so that it has no line here
 
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING

@@ -9,7 +9,7 @@ from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.index import Index, RefNode, SchemaNode
-from commonplace.openapi.engine.refs import MISSING, Resolver
+from commonplace.openapi.engine.refs import MISSING, Resolver, Target, decoded
 from commonplace.openapi.engine.validate_paths import found
 from commonplace.openapi.engine.validate_rule import Finding
 from commonplace.openapi.errors import CIRCULAR_REF
@@ -69,9 +69,9 @@ class SchemaRules:
     # references
 
     def references(self) -> Iterator[Finding]:
-        judged: dict[tuple[str, str], Finding | None] = {}
+        judged: dict[tuple[str, str, str], Finding | None] = {}
         for node in self.index.refs:
-            key = (node.ref, node.node_type)
+            key = (node.ref, node.node_type, node.resource)
             if key not in judged:
                 judged[key] = self.reference(node)
             verdict = judged[key]
@@ -80,7 +80,7 @@ class SchemaRules:
 
     def reference(self, node: RefNode) -> Finding | None:
         try:
-            target = self.resolver.follow({"$ref": node.ref})
+            target = self._target(node)
         except CommonplaceError as error:
             if error.code is CIRCULAR_REF:
                 return found("ref-circular", "", f"{node.ref} leads only to other references and back.")
@@ -94,6 +94,14 @@ class SchemaRules:
         if not isinstance(target.value, dict) and not (node.node_type == "schema" and isinstance(target.value, bool)):
             return found("ref-kind", "", f"{node.ref} is not an object.")
         return None
+
+    def _target(self, node: RefNode) -> Target:
+        if node.resource and node.ref.startswith("#"):
+            try:
+                return self.resolver.follow({"$ref": node.resource + node.ref})
+            except CommonplaceError:
+                pass  # many write pointers from the root of the document all the same
+        return self.resolver.follow({"$ref": node.ref})
 
     def _kind_of(self, ref: str) -> str | None:
         """The kind of component that a reference names; None where it points elsewhere."""
@@ -115,7 +123,7 @@ class SchemaRules:
 
     def unused(self) -> Iterator[Finding]:
         depth = 3 if self.document.is_v2 else 4
-        used = {"/".join(node.ref.split("/")[:depth]) for node in self.index.refs}
+        used = {"/".join(ref.split("/")[:depth]) for node in self.index.refs for ref in (node.ref, decoded(node.ref))}
         used |= {value for node in self.index.schemas for value in _mapping(node.schema).values() if isinstance(value, str)}
         for kind in ("schemas", "parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks"):
             base = self.document.component_pointer(kind)

@@ -165,7 +165,7 @@ def _key(key: Any, sentinel: str | None) -> str:
         return key.replace(sentinel, "") if sentinel else key
     if isinstance(key, (tuple, frozenset)):
         raise CommonplaceError(SPEC_SYNTAX, "A mapping has a list or a mapping as a key; OpenAPI allows strings only.")
-    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+    return "null" if key is None else str(key).lower() if isinstance(key, bool) else _digits(key) if isinstance(key, int) else str(key)
 
 
 def _number(item: Any) -> Json:
@@ -183,7 +183,14 @@ def _big(item: int) -> Json:
     try:
         return float(item)
     except OverflowError:
+        return _digits(item)
+
+
+def _digits(item: int) -> str:
+    try:
         return str(item)
+    except ValueError:  # Python refuses to write that many, because it takes long
+        raise CommonplaceError(SPEC_SYNTAX, "The text has an integer of thousands of digits.", hint="Write it in quotes.") from None
 
 
 def _merge(value: Json, mark: str, limits: Limits) -> Json:

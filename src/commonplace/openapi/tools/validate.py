@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NotRequired
 
@@ -11,7 +11,10 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.validate import Report, validate, with_lines
+from commonplace.openapi.engine.index import index_of
+from commonplace.openapi.engine.refs import MISSING, Resolver, at_pointer
+from commonplace.openapi.engine.validate import Report, unsuppressed, validate, with_lines
+from commonplace.openapi.engine.validate_paths import found
 from commonplace.openapi.engine.validate_rule import Finding
 from commonplace.openapi.engine.walk import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
@@ -104,20 +107,29 @@ def report_on(service: OpenApiService, document: Document, args: ValidateInput) 
     if made is None or whole.data is document.data:
         return own
     rest = validate(whole, service.resolver(whole), strict=args.strict, ignore=args.ignore)
+    lost = list(unsuppressed(whole, list(_lost(whole, service.resolver(whole), made.unresolved)), args.ignore))
 
     def both(mine: Sequence[Finding], theirs: Sequence[Finding]) -> list[Finding]:
         known = {(finding.rule.id, finding.pointer) for finding in mine}
-        new = [one for one in theirs if (one.rule.id, one.pointer) not in known and one.rule.id != "ref-external"]
-        return [*mine, *(_from_elsewhere(finding, made.origins) for finding in new)]
+        new = [one for one in theirs if (one.rule.id, one.pointer) not in known]
+        return [*mine, *(_from_elsewhere(finding, made.origins, document) for finding in new)]
 
-    return Report(both(own.errors, rest.errors), both(own.warnings, rest.warnings), max(own.suppressed, rest.suppressed))
+    return Report(both(own.errors, rest.errors), both(own.warnings, [*rest.warnings, *lost]), max(own.suppressed, rest.suppressed))
 
 
-def _from_elsewhere(finding: Finding, origins: Mapping[str, str]) -> Finding:
+def _lost(whole: Document, resolver: Resolver, unresolved: Sequence[str]) -> Iterator[Finding]:
+    """References of other files that lead nowhere from there, though the same words lead to something from the document itself."""
+    for node in index_of(whole).refs if unresolved else ():
+        if node.ref in unresolved and resolver.try_follow({"$ref": node.ref}) != {"$ref": node.ref}:
+            yield found("ref-external", f"{node.place.pointer}/$ref", f"{node.ref} is in another file and was not checked.")
+
+
+def _from_elsewhere(finding: Finding, origins: Mapping[str, str], document: Document) -> Finding:
     for pointer, origin in origins.items():
         if finding.pointer == pointer or finding.pointer.startswith(pointer + "/"):
-            return replace(finding, message=f"{finding.message} It comes from {origin}.")
-    return finding
+            return replace(finding, message=f"{finding.message} It comes from {origin}.", elsewhere=True)
+    # What a path item of another file holds stands under its path, where this document has only the reference.
+    return replace(finding, elsewhere=at_pointer(document.data, finding.pointer) is MISSING)
 
 
 def issue(finding: Finding) -> dict[str, Any]:
