@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import jsonschema_rs
@@ -29,7 +29,9 @@ _KEYWORDS = frozenset({"type", "enum", "const", "$ref", "properties", "items", "
 
 def example_findings(document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS) -> Iterator[Finding]:
     """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is said, rather than the answer late."""
-    checker = _Checker(document, any("readOnly" in node.schema or "writeOnly" in node.schema for node in index.schemas))
+    flagged = [node for node in index.schemas if "readOnly" in node.schema or "writeOnly" in node.schema]
+    shared = any(document.schemas.get(node.name) is node.schema for node in flagged)  # then any property may refer to it
+    checker = _Checker(document, {node.name for node in flagged}, unsure=shared)
     deadline = time.monotonic() + seconds
     tasks: Iterator[Iterator[Finding]] = chain(
         (_schema_values(node, checker, document) for node in index.schemas if not _SHOWN_IN.isdisjoint(node.schema)),
@@ -98,9 +100,10 @@ def _is_json(node: Node) -> bool:
 class _Checker:
     """Compiles each schema once. Documents whose schemas do not compile are left to the other rules."""
 
-    def __init__(self, document: Document, flagged: bool) -> None:
+    def __init__(self, document: Document, flagged: set[str], *, unsure: bool) -> None:
         self.document = document
-        self.flagged = flagged  # whether any property is readOnly or writeOnly
+        self.flagged = flagged  # the names of readOnly and writeOnly properties
+        self.unsure = unsure
         self.compiled: dict[tuple[int | str, Hides], Any] = {}
         self.registries: dict[Hides, Any] = {}
 
@@ -110,22 +113,24 @@ class _Checker:
         A value with all that is required is fine, and so is one without the properties that need not be there."""
         if not _KEYWORDS & schema.keys() or _quick(schema, value):
             return None
-        problem = self._deviation(schema, value, frozenset())
-        return self._deviation(schema, value, hides) if problem is not None and self.flagged else problem
+        errors = self._deviations(schema, value, frozenset())
+        if errors and self.flagged and all(map(self._may_ease, errors)):
+            errors = self._deviations(schema, value, hides)
+        return _told(errors[0]) if errors else None
 
-    def _deviation(self, schema: JsonObject, value: Json, hides: Hides) -> str | None:
+    def _may_ease(self, error: Any) -> bool:
+        """Whether asking for fewer properties may cure it."""
+        keyword = error.schema_path[-1]
+        return keyword in ("anyOf", "oneOf") or (keyword == "required" and (self.unsure or error.kind.property in self.flagged))
+
+    def _deviations(self, schema: JsonObject, value: Json, hides: Hides) -> list[Any]:
         validator = self._validator(schema, hides)
         if validator is None:
-            return None
+            return []
         try:
-            error = next(iter(validator.iter_errors(value)), None) if not validator.is_valid(value) else None
+            return [] if validator.is_valid(value) else list(islice(validator.iter_errors(value), 20))
         except (ValueError, jsonschema_rs.ValidationError, OverflowError):
-            return None
-        if error is None:
-            return None
-        where = "".join(f"/{escape(str(step))}" for step in error.instance_path)
-        message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
-        return f": {where + ' ' if where else ''}{message}"
+            return []
 
     def _validator(self, schema: JsonObject, hides: Hides) -> Any:
         """A validator for the schema; None where it does not compile. Schemas that only refer share one."""
@@ -148,6 +153,12 @@ class _Checker:
             )
         except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
             return None
+
+
+def _told(error: Any) -> str:
+    where = "".join(f"/{escape(str(step))}" for step in error.instance_path)
+    message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
+    return f": {where + ' ' if where else ''}{message}"
 
 
 def _quick(schema: JsonObject, value: Json) -> bool:
