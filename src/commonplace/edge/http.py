@@ -7,14 +7,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.registry import Selection
@@ -33,6 +32,7 @@ from commonplace.edge.error_map import (
 )
 from commonplace.edge.jsonrpc import InvalidMessage, Message, RequestId, decode, encode_error, encode_result, message
 from commonplace.edge.product import Product
+from commonplace.edge.reach import HttpOptions, refusal
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError, Kind
 
@@ -47,17 +47,6 @@ log = logging.getLogger("commonplace.edge.http")
 BODY_TIMEOUT_SECONDS = 60.0
 JSON_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
 STATUS_OF_RPC = {PARSE_ERROR: 400, INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404, RESOURCE_LIMIT: 413, INTERNAL_ERROR: 500}
-LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
-
-
-@dataclass(frozen=True, slots=True)
-class HttpOptions:
-    """How the server may be reached. Empty `allowed_hosts` means any Host, for servers behind keys and a proxy."""
-
-    allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
-    allowed_origins: tuple[str, ...] = ()
-    routes: Sequence[BaseRoute] = ()
-    on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
 
 
 class TooLarge(Exception):
@@ -317,20 +306,6 @@ def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[
     )
 
 
-def refusal(headers: Mapping[str, str], options: HttpOptions) -> Response | None:
-    """DNS rebinding and foreign pages stop here."""
-    host = headers.get("host", "")
-    if options.allowed_hosts and _host_name(host) not in options.allowed_hosts:
-        return JSONResponse({"error": "This server does not answer to that Host."}, status_code=421)
-    origin = headers.get("origin")
-    if origin is not None and origin not in options.allowed_origins:
-        scheme, _, rest = origin.partition("://")
-        same = scheme in ("http", "https") and (rest == host or (bool(options.allowed_hosts) and _host_name(rest) in options.allowed_hosts))
-        if not same:
-            return JSONResponse({"error": "This Origin may not call this server."}, status_code=403)
-    return None
-
-
 def unauthorized(error: CommonplaceError) -> Response:
     headers = {}
     if error.code.kind is Kind.UNAUTHENTICATED:
@@ -401,9 +376,3 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 def _names(value: str | None) -> frozenset[str] | None:
     return None if value is None else frozenset(name.strip() for name in value.split(",") if name.strip())
-
-
-def _host_name(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0].lower()
