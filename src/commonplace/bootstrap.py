@@ -404,8 +404,11 @@ WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memo
 
 def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[], Any]:
     def make() -> Any:
-        parts.settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        service = build_service(parts)
+        from commonplace.storage.disk import usable
+
+        with usable(parts.settings.data):
+            parts.settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+            service = build_service(parts)
         close = getattr(service, "close", None)
         if close is not None:
             parts.closing.callback(close)

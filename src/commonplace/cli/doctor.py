@@ -20,6 +20,7 @@ from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
+from commonplace.storage.disk import unusable
 
 Status = Literal["ok", "note", "warn", "fail"]
 STYLE = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "bold red"}
@@ -78,16 +79,23 @@ def _safely(name: str, step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
         yield from step()
     except CommonplaceError as error:
         yield Check(name, "fail", error.message, error.hint or "")
+    except OSError as error:
+        refused = unusable(error)
+        yield Check(name, "fail", refused.message, refused.hint or "")
     except Exception as error:  # a check that breaks is a finding, not the end of the examination
         yield Check(name, "fail", f"{type(error).__name__}: {error}", "This is a defect; please report it.")
 
 
 def _data_folder(settings: Settings) -> Iterator[Check]:
     data = settings.data
-    if not data.exists():
+    nearest = next(path for path in (data, *data.parents) if path.exists())
+    if not nearest.is_dir():
+        yield Check("data folder", "fail", f"{nearest} is a file, not a folder", "Choose another with --data.")
+    elif nearest != data and not os.access(nearest, os.W_OK | os.X_OK):
+        yield Check("data folder", "fail", f"{data} cannot be made: {nearest} is not writable", "Choose another with --data.")
+    elif not data.exists():
         yield Check("data folder", "ok", f"{data} will be made when first needed")
-        return
-    if not os.access(data, os.W_OK | os.X_OK):
+    elif not os.access(data, os.W_OK | os.X_OK):
         yield Check("data folder", "fail", f"{data} is not writable", f"chown it to you, or choose another with --data: chmod u+rwx {data}")
     elif stat.S_IMODE(data.stat().st_mode) & 0o077:
         yield Check("data folder", "warn", f"{data} can be read by others", f"chmod 700 {data}")

@@ -29,6 +29,7 @@ from commonplace.kernel.errors import (
     Code,
     CommonplaceError,
 )
+from commonplace.storage.disk import REFUSALS, unusable
 
 log = logging.getLogger("commonplace.dispatch")
 
@@ -254,6 +255,9 @@ def _authorize(auth: AuthContext, scope: Scope) -> None:
 
 
 def _internal(error: Exception, call: Call) -> CommonplaceError:
+    if isinstance(error, OSError) and error.errno in REFUSALS and error.filename is not None:
+        log.info("call %s failed (trace %s): %s", call.name[:128], call.trace_id, error)
+        return unusable(error)  # the machine's doing, not a defect
     log.error("call %s failed (trace %s)", call.name[:128], call.trace_id, exc_info=error)
     return CommonplaceError(
         INTERNAL,
