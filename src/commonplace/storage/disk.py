@@ -31,6 +31,18 @@ def unusable(error: OSError, place: Path | str | None = None) -> CommonplaceErro
     )
 
 
+def existing_folder(path: Path) -> None:
+    """Raise unless the folder is there: what reads all of a data folder must not take a wrong name for an empty one."""
+    if not path.is_dir():
+        what = "is not a folder" if path.exists() else "does not exist"
+        raise CommonplaceError(
+            PATH_UNUSABLE,
+            f"The data folder {path} {what}.",
+            hint="Name the right one with --data; `commonplace config show` tells which is in effect.",
+            details={"path": str(path)},
+        )
+
+
 @contextlib.contextmanager
 def usable(place: Path) -> Iterator[None]:
     """Work that needs a place on the disk and nothing else of the system."""

@@ -75,6 +75,22 @@ def test_outputs_that_cannot_be_written_are_named(tmp_path: Path, capsys: pytest
     assert "/proc/" in refused(capsys, "--data", "data", "memory", "export", "/proc/nope")
 
 
+@pytest.mark.parametrize("data", ["a-file", "nowhere"])
+def test_what_reads_a_whole_data_folder_needs_one(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert data in refused(capsys, "--data", data, "backup", "b.tar.gz")
+    assert data in refused(capsys, "--data", data, "audit", "verify")
+    assert not (tmp_path / "b.tar.gz").exists()
+
+
+@pytest.mark.parametrize("content", [b"no database at all", b"SQLite format 3\0" + b"\xff" * 4096])
+def test_a_database_that_is_none_is_not_backed_up(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "commonplace.db").write_bytes(content)
+    assert main(["--data", "data", "backup", "b.tar.gz"]) != 0
+    assert "commonplace.db cannot be backed up" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a-file", "data", "note.md"]
+
+
 def test_an_instruction_directory_that_is_a_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.yaml").write_text(f"settings: {{mcp: {{instructions: {{directory: {tmp_path / 'a-file'}}}}}}}")
     assert "a-file" in refused(capsys, "--config", "c.yaml", "--data", "data", "instructions", "list")
