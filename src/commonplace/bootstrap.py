@@ -222,6 +222,7 @@ def build(
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
     )
     chosen = selection or selection_of(settings)
+    registry.check(chosen)
     product = Product(
         pipeline,
         __version__,

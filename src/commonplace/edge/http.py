@@ -291,19 +291,8 @@ def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[
     read_only = headers.get("x-mcp-readonly", "").strip().lower() in ("1", "true", "yes", "on")
     if toolsets is None and tools is None and not exclude and not read_only:
         return served, False
-    if served.toolsets is not None and toolsets is not None:
-        toolsets &= served.toolsets
-    return (
-        Selection(
-            toolsets=toolsets if toolsets is not None or tools is not None else served.toolsets,
-            tools=tools if tools is not None else (served.tools if toolsets is None else None),
-            exclude=served.exclude | exclude,
-            read_only=served.read_only or read_only,
-            all_tiers=served.all_tiers,
-            renamed=served.renamed,
-        ),
-        read_only,
-    )
+    narrowed = Selection(toolsets, tools, exclude, read_only, all_tiers=True, renamed=served.renamed, within=served)
+    return narrowed, read_only
 
 
 def unauthorized(error: CommonplaceError) -> Response:
