@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -19,7 +20,8 @@ from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import SILENT
 from commonplace.edge.authenticate import challenge
-from commonplace.edge.core import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSION, VERSION_KEY, Core
+from commonplace.edge.connection import MAX_BATCH
+from commonplace.edge.core import BATCH_VERSION, HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSION, VERSION_KEY, Core
 from commonplace.edge.error_map import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -122,20 +124,61 @@ class McpEndpoint:
         except TimeoutError:
             return await Response(status_code=408)(scope, receive, send)
         answer = await self._answer(headers, body, auth, selection, read_only)
-        if answer is not None:
-            await _send_json(send, 200, answer)
-        else:
+        if answer is None:
             await self._sdk(scope, _replay(body, receive), send)
+        elif answer[1]:
+            await _send_json(send, *answer)
+        else:
+            await Response(status_code=answer[0])(scope, receive, send)
         return None
 
     async def _answer(
         self, headers: Mapping[str, str], body: bytes, auth: AuthContext, selection: Selection, read_only: bool
-    ) -> bytes | None:
-        """The whole answer where the core can give it, else None: the SDK then judges the request from the start."""
+    ) -> tuple[int, bytes] | None:
+        """Status and whole answer where the core can give them, else None: the SDK then judges the request from the start."""
         try:
-            one = message(decode(body))
-        except InvalidMessage:
-            return None
+            value = decode(body)
+            if isinstance(value, list):
+                return await self._batch(headers, value, auth, selection, read_only)
+            one = message(value)
+        except InvalidMessage as invalid:
+            if not _json(headers):
+                return None
+            self._core.product.observer.count("malformed")
+            return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
+        answer = await self._one(headers, one, auth, selection, read_only)
+        return None if answer is None else (200, answer)
+
+    async def _batch(
+        self, headers: Mapping[str, str], values: list[Any], auth: AuthContext, selection: Selection, read_only: bool
+    ) -> tuple[int, bytes]:
+        """One array of answers, in order. Batches existed in one protocol version only, whose clients name none in a header."""
+        session = headers.get("mcp-session-id")
+        if headers.get("mcp-protocol-version", BATCH_VERSION) != BATCH_VERSION or not self._alive(headers, session, auth):
+            reason = f"batches exist in sessions of protocol {BATCH_VERSION} only; send one message at a time"
+            raise InvalidMessage(RpcError(INVALID_REQUEST, f"Invalid Request: {reason}"))
+        if not values:
+            raise InvalidMessage(RpcError(INVALID_REQUEST, "Invalid Request: the batch is empty"))
+        if len(values) > MAX_BATCH:
+            raise InvalidMessage(RpcError(RESOURCE_LIMIT, f"A batch holds at most {MAX_BATCH} messages.", {"limit": MAX_BATCH}))
+        answers: list[bytes] = []
+        for value in values:
+            try:
+                one = message(value)
+            except InvalidMessage as invalid:
+                answers.append(encode_error(invalid.request_id, invalid.error))
+                continue
+            answer = await self._one(headers, one, auth, selection, read_only)
+            if answer is None and one.is_request:
+                alone = RpcError(INVALID_REQUEST, f"Invalid Request: {str(one.method)[:64]} cannot be batched here; send it alone")
+                answer = encode_error(one.id, alone)
+            if answer is not None:
+                answers.append(answer)
+        return (200, b"[" + b",".join(answers) + b"]") if answers else (202, b"")
+
+    async def _one(
+        self, headers: Mapping[str, str], one: Message, auth: AuthContext, selection: Selection, read_only: bool
+    ) -> bytes | None:
         if one.method == "notifications/cancelled":
             self._cancel(headers, one)
             return None
@@ -291,8 +334,10 @@ def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[
     read_only = headers.get("x-mcp-readonly", "").strip().lower() in ("1", "true", "yes", "on")
     if toolsets is None and tools is None and not exclude and not read_only:
         return served, False
-    narrowed = Selection(toolsets, tools, exclude, read_only, all_tiers=True, renamed=served.renamed, within=served)
-    return narrowed, read_only
+    if toolsets is None and tools is None:
+        toolsets, tools = served.toolsets, served.tools
+    within = replace(served, all_tiers=True)  # a tool that is named may be an extended one of what is served
+    return Selection(toolsets, tools, exclude, read_only, served.all_tiers, served.renamed, within), read_only
 
 
 def unauthorized(error: CommonplaceError) -> Response:
@@ -330,9 +375,12 @@ async def read_body(receive: Receive, limit: int) -> bytes:
 
 def _ordinary(headers: Mapping[str, str], one: Message) -> bool:
     """JSON that may be answered with JSON. What is odd about any other request is for the SDK to say."""
-    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     accepted = headers.get("accept", "")
-    return media_type == "application/json" and ("application/json" in accepted or "*/*" in accepted) and not isinstance(one.params, list)
+    return _json(headers) and ("application/json" in accepted or "*/*" in accepted) and not isinstance(one.params, list)
+
+
+def _json(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,16 @@ def listed(app: App, served: Selection, **headers: str) -> set[str]:
 )
 def test_headers_only_narrow_what_the_server_was_started_with(served: Selection, headers: dict[str, str], tmp_path: Path) -> None:
     with build(Settings(data=tmp_path), environ={}) as app:
-        assert listed(app, served, **headers) <= {tool.name for tool in app.registry.listed(served)}
+        every_tier = replace(served, all_tiers=True)
+        assert listed(app, served, **headers) <= {tool.name for tool in app.registry.listed(every_tier)}
 
 
 def test_headers_choose_among_what_is_served(tmp_path: Path) -> None:
     with build(Settings(data=tmp_path), environ={}) as app:
         assert listed(app, Selection(), tools="file_write,rekall_search") == {"file_write", "rekall_search"}
+        assert listed(app, Selection(), tools="file_grep") == {"file_grep"}  # an extended one, by its name
+        extended = Selection(toolsets=frozenset(), tools=frozenset({"file_grep", "file_read"}))
+        assert listed(app, extended, exclude_tools="file_read") == {"file_grep"}
         mixed = Selection(toolsets=frozenset({"memory"}), tools=frozenset({"file_read"}))
         assert listed(app, mixed, toolsets="files") == {"file_read"}
         assert listed(app, mixed, tools="file_read,file_write") == {"file_read"}
