@@ -364,6 +364,35 @@ def test_a_foreign_host_or_origin_is_refused(server: Served) -> None:
     assert server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, own)[0] == 200
 
 
+def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> None:
+    page, key = "https://app.example", "cp_wrong"
+    (tmp_path / "commonplace.yaml").write_text(f"settings: {{server: {{allowed_origins: ['{page}']}}}}")
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,mcp-param-x"}
+
+    def answer(method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, dict[str, str]]:
+        link = http.client.HTTPConnection(server.address, timeout=10)
+        link.request(method, path, body, headers)
+        got = link.getresponse()
+        got.read()
+        link.close()
+        return got.status, {name.lower(): value for name, value in got.getheaders()}
+
+    with serve_http(tmp_path, None, "--auth", "keys", "--config", str(tmp_path / "commonplace.yaml")) as server:
+        for path in ("/mcp", "/rpc"):
+            status, told = answer("OPTIONS", path, {"Origin": page, **asked})
+            assert (status, told["access-control-allow-origin"], told["vary"]) == (204, page, "Origin")
+            assert told["access-control-allow-headers"] == asked["Access-Control-Request-Headers"]
+            assert "POST" in told["access-control-allow-methods"]
+            assert int(told["access-control-max-age"]) > 0
+            status, told = answer("POST", path, {"Origin": page, "Authorization": f"Bearer {key}"}, b"{}")
+            assert (status, told["access-control-allow-origin"], told["vary"]) == (401, page, "Origin")
+            assert told["access-control-expose-headers"] == "Mcp-Session-Id"
+            for other in ({"Origin": "https://evil.example", **asked}, {"Origin": f"http://{server.address}", **asked}, {}):
+                status, told = answer("OPTIONS", path, other)
+                assert status in (401, 403, 405)
+                assert not any(name.startswith("access-control") for name in told)
+
+
 def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) -> None:
     huge = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"' + b"x" * (65 * 1024 * 1024) + b'"}}'
     host, _, port = server.address.partition(":")

@@ -34,7 +34,7 @@ from commonplace.edge.error_map import (
 )
 from commonplace.edge.jsonrpc import InvalidMessage, Message, RequestId, decode, encode_error, encode_result, message
 from commonplace.edge.product import Product
-from commonplace.edge.reach import HttpOptions, refusal
+from commonplace.edge.reach import HttpOptions, preflight, refusal, shared
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError, Kind
 
@@ -83,7 +83,7 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
     return Starlette(
         routes=[
             Route("/mcp", endpoint=endpoint),
-            Route("/rpc", endpoint=RpcEndpoint(core, options), methods=["POST"]),
+            Route("/rpc", endpoint=RpcEndpoint(core, options), methods=["POST", "OPTIONS"]),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             *options.routes,
@@ -106,7 +106,8 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
-        refused = refusal(headers, self._options)
+        send = shared(headers, self._options, send)
+        refused = refusal(headers, self._options) or preflight(scope["method"], headers, self._options, "GET, POST, DELETE")
         if refused is not None:
             return await refused(scope, receive, send)
         try:
@@ -285,7 +286,10 @@ class RpcEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
-        refused = refusal(headers, self._options)
+        send = shared(headers, self._options, send)
+        refused = refusal(headers, self._options) or preflight(scope["method"], headers, self._options, "POST")
+        if refused is None and scope["method"] != "POST":
+            refused = Response(status_code=405, headers={"Allow": "POST"})
         if refused is not None:
             return await refused(scope, receive, send)
         try:

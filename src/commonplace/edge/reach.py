@@ -5,12 +5,17 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
 from commonplace.edge.authenticate import is_loopback
 
+if TYPE_CHECKING:
+    from starlette.types import Message, Send
+
+PREFLIGHT_SECONDS = 600
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -45,6 +50,38 @@ def refusal(headers: Mapping[str, str], options: HttpOptions) -> Response | None
         if not same:
             return JSONResponse({"error": "This Origin may not call this server."}, status_code=403)
     return None
+
+
+def shared(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send:
+    """The same `send`, which lets a page of a configured origin read the answer (CORS). Nothing for any other."""
+    origin = headers.get("origin")
+    if origin is None or origin not in options.allowed_origins:
+        return send
+    allowed = [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-expose-headers", b"Mcp-Session-Id"),
+        (b"vary", b"Origin"),
+    ]
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *allowed]}
+        await send(message)
+
+    return sending
+
+
+def preflight(method: str, headers: Mapping[str, str], options: HttpOptions, methods: str) -> Response | None:
+    """The answer to a browser that asks beforehand. It brings no key, so this comes before authentication.
+
+    Any header may be sent: what it means is judged when it comes, and clients may name parameters in theirs."""
+    if method != "OPTIONS" or headers.get("origin") not in options.allowed_origins or "access-control-request-method" not in headers:
+        return None
+    answer = {"Access-Control-Allow-Methods": methods, "Access-Control-Max-Age": str(PREFLIGHT_SECONDS)}
+    asked = headers.get("access-control-request-headers")
+    if asked:
+        answer["Access-Control-Allow-Headers"] = asked
+    return Response(status_code=204, headers=answer)
 
 
 def _answers_to(host: str, allowed: tuple[str, ...]) -> bool:
