@@ -175,6 +175,12 @@ def test_a_catalogue_of_all_tenants_is_closed_to_passed_through_bearers(app: App
     assert run(app, "note_rule").error is None
 
 
+def test_what_a_key_may_not_do_reads_as_a_sentence(app: App) -> None:
+    refused = run(app, "audit_verify", auth=READER).error
+    assert refused is not None
+    assert refused.message == "This key may not administer this server."
+
+
 def test_the_mutation_switch_counts_from_the_next_call(app: App) -> None:
     for on in (False, True, False):
         app.mutation.on = on
