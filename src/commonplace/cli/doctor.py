@@ -69,7 +69,7 @@ def examine() -> Iterator[Check]:
     for name, why in WITHOUT_EFFECT.items():
         if name in os.environ:
             yield Check("environment", "note", f"{name} is set and has no effect: {why}.", "Unset it.")
-    for step in (_data_folder, _space, _audit, _keys, _exposure, _files_settings, _extras):
+    for step in (_data_folder, _space, _audit, _keys, _exposure, _files_settings, _log_file, _extras):
         yield from _safely(step.__name__.strip("_").replace("_", " "), lambda step=step: step(settings))  # type: ignore[misc]
     yield from _safely("toolsets", _toolsets)
 
@@ -156,6 +156,20 @@ def _files_settings(settings: Settings) -> Iterator[Check]:
         yield Check("files", "warn", "allow_root_wipe is on and changes nothing: the root is never deleted", "Remove the key.")
     if not files.search.enabled:
         yield Check("files", "note", "file_search is off", "Set settings.mcp.files.search.enabled: true.")
+
+
+def _log_file(settings: Settings) -> Iterator[Check]:
+    from commonplace.telemetry.logs import log_file
+
+    target = log_file(settings.log)
+    if target is not None:
+        refused = target.problem()
+        target.close()
+        if refused is None:
+            yield Check("log file", "ok", str(target.path))
+        else:
+            why = refused.strerror or str(refused)
+            yield Check("log file", "fail", f"{target.path} cannot be written: {why}", "Name another with MCP_LOG_FILE, or unset it.")
 
 
 def _extras(settings: Settings) -> Iterator[Check]:

@@ -61,6 +61,14 @@ def test_doctor_reports_such_a_folder_as_failed(data: str, capsys: pytest.Captur
     assert not any("defect" in check["fix"] for check in failed)
 
 
+def test_doctor_reports_a_log_file_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("MCP_LOG_FILE", "/proc/nope/log.jsonl")
+    assert main(["--data", "data", "doctor", "--json"]) == 1
+    failed = [check for check in json.loads(capsys.readouterr().out)["checks"] if check["status"] == "fail"]
+    assert [check["name"] for check in failed] == ["log file"]
+    assert "/proc/nope/log.jsonl" in failed[0]["finding"]
+
+
 def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "data" / "commonplace.db").mkdir(parents=True)
     assert "commonplace.db" in refused(capsys, "--data", "data", "files", "ls", "-p", "demo")
