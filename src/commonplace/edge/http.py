@@ -143,7 +143,7 @@ class McpEndpoint:
                 return await self._batch(headers, value, auth, selection, read_only)
             one = message(value)
         except InvalidMessage as invalid:
-            if not _json(headers):
+            if invalid.error.code == PARSE_ERROR or not _json(headers):
                 return None
             self._core.product.observer.count("malformed")
             return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
