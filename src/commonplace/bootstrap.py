@@ -35,7 +35,7 @@ from commonplace.telemetry.observer import EdgeObserver
 from commonplace.telemetry.trace import Tracer
 
 if TYPE_CHECKING:
-    from commonplace.edge.http import HttpOptions
+    from commonplace.edge.reach import HttpOptions
     from commonplace.files.assembly import External
     from commonplace.kernel.auth import AuthContext
     from commonplace.search.assembly import ExternalModels
@@ -84,13 +84,13 @@ class App:
 
     def http_options(self, host: str) -> HttpOptions:
         """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind."""
-        from commonplace.edge.authenticate import check_bind, is_loopback
-        from commonplace.edge.http import LOOPBACK_HOSTS, HttpOptions
+        from commonplace.edge.authenticate import check_bind
         from commonplace.edge.operations import host_check, operation_routes
+        from commonplace.edge.reach import HttpOptions, hosts_of
 
         check_bind(host, self.settings.auth)
         server = self.settings.server
-        hosts = (*LOOPBACK_HOSTS, *server.allowed_hosts) if is_loopback(host) else server.allowed_hosts
+        hosts = hosts_of(host, server.allowed_hosts)
         routes = operation_routes(
             self.settings.auth, self.product.authenticate, self.metrics, self.product.version, host_check(hosts, server.allowed_origins)
         )
@@ -102,7 +102,7 @@ class App:
         """GET /api/graph/mermaid, with the permissions of the key in the request."""
         from commonplace.console.caller import Answer, InProcess
         from commonplace.console.graph_route import graph_route
-        from commonplace.edge.http import refusal
+        from commonplace.edge.reach import refusal
 
         async def export(headers: Mapping[str, str], arguments: dict[str, Any]) -> Answer:
             try:
@@ -118,7 +118,7 @@ class App:
         from commonplace.console.caller import Caller, InProcess
         from commonplace.console.mount import Console, console_routes
         from commonplace.console.session import Gate
-        from commonplace.edge.http import refusal
+        from commonplace.edge.reach import refusal
 
         def sign_in(key: str) -> tuple[Caller, Callable[[], object]]:
             def renew() -> AuthContext:
@@ -222,6 +222,7 @@ def build(
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
     )
     chosen = selection or selection_of(settings)
+    registry.check(chosen)
     product = Product(
         pipeline,
         __version__,
@@ -404,8 +405,11 @@ WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memo
 
 def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[], Any]:
     def make() -> Any:
-        parts.settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        service = build_service(parts)
+        from commonplace.storage.disk import usable
+
+        with usable(parts.settings.data):
+            parts.settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+            service = build_service(parts)
         close = getattr(service, "close", None)
         if close is not None:
             parts.closing.callback(close)

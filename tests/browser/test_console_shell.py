@@ -49,7 +49,7 @@ COMBINATIONS = [(400, "light"), (1280, "dark")] + ([(400, "dark"), (1280, "light
 
 def test_without_a_key_there_is_nothing_to_see(visitor: Visitor) -> None:
     visitor.go("/console/tools")
-    expect(visitor.page).to_have_url(f"http://{visitor.address}/console/login")
+    expect(visitor.page).to_have_url(f"http://{visitor.address}/console/login?next=/console/tools")
     visitor.page.get_by_label("API key").fill("cp_wrong")
     visitor.page.get_by_role("button", name="Sign in").click()
     expect(visitor.page.get_by_role("alert")).to_contain_text("not valid")

@@ -14,6 +14,7 @@ from conformance.corpus import (
     FAULTS,
     HANDSHAKE_ONLY,
     INITIALIZED,
+    INVALID_REQUESTS,
     KINDER,
     KINDER_IN_SESSION,
     OPENINGS,
@@ -158,6 +159,14 @@ def test_a_request_the_sdk_refuses_without_need_is_answered(name: str) -> None:
     assert ours[0] == 200
     assert "result" in ours[1][0]
     assert theirs[0] != 200
+
+
+@pytest.mark.parametrize("name", INVALID_REQUESTS)
+def test_what_is_no_request_is_an_invalid_request_with_its_id(name: str) -> None:
+    ours, theirs = http_both(lambda peer: in_session(peer, *INVALID_REQUESTS[name]))
+    assert (ours[0], ours[1][0]["error"]["code"]) == (400, -32600)
+    assert ours[1][0]["id"] == (1 if name == "wrong version of json-rpc" else None)
+    assert theirs != ours
 
 
 def test_we_hand_the_sdk_exactly_the_methods_that_are_not_our_own() -> None:

@@ -317,12 +317,80 @@ def test_http_statuses_say_what_was_wrong(server: Served, path: str, body: bytes
     assert messages(headers, answer)[0]["error"]["code"] == code
 
 
+@pytest.mark.parametrize(
+    ("body", "identifier"),
+    [
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', None),
+        (b"[]", None),
+        (b'"x"', None),
+        (b'{"id":7,"method":"ping"}', 7),
+        (b'{"jsonrpc":"2.0","id":"a","method":"tools/call","params":"text"}', "a"),
+        (b'{"jsonrpc":"2.0","id":8,"method":5}', 8),
+    ],
+)
+def test_malformed_messages_are_named_in_one_line_with_their_id(server: Served, body: bytes, identifier: Any) -> None:
+    client = Http(server).open()
+    status, _, answer = server.post("/mcp", body, client.headers)
+    error = json.loads(answer)
+    assert (status, error["id"], error["error"]["code"]) == (400, identifier, -32600)
+    assert "\n" not in error["error"]["message"]
+    assert "pydantic" not in answer.decode()
+
+
+def test_a_batch_is_answered_as_one_array_in_the_protocol_that_had_them(server: Served) -> None:
+    client = Http(server)
+    client.headers = {}
+    client.request("initialize", {**HANDSHAKE, "protocolVersion": "2025-03-26"})
+    ping = {"jsonrpc": "2.0", "method": "ping"}
+    listing = {"jsonrpc": "2.0", "id": "b", "method": "tools/list"}
+    told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    init = {"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": HANDSHAKE}
+    status, _, body = server.post("/mcp", json.dumps([{**ping, "id": 1}, told, listing, 3, init]).encode(), client.headers)
+    answers = json.loads(body)
+    assert (status, [one["id"] for one in answers]) == (200, [1, "b", None, 5])
+    assert answers[0]["result"] == {}
+    assert answers[1]["result"]["tools"]
+    assert [one["error"]["code"] for one in answers[2:]] == [-32600, -32600]
+    assert server.post("/mcp", json.dumps([told]).encode(), client.headers)[0] == 202
+    status, _, body = server.post("/mcp", b"[]", client.headers)
+    assert (status, json.loads(body)["error"]["code"]) == (400, -32600)
+
+
 def test_a_foreign_host_or_origin_is_refused(server: Served) -> None:
     for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)):
         for path in ("/mcp", "/rpc"):
             assert server.post(path, {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, headers)[0] == status
     own = {"Origin": f"http://{server.address}"}
     assert server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, own)[0] == 200
+
+
+def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> None:
+    page, key = "https://app.example", "cp_wrong"
+    (tmp_path / "commonplace.yaml").write_text(f"settings: {{server: {{allowed_origins: ['{page}']}}}}")
+    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,mcp-param-x"}
+
+    def answer(method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, dict[str, str]]:
+        link = http.client.HTTPConnection(server.address, timeout=10)
+        link.request(method, path, body, headers)
+        got = link.getresponse()
+        got.read()
+        link.close()
+        return got.status, {name.lower(): value for name, value in got.getheaders()}
+
+    with serve_http(tmp_path, None, "--auth", "keys", "--config", str(tmp_path / "commonplace.yaml")) as server:
+        for path in ("/mcp", "/rpc"):
+            status, told = answer("OPTIONS", path, {"Origin": page, **asked})
+            assert (status, told["access-control-allow-origin"], told["vary"]) == (204, page, "Origin")
+            assert told["access-control-allow-headers"] == asked["Access-Control-Request-Headers"]
+            assert "POST" in told["access-control-allow-methods"]
+            assert int(told["access-control-max-age"]) > 0
+            status, told = answer("POST", path, {"Origin": page, "Authorization": f"Bearer {key}"}, b"{}")
+            assert (status, told["access-control-allow-origin"], told["vary"]) == (401, page, "Origin")
+            assert told["access-control-expose-headers"] == "Mcp-Session-Id"
+            for other in ({"Origin": "https://evil.example", **asked}, {"Origin": f"http://{server.address}", **asked}, {}):
+                status, told = answer("OPTIONS", path, other)
+                assert status in (401, 403, 405)
+                assert not any(name.startswith("access-control") for name in told)
 
 
 def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) -> None:

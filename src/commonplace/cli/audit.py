@@ -8,6 +8,7 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
+from commonplace.storage.disk import existing_folder
 from commonplace.telemetry.query import MAX_RECORDS, Filter
 from commonplace.telemetry.query import query as query_records
 from commonplace.telemetry.verify import verify as verify_chains
@@ -22,7 +23,10 @@ def verify(as_json: JsonFlag = False) -> None:
     Example:
       commonplace audit verify --json
     """
-    verdict = verify_chains(session().config().settings.audit_directory)
+    settings = session().config().settings
+    if not settings.audit_directory.is_dir():  # a trail that was never begun is whole, one looked for in the wrong place is not
+        existing_folder(settings.data)
+    verdict = verify_chains(settings.audit_directory)
     if as_json:
         print_json(verdict.as_dict())
     else:

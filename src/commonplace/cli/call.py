@@ -68,10 +68,12 @@ def tools(
 
     if profile is not None and profile not in PROFILES:
         raise CommonplaceError(INVALID_ARGUMENT, f"There is no profile {profile!r}.", hint=f"Profiles: {', '.join(PROFILES)}.")
-    wanted = frozenset(part.strip() for part in toolsets.split(",")) if toolsets else None
+    wanted = frozenset(part.strip() for part in toolsets.split(",") if part.strip()) if toolsets else None
     selection = PROFILES[profile] if profile else Selection(toolsets=wanted, all_tiers=all_tools)
     rows: list[dict[str, Any]] = []
-    for tool in session().app().registry.listed(selection):
+    registry = session().app().registry
+    registry.check(selection)
+    for tool in registry.listed(selection):
         described = describe(tool, selection)
         rows.append(
             {

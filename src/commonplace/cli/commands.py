@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,6 +33,7 @@ from commonplace.cli import (
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.disk import unusable
 
 DOMAINS = (("instructions", "instructions"), ("files", "files"), ("memory", "memory"), ("oas", "openapi"), ("models", "models"))
 EPILOG = (
@@ -102,13 +106,36 @@ def run(arguments: Sequence[str], prog_name: str = "commonplace") -> int:
     """Run a command line to its exit code."""
     completion.prepare()
     try:
+        try:
+            code = _exit_code(arguments, prog_name)
+        finally:
+            session().close()
+        sys.stdout.flush()  # a full disk behind a redirection is known only now
+        return code
+    except CommonplaceError as error:
+        return fail(error)
+    except BrokenPipeError:
+        _give_up_output()
+        return 1
+    except OSError as error:
+        _give_up_output()
+        return fail(unusable(error))
+    except KeyboardInterrupt:
+        return 130
+
+
+def _exit_code(arguments: Sequence[str], prog_name: str) -> int:
+    try:
         typer.main.get_command(app).main(args=list(arguments), prog_name=prog_name)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
-    except CommonplaceError as error:
-        return fail(error)
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        session().close()
     return 0
+
+
+def _give_up_output() -> None:
+    """Python writes what is left when it ends, and would complain once more about an output that takes nothing."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):  # one that stands for another thing, in a test, has no descriptor
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -97,8 +97,15 @@ def _entry(place: Place, client: Client, http: str | None, key: str | None, muta
     return entry
 
 
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8") if path.exists() else ""
+    except UnicodeDecodeError:
+        raise _unsafe(path, "it is not UTF-8 text") from None
+
+
 def _merge_json(path: Path, key: str, entry: Mapping[str, Any]) -> Path | None:
-    text = path.read_text("utf-8") if path.exists() else ""
+    text = _read(path)
     try:
         document = json.loads(text) if text.strip() else {}
     except json.JSONDecodeError as broken:
@@ -111,7 +118,7 @@ def _merge_json(path: Path, key: str, entry: Mapping[str, Any]) -> Path | None:
 
 def _merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
     """Replace or append our own tables; every other byte of the file stays."""
-    text = path.read_text("utf-8") if path.exists() else ""
+    text = _read(path)
     try:
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError as broken:

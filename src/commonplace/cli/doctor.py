@@ -20,6 +20,7 @@ from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
+from commonplace.storage.disk import unusable
 
 Status = Literal["ok", "note", "warn", "fail"]
 STYLE = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "bold red"}
@@ -68,7 +69,7 @@ def examine() -> Iterator[Check]:
     for name, why in WITHOUT_EFFECT.items():
         if name in os.environ:
             yield Check("environment", "note", f"{name} is set and has no effect: {why}.", "Unset it.")
-    for step in (_data_folder, _space, _audit, _keys, _exposure, _files_settings, _extras):
+    for step in (_data_folder, _space, _audit, _keys, _exposure, _files_settings, _log_file, _extras):
         yield from _safely(step.__name__.strip("_").replace("_", " "), lambda step=step: step(settings))  # type: ignore[misc]
     yield from _safely("toolsets", _toolsets)
 
@@ -78,16 +79,23 @@ def _safely(name: str, step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
         yield from step()
     except CommonplaceError as error:
         yield Check(name, "fail", error.message, error.hint or "")
+    except OSError as error:
+        refused = unusable(error)
+        yield Check(name, "fail", refused.message, refused.hint or "")
     except Exception as error:  # a check that breaks is a finding, not the end of the examination
         yield Check(name, "fail", f"{type(error).__name__}: {error}", "This is a defect; please report it.")
 
 
 def _data_folder(settings: Settings) -> Iterator[Check]:
     data = settings.data
-    if not data.exists():
+    nearest = next(path for path in (data, *data.parents) if path.exists())
+    if not nearest.is_dir():
+        yield Check("data folder", "fail", f"{nearest} is a file, not a folder", "Choose another with --data.")
+    elif nearest != data and not os.access(nearest, os.W_OK | os.X_OK):
+        yield Check("data folder", "fail", f"{data} cannot be made: {nearest} is not writable", "Choose another with --data.")
+    elif not data.exists():
         yield Check("data folder", "ok", f"{data} will be made when first needed")
-        return
-    if not os.access(data, os.W_OK | os.X_OK):
+    elif not os.access(data, os.W_OK | os.X_OK):
         yield Check("data folder", "fail", f"{data} is not writable", f"chown it to you, or choose another with --data: chmod u+rwx {data}")
     elif stat.S_IMODE(data.stat().st_mode) & 0o077:
         yield Check("data folder", "warn", f"{data} can be read by others", f"chmod 700 {data}")
@@ -148,6 +156,20 @@ def _files_settings(settings: Settings) -> Iterator[Check]:
         yield Check("files", "warn", "allow_root_wipe is on and changes nothing: the root is never deleted", "Remove the key.")
     if not files.search.enabled:
         yield Check("files", "note", "file_search is off", "Set settings.mcp.files.search.enabled: true.")
+
+
+def _log_file(settings: Settings) -> Iterator[Check]:
+    from commonplace.telemetry.logs import log_file
+
+    target = log_file(settings.log)
+    if target is not None:
+        refused = target.problem()
+        target.close()
+        if refused is None:
+            yield Check("log file", "ok", str(target.path))
+        else:
+            why = refused.strerror or str(refused)
+            yield Check("log file", "fail", f"{target.path} cannot be written: {why}", "Name another with MCP_LOG_FILE, or unset it.")
 
 
 def _extras(settings: Settings) -> Iterator[Check]:

@@ -40,6 +40,10 @@ def serve(arguments: Sequence[str]) -> int:
         return _serve(options)
     except CommonplaceError as error:
         return report(error)
+    except OSError as error:
+        from commonplace.storage.disk import unusable
+
+        return report(unusable(error))
 
 
 def report(error: CommonplaceError) -> int:

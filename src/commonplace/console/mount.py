@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote, unquote
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 PATH = "/console"
+HOME = f"{PATH}/"
 MAX_FORM_BYTES = 16 * 1024
 CONTENT_SECURITY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -75,23 +76,24 @@ class Console:
             response: Response = RedirectResponse(scope["path"] + _query(scope), 303)
             self._remember(response, session)
         else:
-            response = RedirectResponse(f"{PATH}/login", 303)
+            response = RedirectResponse(f"{PATH}/login{_then(scope)}", 303)
         await response(scope, receive, send)
 
     async def _login(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         if request.method != "POST":
-            return await self._form(None)(scope, receive, send)
+            return await self._form(None, destination(request.query_params.get("next", "")))(scope, receive, send)
         fields = await _fields(request)
+        then = destination(fields.get("next", ""))
         expected = request.cookies.get(CSRF_COOKIE, "")
         if not expected or not hmac.compare_digest(expected, fields.get("csrf", "")):
-            return await self._form("The form was too old. Please try again.", 403)(scope, receive, send)
+            return await self._form("The form was too old. Please try again.", then, 403)(scope, receive, send)
         try:
             session = await asyncio.to_thread(self._sessions.open, fields.get("key", "").strip())
         except CommonplaceError as refused:
             status = 429 if refused.retryable else 401
-            return await self._form(refused.message, status)(scope, receive, send)
-        response = RedirectResponse(f"{PATH}/", 303)
+            return await self._form(refused.message, then, status)(scope, receive, send)
+        response = RedirectResponse(then, 303)
         self._remember(response, session)
         response.delete_cookie(CSRF_COOKIE, path=f"{PATH}/login")
         await response(scope, receive, send)
@@ -107,10 +109,11 @@ class Console:
         await response(scope, receive, send)
         return None
 
-    def _form(self, problem: str | None, status: int = 200) -> Response:
+    def _form(self, problem: str | None, then: str, status: int = 200) -> Response:
         token = secrets.token_urlsafe(24)
         page = (Path(__file__).parent / "login.html").read_text()
-        response = HTMLResponse(page.replace("%CSRF%", token).replace("%PROBLEM%", _problem(problem)), status)
+        page = page.replace("%CSRF%", token).replace("%PROBLEM%", _problem(problem)).replace("%NEXT%", html.escape(then))
+        response = HTMLResponse(page, status)
         response.set_cookie(
             CSRF_COOKIE,
             token,
@@ -190,6 +193,23 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sending
+
+
+def destination(wanted: str) -> str:
+    """Where to go after signing in: a view of this console, or its first page where what was asked for is anything else."""
+    path = unquote(wanted.partition("?")[0])
+    both = wanted + path  # as sent, and as a browser might come to read it
+    if not both.isprintable() or "//" in both or "\\" in both or {".", ".."} & set(path.split("/")) or not wanted.startswith(HOME):
+        return HOME
+    return HOME if path.rstrip("/") in (f"{PATH}/login", f"{PATH}/logout") else wanted
+
+
+def _then(scope: Scope) -> str:
+    """The view that was asked for, as the query of the login page; nothing for the first page and for what is no page."""
+    if scope["method"] != "GET" or scope["path"].startswith(f"{PATH}/_nicegui"):
+        return ""
+    wanted = destination(quote(scope["path"]) + _query(scope))
+    return "" if wanted == HOME else f"?next={quote(wanted, safe='/')}"
 
 
 def _query(scope: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ from commonplace.kernel.errors import (
     Code,
     CommonplaceError,
 )
+from commonplace.storage.disk import REFUSALS, unusable
 
 log = logging.getLogger("commonplace.dispatch")
 
@@ -48,6 +49,7 @@ class Call:
     trace_id: str = ""
     own: Tool | None = None  # a change that only its caller makes, and no registry lists
     mutates: bool = False  # set by the pipeline once the arguments are known: a dispatcher's read is not a change
+    handled: bool = False  # set by the pipeline when the handler is reached: until then nothing can have changed
 
 
 @dataclass(slots=True)
@@ -135,7 +137,8 @@ class Pipeline:
             self._recorder.before(tool, call)
             context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
             if admission is not None:
-                return self._finish(call, tool, _admitted(admission, tool, context, arguments), begun)
+                return self._finish(call, tool, _admitted(admission, call, tool, context, arguments), begun)
+            call.handled = True
             output = tool.handler(context, arguments)
             if type(output) is not dict and isawaitable(output):  # the common answer first: this is the hottest line
                 return self._finish(call, tool, output, begun)
@@ -199,9 +202,10 @@ class Pipeline:
         return outcome
 
 
-async def _admitted(admission: Callable[[], Awaitable[None]], tool: Tool, context: Context, arguments: Any) -> Output:
+async def _admitted(admission: Callable[[], Awaitable[None]], call: Call, tool: Tool, context: Context, arguments: Any) -> Output:
     """A call whose rate is counted elsewhere."""
     await admission()
+    call.handled = True
     output = tool.handler(context, arguments)
     return await output if isawaitable(output) else output
 
@@ -244,13 +248,16 @@ def _authorize(auth: AuthContext, scope: Scope) -> None:
     if scope not in auth.scopes:
         raise CommonplaceError(
             SCOPE_REQUIRED,
-            f"This key may not {scope.value}.",
+            f"This key may not {'administer this server' if scope is Scope.ADMIN else scope.value}.",
             hint=f"Use a key with scope {scope.value}: commonplace keys add --scope {scope.value}.",
             details={"required": scope.value, "granted": sorted(auth.scopes)},
         )
 
 
 def _internal(error: Exception, call: Call) -> CommonplaceError:
+    if isinstance(error, OSError) and error.errno in REFUSALS and error.filename is not None:
+        log.info("call %s failed (trace %s): %s", call.name[:128], call.trace_id, error)
+        return unusable(error)  # the machine's doing, not a defect
     log.error("call %s failed (trace %s)", call.name[:128], call.trace_id, exc_info=error)
     return CommonplaceError(
         INTERNAL,

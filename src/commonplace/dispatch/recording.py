@@ -51,7 +51,7 @@ class CallRecorder:
         if self._audit is not None and tool is not None:
             if call.mutates or refused:
                 kept = self._finished(tool, call, outcome, code, refused)
-                self._append(self._audit, kept.as_record(), call.mutates and not refused)
+                self._append(self._audit, kept.as_record(), call.mutates and call.handled and not refused)
             elif self._audit.reads.wanted:
                 kept = self._finished(tool, call, outcome, code, refused)
                 self._audit.reads.add(kept)
@@ -71,7 +71,7 @@ class CallRecorder:
         except CommonplaceError as failed:
             if not applied:
                 log.error("a refusal could not be recorded: %s", failed.message)
-                return
+                return  # nothing ran: the caller gets the refusal itself
             raise CommonplaceError(
                 failed.code,
                 "The call ran, but the audit trail could not record it. Check the result before you repeat it.",

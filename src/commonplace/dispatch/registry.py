@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from commonplace.dispatch.tool import Tier, Tool
-from commonplace.kernel.errors import UNKNOWN_METHOD, UNKNOWN_TOOL, Code, CommonplaceError
+from commonplace.kernel.errors import INVALID_CONFIG, UNKNOWN_METHOD, UNKNOWN_TOOL, Code, CommonplaceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,11 @@ class Selection:
     read_only: bool = False
     all_tiers: bool = False
     renamed: bool = False  # list tools under their first alias (contract names) where a profile says so
+    within: Selection | None = None  # what a request narrows: nothing is admitted that this one does not admit
 
     def admits(self, tool: Tool) -> bool:
+        if self.within is not None and not self.within.admits(tool):
+            return False
         names = {tool.name, *tool.aliases, *tool.bare}
         if names & self.exclude or (self.read_only and not tool.read_only):
             return False
@@ -112,6 +115,19 @@ class Registry:
         if selection.toolsets is None and selection.tools is None:
             return True
         return name in (selection.toolsets or ()) or bool(self._toolsets[name].names & (selection.tools or frozenset()))
+
+    def check(self, selection: Selection) -> None:
+        """Refuse a selection with a name that nothing has: it would list less than its author thinks, or nothing."""
+        for name in sorted(selection.toolsets or ()):
+            if name not in self._toolsets:
+                raise CommonplaceError(
+                    INVALID_CONFIG, f"There is no toolset {name[:64]!r}.", hint=f"Toolsets: {', '.join(self._toolsets)}."
+                )
+        for name in sorted((selection.tools or frozenset()) | selection.exclude):
+            if name not in self._owner:
+                near = difflib.get_close_matches(name[:64], list(self._owner), n=3)
+                hint = f"Did you mean {' or '.join(near)}?" if near else "`commonplace tools --all-tools` lists them."
+                raise CommonplaceError(INVALID_CONFIG, f"There is no tool {name[:64]!r}.", hint=hint)
 
     def codes(self) -> tuple[Code, ...]:
         return tuple(code for toolset in self._toolsets.values() for code in toolset.codes())

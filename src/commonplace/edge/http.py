@@ -7,20 +7,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import SILENT
 from commonplace.edge.authenticate import challenge
-from commonplace.edge.core import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSION, VERSION_KEY, Core
+from commonplace.edge.connection import MAX_BATCH
+from commonplace.edge.core import BATCH_VERSION, HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSION, VERSION_KEY, Core
 from commonplace.edge.error_map import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -33,6 +34,7 @@ from commonplace.edge.error_map import (
 )
 from commonplace.edge.jsonrpc import InvalidMessage, Message, RequestId, decode, encode_error, encode_result, message
 from commonplace.edge.product import Product
+from commonplace.edge.reach import HttpOptions, preflight, refusal, shared
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError, Kind
 
@@ -47,17 +49,6 @@ log = logging.getLogger("commonplace.edge.http")
 BODY_TIMEOUT_SECONDS = 60.0
 JSON_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
 STATUS_OF_RPC = {PARSE_ERROR: 400, INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404, RESOURCE_LIMIT: 413, INTERNAL_ERROR: 500}
-LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
-
-
-@dataclass(frozen=True, slots=True)
-class HttpOptions:
-    """How the server may be reached. Empty `allowed_hosts` means any Host, for servers behind keys and a proxy."""
-
-    allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
-    allowed_origins: tuple[str, ...] = ()
-    routes: Sequence[BaseRoute] = ()
-    on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
 
 
 class TooLarge(Exception):
@@ -92,7 +83,7 @@ def build_app(product: Product, options: HttpOptions | None = None) -> Starlette
     return Starlette(
         routes=[
             Route("/mcp", endpoint=endpoint),
-            Route("/rpc", endpoint=RpcEndpoint(core, options), methods=["POST"]),
+            Route("/rpc", endpoint=RpcEndpoint(core, options), methods=["POST", "OPTIONS"]),
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             *options.routes,
@@ -115,7 +106,8 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
-        refused = refusal(headers, self._options)
+        send = shared(headers, self._options, send)
+        refused = refusal(headers, self._options) or preflight(scope["method"], headers, self._options, "GET, POST, DELETE")
         if refused is not None:
             return await refused(scope, receive, send)
         try:
@@ -133,20 +125,61 @@ class McpEndpoint:
         except TimeoutError:
             return await Response(status_code=408)(scope, receive, send)
         answer = await self._answer(headers, body, auth, selection, read_only)
-        if answer is not None:
-            await _send_json(send, 200, answer)
-        else:
+        if answer is None:
             await self._sdk(scope, _replay(body, receive), send)
+        elif answer[1]:
+            await _send_json(send, *answer)
+        else:
+            await Response(status_code=answer[0])(scope, receive, send)
         return None
 
     async def _answer(
         self, headers: Mapping[str, str], body: bytes, auth: AuthContext, selection: Selection, read_only: bool
-    ) -> bytes | None:
-        """The whole answer where the core can give it, else None: the SDK then judges the request from the start."""
+    ) -> tuple[int, bytes] | None:
+        """Status and whole answer where the core can give them, else None: the SDK then judges the request from the start."""
         try:
-            one = message(decode(body))
-        except InvalidMessage:
-            return None
+            value = decode(body)
+            if isinstance(value, list):
+                return await self._batch(headers, value, auth, selection, read_only)
+            one = message(value)
+        except InvalidMessage as invalid:
+            if invalid.error.code == PARSE_ERROR or not _json(headers):
+                return None
+            self._core.product.observer.count("malformed")
+            return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
+        answer = await self._one(headers, one, auth, selection, read_only)
+        return None if answer is None else (200, answer)
+
+    async def _batch(
+        self, headers: Mapping[str, str], values: list[Any], auth: AuthContext, selection: Selection, read_only: bool
+    ) -> tuple[int, bytes]:
+        """One array of answers, in order. Batches existed in one protocol version only, whose clients name none in a header."""
+        session = headers.get("mcp-session-id")
+        if headers.get("mcp-protocol-version", BATCH_VERSION) != BATCH_VERSION or not self._alive(headers, session, auth):
+            reason = f"batches exist in sessions of protocol {BATCH_VERSION} only; send one message at a time"
+            raise InvalidMessage(RpcError(INVALID_REQUEST, f"Invalid Request: {reason}"))
+        if not values:
+            raise InvalidMessage(RpcError(INVALID_REQUEST, "Invalid Request: the batch is empty"))
+        if len(values) > MAX_BATCH:
+            raise InvalidMessage(RpcError(RESOURCE_LIMIT, f"A batch holds at most {MAX_BATCH} messages.", {"limit": MAX_BATCH}))
+        answers: list[bytes] = []
+        for value in values:
+            try:
+                one = message(value)
+            except InvalidMessage as invalid:
+                answers.append(encode_error(invalid.request_id, invalid.error))
+                continue
+            answer = await self._one(headers, one, auth, selection, read_only)
+            if answer is None and one.is_request:
+                alone = RpcError(INVALID_REQUEST, f"Invalid Request: {str(one.method)[:64]} cannot be batched here; send it alone")
+                answer = encode_error(one.id, alone)
+            if answer is not None:
+                answers.append(answer)
+        return (200, b"[" + b",".join(answers) + b"]") if answers else (202, b"")
+
+    async def _one(
+        self, headers: Mapping[str, str], one: Message, auth: AuthContext, selection: Selection, read_only: bool
+    ) -> bytes | None:
         if one.method == "notifications/cancelled":
             self._cancel(headers, one)
             return None
@@ -253,7 +286,10 @@ class RpcEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = _headers(scope)
-        refused = refusal(headers, self._options)
+        send = shared(headers, self._options, send)
+        refused = refusal(headers, self._options) or preflight(scope["method"], headers, self._options, "POST")
+        if refused is None and scope["method"] != "POST":
+            refused = Response(status_code=405, headers={"Allow": "POST"})
         if refused is not None:
             return await refused(scope, receive, send)
         try:
@@ -302,33 +338,10 @@ def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[
     read_only = headers.get("x-mcp-readonly", "").strip().lower() in ("1", "true", "yes", "on")
     if toolsets is None and tools is None and not exclude and not read_only:
         return served, False
-    if served.toolsets is not None and toolsets is not None:
-        toolsets &= served.toolsets
-    return (
-        Selection(
-            toolsets=toolsets if toolsets is not None or tools is not None else served.toolsets,
-            tools=tools if tools is not None else (served.tools if toolsets is None else None),
-            exclude=served.exclude | exclude,
-            read_only=served.read_only or read_only,
-            all_tiers=served.all_tiers,
-            renamed=served.renamed,
-        ),
-        read_only,
-    )
-
-
-def refusal(headers: Mapping[str, str], options: HttpOptions) -> Response | None:
-    """DNS rebinding and foreign pages stop here."""
-    host = headers.get("host", "")
-    if options.allowed_hosts and _host_name(host) not in options.allowed_hosts:
-        return JSONResponse({"error": "This server does not answer to that Host."}, status_code=421)
-    origin = headers.get("origin")
-    if origin is not None and origin not in options.allowed_origins:
-        scheme, _, rest = origin.partition("://")
-        same = scheme in ("http", "https") and (rest == host or (bool(options.allowed_hosts) and _host_name(rest) in options.allowed_hosts))
-        if not same:
-            return JSONResponse({"error": "This Origin may not call this server."}, status_code=403)
-    return None
+    if toolsets is None and tools is None:
+        toolsets, tools = served.toolsets, served.tools
+    within = replace(served, all_tiers=True)  # a tool that is named may be an extended one of what is served
+    return Selection(toolsets, tools, exclude, read_only, served.all_tiers, served.renamed, within), read_only
 
 
 def unauthorized(error: CommonplaceError) -> Response:
@@ -366,9 +379,12 @@ async def read_body(receive: Receive, limit: int) -> bytes:
 
 def _ordinary(headers: Mapping[str, str], one: Message) -> bool:
     """JSON that may be answered with JSON. What is odd about any other request is for the SDK to say."""
-    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     accepted = headers.get("accept", "")
-    return media_type == "application/json" and ("application/json" in accepted or "*/*" in accepted) and not isinstance(one.params, list)
+    return _json(headers) and ("application/json" in accepted or "*/*" in accepted) and not isinstance(one.params, list)
+
+
+def _json(headers: Mapping[str, str]) -> bool:
+    return headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -401,9 +417,3 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 def _names(value: str | None) -> frozenset[str] | None:
     return None if value is None else frozenset(name.strip() for name in value.split(",") if name.strip())
-
-
-def _host_name(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0].lower()

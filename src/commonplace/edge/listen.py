@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import uvicorn
 
-from commonplace.edge.http import HttpOptions, build_app
+from commonplace.edge.http import build_app
 from commonplace.edge.product import Product
+from commonplace.edge.reach import HttpOptions
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 
 STOP_SECONDS = 10

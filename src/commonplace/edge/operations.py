@@ -11,8 +11,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from commonplace.edge.authenticate import METADATA_PATH, protected_resource
-from commonplace.edge.http import refusal, unauthorized
+from commonplace.edge.http import unauthorized
 from commonplace.edge.product import Authenticator
+from commonplace.edge.reach import HttpOptions, refusal
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import SCOPE_REQUIRED, CommonplaceError
 from commonplace.kernel.settings import AuthSettings
@@ -53,7 +54,5 @@ def operation_routes(
 
 def host_check(options_hosts: tuple[str, ...], options_origins: tuple[str, ...]) -> Callable[[Request], Response | None]:
     """The same check of Host and Origin that /mcp makes."""
-    from commonplace.edge.http import HttpOptions
-
     options = HttpOptions(allowed_hosts=options_hosts, allowed_origins=options_origins)
     return lambda request: refusal(request.headers, options)

@@ -262,7 +262,7 @@ class LimitSettings(Section):
     key_burst: int = key(100, "Calls a key may make at once.", minimum=1)
     tenant_per_second: float = key(0.0, "Sustained calls per second and tenant; 0: unlimited.", minimum=0)
     tenant_burst: int = key(400, "Calls a tenant may make at once.", minimum=1)
-    failed_logins_per_minute: int = key(30, "Wrong keys per address and minute before it must wait.", minimum=1)
+    failed_logins_per_minute: int = key(30, "Wrong keys per minute, of all callers together, before further ones must wait.", minimum=1)
 
 
 class ServerSettings(Section):

@@ -16,6 +16,8 @@ from typing import Any
 from commonplace import __version__
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
+from commonplace.storage.disk import existing_folder
+from commonplace.storage.errors import STORAGE_DAMAGED
 from commonplace.storage.occupancy import LOCK_NAME, alone
 from commonplace.telemetry.chain import Head, chains_folder, heads_folder
 
@@ -26,6 +28,7 @@ CODES: tuple[Code, ...] = (ARCHIVE_INVALID, STATE_EXISTS)
 MANIFEST = "manifest.json"
 DERIVED = frozenset({"models", "traces", "cache", "vectors", "logs", "audit", "instructions", LOCK_NAME})  # rebuilt, or taken separately
 TRANSIENT = (".lock", ".tmp", "-wal", "-shm", "-journal", ".sock")
+DATABASE = ".db"
 SQLITE_MAGIC = b"SQLite format 3\0"
 MAX_MEMBERS = 10_000_000
 
@@ -38,6 +41,7 @@ class Member:
 
 def write_archive(data: Path, instructions: Path, target: Path) -> dict[str, Any]:
     """Write the archive atomically. Databases are copied by SQLite itself, audit chains up to their sealed heads."""
+    existing_folder(data)
     target.parent.mkdir(parents=True, exist_ok=True)
     work = target.with_name(f".{target.name}.{os.getpid()}.work")
     work.mkdir(mode=0o700)
@@ -95,7 +99,10 @@ def _tree(path: Path, name: str, work: Path) -> Iterator[Member]:
     elif path.is_file():
         try:
             with path.open("rb") as opened:
-                database = opened.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+                start = opened.read(len(SQLITE_MAGIC))
+            database = start == SQLITE_MAGIC
+            if start and not database and name.startswith("data/") and name.endswith(DATABASE):
+                raise _damaged(path, "it is not a database")
             yield Member(name, _database_copy(path, work) if database else path.read_bytes())
         except FileNotFoundError:
             return  # removed meanwhile by a server: it is no longer state
@@ -107,18 +114,28 @@ def _database_copy(path: Path, work: Path) -> Path:
 
     copy = work / "database"
     copy.unlink(missing_ok=True)
-    source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     target = apsw.Connection(str(copy))
+    source: apsw.Connection | None = None
     try:
+        source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         source.set_busy_timeout(30_000)
         with target.backup("main", source, "main") as running:
             while not running.done:
                 running.step(-1)
         target.pragma("journal_mode", "delete")
+    except (apsw.NotADBError, apsw.CorruptError) as damaged:
+        raise _damaged(path, str(damaged)) from damaged
     finally:
         target.close()
-        source.close()
+        if source is not None:
+            source.close()
     return copy
+
+
+def _damaged(path: Path, why: str) -> CommonplaceError:
+    return CommonplaceError(
+        STORAGE_DAMAGED, f"{path} cannot be backed up: {why}. No archive was written.", hint="Restore it from an earlier backup."
+    )
 
 
 def _audit(directory: Path) -> Iterator[Member]:

@@ -12,9 +12,12 @@ STORAGE_UNAVAILABLE = Code(
     Kind.UNAVAILABLE,
     "The database cannot be reached, or gave a transaction up; what was asked may not be done.",
 )
+PATH_UNUSABLE = Code(
+    "PATH_UNUSABLE", Kind.INVALID_DATA, "A folder or file that is needed cannot be made, read or written; the message names it."
+)
 SCHEMA_MISMATCH = Code("SCHEMA_MISMATCH", Kind.INVALID_DATA, "The database has another schema version than this program needs.")
 
-CODES: tuple[Code, ...] = (STORAGE_BUSY, STORAGE_FULL, STORAGE_DAMAGED, STORAGE_UNAVAILABLE, SCHEMA_MISMATCH)
+CODES: tuple[Code, ...] = (STORAGE_BUSY, STORAGE_FULL, STORAGE_DAMAGED, STORAGE_UNAVAILABLE, PATH_UNUSABLE, SCHEMA_MISMATCH)
 
 
 class BusyError(CommonplaceError):

@@ -23,7 +23,7 @@ import apsw
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.waking import tell_together
-from commonplace.storage.errors import STORAGE_DAMAGED, STORAGE_FULL, BusyError
+from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_DAMAGED, STORAGE_FULL, BusyError
 
 Connection = apsw.Connection
 Result = TypeVar("Result")
@@ -34,6 +34,7 @@ MIN_WAIT_SECONDS = 0.02  # a timeout of 0 still means one honest try
 READER_THREADS = 2
 CACHE_KIB = 16_384
 MAPPED_BYTES = 1 << 30
+UNUSABLE = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.IOError)
 
 
 @dataclass(slots=True)
@@ -165,6 +166,8 @@ class Database:
                 ) from damaged
             except apsw.BusyError as busy:
                 raise BusyError(self._lock_timeout_seconds) from busy
+            except UNUSABLE as refused:
+                raise _unusable(refused, str(self.path)) from refused
             self._connections.append(connection)
             return connection
 
@@ -306,9 +309,16 @@ class _Writer:
         self._connection.execute("RELEASE unit")
 
 
+def _unusable(error: BaseException, place: str) -> CommonplaceError:
+    hint = "Check that its folder is there and that you may write both."
+    return CommonplaceError(PATH_UNUSABLE, f"Cannot use {place}: {error}.", hint=hint, details={"path": place})
+
+
 def _translate(error: BaseException) -> BaseException:
     if isinstance(error, apsw.FullError):
         return CommonplaceError(STORAGE_FULL, "The disk is full; nothing was written.", hint="Free space, then retry.", retryable=True)
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
         return CommonplaceError(STORAGE_DAMAGED, f"The database is damaged: {error}", hint="Restore it from a backup.")
+    if isinstance(error, UNUSABLE):
+        return _unusable(error, "the database")
     return error

@@ -51,6 +51,11 @@ class Scrubbed(logging.Formatter):
         return scrub(super().format(record))
 
 
+def log_file(settings: LogSettings) -> RotatedFile | None:
+    """The file that lines are to go to, where one is named."""
+    return RotatedFile(Path(settings.file).expanduser(), settings.rotate_bytes) if settings.file else None
+
+
 def configure(settings: LogSettings) -> None:
     """Set up the product's loggers. Called once by bootstrap; a second call replaces the first."""
     root = logging.getLogger(ROOT)
@@ -64,11 +69,15 @@ def configure(settings: LogSettings) -> None:
     stderr.setLevel(logging.DEBUG if settings.verbose or settings.diagnostics else logging.INFO if told else logging.WARNING)
     root.addHandler(stderr)
     lowest = stderr.level
-    if settings.file:
-        lines = JsonLines(RotatedFile(Path(settings.file).expanduser(), settings.rotate_bytes))
+    target = log_file(settings)
+    if target is not None:
+        lines = JsonLines(target)
         lines.setLevel(logging.DEBUG if settings.verbose else logging.INFO)
         root.addHandler(lines)
         lowest = min(lowest, lines.level)
     root.setLevel(lowest)
+    refused = target.problem() if target is not None else None
+    if target is not None and refused is not None:
+        root.warning("nothing is logged to %s: %s; check MCP_LOG_FILE", target.path, refused.strerror or refused)
     logging.getLogger(CALLS).setLevel(logging.INFO if settings.file or told else logging.WARNING)
     logging.getLogger(DIAGNOSTICS).setLevel(logging.DEBUG if settings.diagnostics else logging.CRITICAL)

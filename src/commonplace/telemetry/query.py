@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from heapq import nlargest
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,16 @@ from typing import Any
 import orjson
 
 from commonplace.kernel.clock import iso
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.telemetry.chain import chains_folder
 
 MAX_RECORDS = 1000
+OUTCOMES = ("ok", "refused", "rejected", "failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is asked for; None asks nothing. Times are ISO 8601 as the records have them."""
+    """What is asked for; None asks nothing. Times are ISO 8601, in UTC where they say nothing else; what is none is refused."""
 
     tenant: str | None = None
     tool: str | None = None
@@ -29,6 +31,14 @@ class Filter:
     since: str | None = None
     until: str | None = None
     limit: int = 50
+
+    def __post_init__(self) -> None:
+        if self.outcome is not None and self.outcome not in OUTCOMES:
+            raise _no("outcome", self.outcome, f"Outcomes are {', '.join(OUTCOMES)}.")
+        for field in ("since", "until"):
+            given = getattr(self, field)
+            if given is not None:
+                object.__setattr__(self, field, _as_recorded(field, given))
 
     def admits(self, record: dict[str, Any]) -> bool:
         when = str(record.get("ts", ""))
@@ -42,6 +52,22 @@ class Filter:
             and (self.since is None or when >= self.since)
             and (self.until is None or when < self.until)
         )
+
+
+def _as_recorded(field: str, given: str) -> str:
+    """A time in the form of the records, so that comparing texts compares instants. Records have milliseconds: anything
+    finer is rounded up, which leaves the same records on each side."""
+    try:
+        moment = datetime.fromisoformat(given)
+        moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        return iso(moment + timedelta(microseconds=-moment.microsecond % 1000))
+    except (ValueError, OverflowError):
+        raise _no(field, given, "Write it like 2026-01-31 or 2026-01-31T10:00:00Z.") from None
+
+
+def _no(field: str, given: str, hint: str) -> CommonplaceError:
+    what = "an outcome" if field == "outcome" else "a time"
+    return CommonplaceError(INVALID_ARGUMENT, f"{field}: {given[:64]!r} is not {what}.", hint=hint, details={"field": field})
 
 
 def query(directory: Path, wanted: Filter) -> list[dict[str, Any]]:

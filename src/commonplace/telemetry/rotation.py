@@ -20,6 +20,15 @@ class RotatedFile:
         self._lock = threading.Lock()
         self._descriptor = -1
 
+    def problem(self) -> OSError | None:
+        """Why the file cannot be written, if so. Writing itself never says it."""
+        with self._lock:
+            try:
+                self._ensure_open(0)
+            except OSError as refused:
+                return refused
+        return None
+
     def write(self, line: str) -> None:
         data = line.encode("utf-8", "backslashreplace") + b"\n"
         with self._lock, contextlib.suppress(OSError):

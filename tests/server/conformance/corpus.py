@@ -243,10 +243,7 @@ FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
     "not json": (b"{", {}),
     "not utf-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', {}),
     "empty body": (b"", {}),
-    "a batch": ([request("tools/list")], {}),
-    "a number": (b"5", {}),
     "a response": ({"jsonrpc": "2.0", "id": 1, "result": {}}, {}),
-    "wrong version of json-rpc": ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, {}),
     "initialize badly": (initialize(5), {}),
     "no accept": (initialize(), {"accept": "text/plain"}),
     "stateless not json": (b"{", {"mcp-protocol-version": STATELESS}),
@@ -294,10 +291,7 @@ SESSION_FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
     "accepting only events": (request("tools/list"), {"accept": "text/event-stream"}),
     "accepting text": (call("echo", {"value": "x"}), {"accept": "text/plain"}),
     "as plain text": (request("tools/list"), {"content-type": "text/plain"}),
-    "a null id": (request("tools/list", ..., None), {}),
-    "a boolean id": (request("tools/list", ..., True), {}),
     "list params": (request("tools/list", []), {}),
-    "a batch": ([request("tools/list")], {}),
     "a notification": ({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}, {}),
     "a response nobody waits for": ({"jsonrpc": "2.0", "id": 99, "result": {}}, {}),
     "a stateless envelope": (request("tools/list", {"_meta": ENVELOPE}), {}),
@@ -311,3 +305,12 @@ KINDER_IN_SESSION: dict[str, tuple[Any, dict[str, str]]] = {
 }
 # Over HTTP these answer with a stream of several messages, or close it under the call: the suites look at them.
 STREAMED = {"elicitation without a back channel in hand"}
+
+INVALID_REQUESTS: dict[str, tuple[Any, dict[str, str]]] = {
+    "a batch": ([request("tools/list")], {}),
+    "a number": (b"5", {}),
+    "wrong version of json-rpc": ({"jsonrpc": "1.0", "id": 1, "method": "ping"}, {}),
+    "a null id": (request("tools/list", ..., None), {}),
+    "a boolean id": (request("tools/list", ..., True), {}),
+}
+"""What is no JSON-RPC request: the SDK answers a dump of its validation, or nothing. We answer -32600, as on stdio."""

@@ -15,8 +15,9 @@ from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
 from commonplace.edge.connection import Connection
 from commonplace.edge.core import Core
-from commonplace.edge.http import HttpOptions, build_app
+from commonplace.edge.http import build_app
 from commonplace.edge.product import Product
+from commonplace.edge.reach import HttpOptions
 from commonplace.edge.sdk import SCOPE_KEY, SdkSessions, build_server
 from commonplace.kernel.auth import local_user
 from conformance.corpus import corpus_toolset

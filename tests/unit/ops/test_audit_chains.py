@@ -163,6 +163,31 @@ def test_records_are_found_newest_first_by_every_filter(tmp_path: Path) -> None:
     assert numbers(until="2000-01-01") == []
 
 
+@pytest.mark.parametrize(
+    ("bound", "after"),
+    [
+        ("2026-11-16T22:43:45Z", True),
+        ("2026-11-16T22:43:45.045Z", True),
+        ("2026-11-16T23:43:45+01:00", True),
+        ("2026-11-16", True),
+        ("2026-11-16T22:43:45.0455Z", False),
+        ("2026-11-16T22:43:46Z", False),
+    ],
+)
+def test_times_are_compared_as_instants(bound: str, after: bool) -> None:
+    one = {"type": "call", "ts": "2026-11-16T22:43:45.045Z"}
+    assert Filter(since=bound).admits(one) is after
+    assert Filter(until=bound).admits(one) is not after
+
+
+@pytest.mark.parametrize("wrong", [{"since": "garbage"}, {"until": "2026-13-01"}, {"since": ""}, {"outcome": "bad"}])
+def test_a_filter_that_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(CommonplaceError) as refused:
+        Filter(**wrong)
+    assert refused.value.code.name == "INVALID_ARGUMENT"
+    assert refused.value.hint
+
+
 def test_an_unwritable_folder_refuses_changes_with_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "audit").write_text("a file where the folder should be")
     audit = AuditLog(tmp_path / "audit")

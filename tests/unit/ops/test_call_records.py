@@ -138,12 +138,31 @@ def test_changes_are_refused_while_the_audit_cannot_be_written_and_reads_go_on(a
     outcome = run(app, "note_write")
     assert outcome.error is not None
     assert outcome.error.code.name == "AUDIT_UNAVAILABLE"
+    assert "nothing may be changed" in outcome.error.message  # nothing ran, and the answer does not claim it did
+    assert "applied" not in outcome.error.details
     assert run(app, "note_read").error is None
     refused = run(app, "note_write", auth=READER)
     assert refused.error is not None
     assert refused.error.code.name == "SCOPE_REQUIRED"
     app.settings.audit_directory.unlink()
     assert run(app, "note_write").error is None
+
+
+def test_a_change_that_ran_and_could_not_be_recorded_says_so(tmp_path: Path) -> None:
+    made: list[App] = []
+
+    def break_the_audit(context: Context, arguments: Note) -> dict[str, Any]:
+        assert made[0].audit is not None
+        made[0].audit.close()
+        return {"ok": True}
+
+    only = tool("note_break", break_the_audit, read_only=False, scope=Scope.WRITE)
+    toolset = Toolset("notes", "Notes", frozenset({only.name}), frozenset(), lambda: (only,))
+    with build(Settings(data=tmp_path), extra_toolsets=[toolset], environ={}) as app:
+        made.append(app)
+        error = run(app, "note_break").error
+    assert error is not None
+    assert (error.code.name, error.details) == ("AUDIT_UNAVAILABLE", {"applied": True})
 
 
 def test_a_catalogue_of_all_tenants_is_closed_to_passed_through_bearers(app: App) -> None:
@@ -154,6 +173,12 @@ def test_a_catalogue_of_all_tenants_is_closed_to_passed_through_bearers(app: App
     assert outcome.error.code.name == "SCOPE_REQUIRED"
     assert run(app, "note_write", auth=stranger).error is None
     assert run(app, "note_rule").error is None
+
+
+def test_what_a_key_may_not_do_reads_as_a_sentence(app: App) -> None:
+    refused = run(app, "audit_verify", auth=READER).error
+    assert refused is not None
+    assert refused.message == "This key may not administer this server."
 
 
 def test_the_mutation_switch_counts_from_the_next_call(app: App) -> None:

@@ -152,6 +152,9 @@ def test_the_audit_is_verified_and_queried(capsys: pytest.CaptureFixture[str], o
     assert run_json(capsys, "audit", "verify")["ok"] is True
     assert run_json(capsys, "audit", "query", "--tool", "file_write")["returned"] == 1
     assert run_json(capsys, "audit", "query", "--tenant", "b")["returned"] == 0
+    run(capsys, "audit", "query", "--since", "garbage", expect=2)
+    run(capsys, "audit", "query", "--outcome", "bad", expect=2)
+    run(capsys, "call", "audit_query", "since=2026-02-30", expect=2)
     (chain,) = (own_world / "data" / "audit" / "chains").iterdir()
     chain.write_bytes(chain.read_bytes().replace(b"file_write", b"file_erase"))
     assert run_json(capsys, "audit", "verify", expect=1)["problems"][0]["record"] == 1

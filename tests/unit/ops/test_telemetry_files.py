@@ -30,6 +30,18 @@ def traced(tmp_path: Path) -> list[str]:
     return [line for path in sorted((tmp_path / "traces").glob("*.jsonl")) for line in path.read_text().splitlines()]
 
 
+def test_a_log_file_that_cannot_be_opened_is_said_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    configure(LogSettings(file="/proc/nope/log.jsonl"))
+    said = capsys.readouterr().err
+    assert "/proc/nope/log.jsonl" in said
+    assert "MCP_LOG_FILE" in said
+
+
+def test_a_log_file_that_can_be_opened_needs_no_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(LogSettings(file=str(tmp_path / "logs" / "log.jsonl")))
+    assert capsys.readouterr().err == ""
+
+
 def test_a_full_file_is_rotated_and_no_line_is_lost_or_split(tmp_path: Path) -> None:
     target = RotatedFile(tmp_path / "x.jsonl", 100, kept=50)
     lines = [f"line {number:03d} {'.' * 20}" for number in range(40)]
