@@ -29,9 +29,7 @@ _KEYWORDS = frozenset({"type", "enum", "const", "$ref", "properties", "items", "
 
 def example_findings(document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS) -> Iterator[Finding]:
     """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is said, rather than the answer late."""
-    flagged = [node for node in index.schemas if "readOnly" in node.schema or "writeOnly" in node.schema]
-    shared = any(document.schemas.get(node.name) is node.schema for node in flagged)  # then any property may refer to it
-    checker = _Checker(document, {node.name for node in flagged}, unsure=shared)
+    checker = _Checker(document, _flagged(document, index))
     deadline = time.monotonic() + seconds
     tasks: Iterator[Iterator[Finding]] = chain(
         (_schema_values(node, checker, document) for node in index.schemas if not _SHOWN_IN.isdisjoint(node.schema)),
@@ -100,10 +98,9 @@ def _is_json(node: Node) -> bool:
 class _Checker:
     """Compiles each schema once. Documents whose schemas do not compile are left to the other rules."""
 
-    def __init__(self, document: Document, flagged: set[str], *, unsure: bool) -> None:
+    def __init__(self, document: Document, flagged: set[str]) -> None:
         self.document = document
         self.flagged = flagged  # the names of readOnly and writeOnly properties
-        self.unsure = unsure
         self.compiled: dict[tuple[int | str, Hides], Any] = {}
         self.registries: dict[Hides, Any] = {}
 
@@ -121,7 +118,9 @@ class _Checker:
     def _may_ease(self, error: Any) -> bool:
         """Whether asking for fewer properties may cure it."""
         keyword = error.schema_path[-1]
-        return keyword in ("anyOf", "oneOf") or (keyword == "required" and (self.unsure or error.kind.property in self.flagged))
+        if keyword in ("anyOf", "oneOf"):
+            return any(branch and all(map(self._may_ease, branch)) for branch in error.kind.context)
+        return keyword == "required" and error.kind.property in self.flagged
 
     def _deviations(self, schema: JsonObject, value: Json, hides: Hides) -> list[Any]:
         validator = self._validator(schema, hides)
@@ -153,6 +152,15 @@ class _Checker:
             )
         except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
             return None
+
+
+def _flagged(document: Document, index: Index) -> set[str]:
+    """The names of properties that are readOnly or writeOnly, by themselves or by what they refer to."""
+    nodes = [node for node in index.schemas if "readOnly" in node.schema or "writeOnly" in node.schema]
+    names = {node.name for node in nodes}
+    base = "#/definitions/" if document.is_v2 else "#/components/schemas/"
+    shared = {f"{base}{escape(node.name)}" for node in nodes if document.schemas.get(node.name) is node.schema}
+    return names | {node.name for node in index.schemas if str(node.schema.get("$ref")) in shared} if shared else names
 
 
 def _told(error: Any) -> str:
