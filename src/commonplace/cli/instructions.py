@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 app = typer.Typer(help="Governed instructions: find, read, change and check them.", no_args_is_help=True)
 CHUNK = 200
-Id = Annotated[str, typer.Argument(help="The instruction's id.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The instruction's id.")]
 
 
 def _call(tool: str, **arguments: Any) -> Any:
@@ -176,11 +177,35 @@ def edit(id_: Id) -> None:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise CommonplaceError(INVALID_ARGUMENT, "No editor is set.", hint="Set EDITOR, or use instructions add --overwrite.")
-    with tempfile.TemporaryDirectory() as folder:
-        draft = Path(folder) / f"{id_}.md"
-        draft.write_text(item["body"] + "\n", encoding="utf-8")
-        subprocess.run([*shlex.split(editor), str(draft)], check=True)  # noqa: S603 - the user's own editor
-        body = draft.read_text(encoding="utf-8")
+    folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
+    draft = folder / f"{id_}.md"
+    before = f"{item['body']}\n".encode()
+    draft.write_bytes(before)
+    saved = False
+    try:
+        _save(id_, item, _edited(editor, draft))
+        saved = True
+    finally:
+        if saved or draft.read_bytes() == before:
+            shutil.rmtree(folder)
+        else:
+            say(f"your text is kept in {draft}")
+
+
+def _edited(editor: str, draft: Path) -> str:
+    """What the user made of the draft."""
+    ended = subprocess.run([*shlex.split(editor), str(draft)], check=False)  # noqa: S603 - the user's own editor
+    if ended.returncode:
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"{editor} ended with {ended.returncode}; nothing was changed.", hint="Set EDITOR to another."
+        )
+    try:
+        return draft.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CommonplaceError(INVALID_ARGUMENT, "The text is not UTF-8; nothing was changed.", hint="Save it as UTF-8.") from None
+
+
+def _save(id_: str, item: dict[str, Any], body: str) -> None:
     if body.strip() == item["body"]:
         say("nothing changed")
         return
@@ -260,7 +285,7 @@ def _problems() -> Iterator[dict[str, str]]:
 
 @app.command("import")
 def import_(
-    source: Annotated[Path, typer.Argument(help="A JSON file (one entry, a list, or {entries}), or a folder of them.")],
+    source: Annotated[Path, typer.Argument(help="A JSON file (one entry, a list, or {entries}), or a folder of them; a catalogue is one.")],
     mode: Annotated[str, typer.Option(help="What to do with ids that exist: skip, overwrite or merge.")] = "skip",
     as_json: JsonFlag = False,
 ) -> None:
@@ -288,7 +313,10 @@ def import_(
 
 
 def _entries(source: Path) -> Iterator[Any]:
-    for path in sorted(source.glob("*.json")) if source.is_dir() else [source]:
+    from commonplace.instructions.directory import may_be_instruction
+
+    members = [path for path in sorted(source.glob("*.json")) if may_be_instruction(path.name)] if source.is_dir() else [source]
+    for path in members:
         try:
             value = orjson.loads(path.read_bytes())
         except (OSError, orjson.JSONDecodeError) as broken:

@@ -388,6 +388,11 @@ def _whole(raw: dict[str, Any], id_: str, modified_at: float, rules: Rules) -> I
         raise NotAnInstruction("schema", f"nested deeper than {MAX_LEVELS} levels") from None
 
 
+def may_be_instruction(name: str) -> bool:
+    """Whether a file of this name is read as an instruction."""
+    return name.endswith(".json") and not name.startswith(".") and _skip_reason(name) is None
+
+
 def _skip_reason(name: str) -> str | None:
     """Files of the folder that are no instructions by their name."""
     stem = name[:-5]

@@ -68,6 +68,45 @@ def test_export_and_import_move_a_catalogue(run, tmp_path: Path) -> None:  # typ
     assert run("import", str(folder))[0] == 1
 
 
+def test_a_folder_with_gates_and_criteria_is_imported_like_any_other(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    run("init")
+    run("add", "be-kind", "Be kind.")
+    taken = tmp_path / "taken"
+    (tmp_path / "home" / "instructions").rename(taken)
+    code, out, _ = run("import", str(taken), "--json")
+    assert (code, json.loads(out)["imported"], json.loads(out)["errors"]) == (0, 5, [])
+
+
+def editor(folder: Path, script: str) -> str:
+    path = folder / "editor"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_a_text_that_cannot_be_saved_is_kept(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    run("add", "be-kind", "Be kind.")
+    stored = tmp_path / "home" / "instructions" / "be-kind.json"
+    somebody_else = f"sed -i 's/Be kind/Be kinder/' {stored}"
+    monkeypatch.setenv("EDITOR", editor(tmp_path, f"echo 'An hour of work.' > $1; {somebody_else}"))
+    code, _, error = run("edit", "be-kind")
+    assert code == 5
+    kept = Path(error.split("your text is kept in ")[1].split()[0])
+    assert kept.read_text() == "An hour of work.\n"
+    assert "Be kinder." in run("show", "be-kind")[1]
+
+
+@pytest.mark.parametrize(("script", "says", "kept"), [("exit 3", "ended with 3", False), ("printf '\\377' > $1", "UTF-8", True)])
+def test_an_editor_that_fails_changes_nothing(  # type: ignore[no-untyped-def]
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str, kept: bool
+) -> None:
+    run("add", "be-kind", "Be kind.")
+    monkeypatch.setenv("EDITOR", editor(tmp_path, script))
+    code, _, error = run("edit", "be-kind")
+    assert (code, says in error, "your text is kept" in error) == (2, True, kept)
+    assert "Be kind." in run("show", "be-kind")[1]
+
+
 def test_lint_finds_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     run("init")
     catalogue = tmp_path / "home" / "instructions"
