@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from servers import drop_database, empty_tables, make_database, migrated_database, running_valkey, shared_postgres
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data"))
 _missing: list[str] = []
+
+settings.register_profile("commonplace", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no defect
+settings.load_profile("commonplace")
 
 
 def pytest_configure(config: pytest.Config) -> None:

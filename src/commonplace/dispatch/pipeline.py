@@ -13,20 +13,19 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, Protocol
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from commonplace.dispatch.registry import Registry
 from commonplace.dispatch.tool import SILENT, ClientChannel, Context, Output, RawResult, Rejected, Tool, out_of_time
+from commonplace.dispatch.validation import validate
 from commonplace.kernel.auth import AuthContext, Scope
 from commonplace.kernel.document import opened
 from commonplace.kernel.errors import (
     CANCELLED,
     INTERNAL,
-    INVALID_ARGUMENT,
     MUTATION_DISABLED,
     READ_ONLY,
     SCOPE_REQUIRED,
-    Code,
     CommonplaceError,
 )
 from commonplace.storage.disk import REFUSALS, unusable
@@ -208,24 +207,6 @@ async def _admitted(admission: Callable[[], Awaitable[None]], call: Call, tool: 
     call.handled = True
     output = tool.handler(context, arguments)
     return await output if isawaitable(output) else output
-
-
-def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """Arguments into the tool's input type, or the code that the tool declares for the first bad field."""
-    try:
-        return tool.input.model_validate(arguments)
-    except ValidationError as invalid:
-        problems = invalid.errors(include_url=False, include_input=False, include_context=False)
-        first = problems[0]
-        name = str(first["loc"][0]) if first["loc"] else ""
-        code: Code = tool.field_codes.get(name, INVALID_ARGUMENT)
-        fields = [
-            {"field": ".".join(str(part) for part in p["loc"]), "problem": p["msg"].removeprefix("Value error, ")} for p in problems[:20]
-        ]
-        message = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields[:5])
-        known = sorted(f.alias or n for n, f in tool.input.model_fields.items())
-        hint = f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."
-        raise CommonplaceError(code, message, hint=hint, details={"field": fields[0]["field"], "fields": fields}) from None
 
 
 def plain(output: Output) -> Any:

@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
-from commonplace.dispatch.pipeline import unwrapped, validate
+from commonplace.dispatch.pipeline import unwrapped
 from commonplace.dispatch.tool import Arguments, Context, Output, Tier, Tool
+from commonplace.dispatch.validation import validate
 from commonplace.instructions.errors import CATALOGUE_LIMIT, MISSING_ACTION, UNKNOWN_ACTION
 from commonplace.instructions.model import MAX_BATCH
 from commonplace.instructions.service import Service

@@ -1,0 +1,65 @@
+"""Arguments into a tool's input type; what is wrong with them in words that a caller can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from commonplace.dispatch.tool import Tool
+from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError
+
+SHOWN = 20
+_WORDS = {  # pydantic's kind of error -> ours, where its own words are those of Python
+    "missing": "is missing",
+    "string_type": "must be a string",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+}
+_OPENINGS = {
+    "Value error, ": "",
+    "Input should ": "must ",
+    "String should ": "must ",
+    "List should ": "must ",
+    "Dictionary should ": "must ",
+}
+
+
+def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
+    """Arguments as the tool's input type, or the code that the tool declares for the first bad field."""
+    try:
+        return tool.input.model_validate(arguments)
+    except ValidationError as invalid:
+        problems = invalid.errors(include_url=False, include_input=False, include_context=False)
+    known = sorted(field.alias or name for name, field in tool.input.model_fields.items())
+    fields = [{"field": ".".join(str(part) for part in problem["loc"]), "problem": _said(problem, known)} for problem in problems[:SHOWN]]
+    name = str(problems[0]["loc"][0]) if problems[0]["loc"] else ""
+    code: Code = tool.field_codes.get(name, INVALID_ARGUMENT)
+    message = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields[:5])
+    hint = f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."
+    raise CommonplaceError(code, message, hint=hint, details={"field": fields[0]["field"], "fields": fields})
+
+
+def _said(problem: ErrorDetails, known: Iterable[str]) -> str:
+    kind = problem["type"]
+    if kind == "extra_forbidden":
+        near = get_close_matches(str(problem["loc"][-1]), known, 1, 0.7) if len(problem["loc"]) == 1 else []
+        return f"is no argument; did you mean {near[0]}?" if near else "is no argument" if len(problem["loc"]) == 1 else "is not known here"
+    text = _WORDS.get(kind) or problem["msg"]
+    for opening, ours in _OPENINGS.items():
+        if text.startswith(opening):
+            text = ours + text.removeprefix(opening)
+    return text.replace(" after validation", "").replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
