@@ -15,7 +15,7 @@ import orjson
 from commonplace.instructions.engine.entry import ENTRY_SCHEMA
 from commonplace.instructions.engine.hashing import governance_record, hash_body
 from commonplace.instructions.engine.normalise import parse_time
-from commonplace.instructions.model import WARN_BODY_CHARS, Rejection, is_valid_id
+from commonplace.instructions.model import UNOWNED, WARN_BODY_CHARS, Rejection, is_valid_id
 from commonplace.instructions.service import Service
 from commonplace.kernel.clock import iso
 
@@ -55,8 +55,9 @@ def health(service: Service) -> dict[str, Any]:
             "integrityHash": catalogue.hash,
         }
         broken = _broken(service)
-        drifted = [entry.id for entry in catalogue if entry.drifted]
-        size = sum(stamp[1] for _, stamp in service.shelf.directory.stamps())
+    entries, _ = service.shelf.snapshot()
+    drifted = [entry.id for entry in entries if entry.drifted]
+    size = sum(stamp[1] for _, stamp in service.shelf.directory.stamps())
     problems = service.configuration.problems()
     requests = service.request_stats()
     answer: dict[str, Any] = {
@@ -102,8 +103,7 @@ def _available(service: Service) -> int:
 def reviews(service: Service, before: str | None, limit: int, offset: int) -> dict[str, Any]:
     """What is due for review, longest overdue first, and how the catalogue divides."""
     until = before or service.now()
-    with service.shelf.lock:
-        documents = [entry.document for entry in service.shelf.fresh()]
+    documents = [entry.document for entry in service.shelf.snapshot()[0]]
     latest = parse_time(until) or 0.0
     moments = ((parse_time(one.get("nextReviewDue")), str(one["id"])) for one in documents)
     due = sorted((moment, id_) for moment, id_ in moments if moment is not None and moment < latest)
@@ -131,25 +131,25 @@ def _sections(raw: Any, normalized: Any, validation: Any, metadata: Any, filesys
 def _catalog(service: Service, id_: str | None) -> dict[str, Any]:
     if id_ is not None:
         return _instruction(service, id_)
+    files = list(service.shelf.directory.stamps())
     with service.shelf.lock:
         catalogue = service.shelf.fresh()
-        files = list(service.shelf.directory.stamps())
-        salvaged = dict(catalogue.salvaged())
-        return _sections(
-            {"files": len(files)},
-            {"count": len(catalogue), "hash": catalogue.hash, "categories": len(catalogue.facet("categories"))},
-            {
-                "accepted": len(catalogue),
-                "rejected": [_rejection(item) for item in sorted(service.shelf.rejections.values(), key=lambda item: item.file)[:500]],
-                "rejectedCount": len(service.shelf.rejections),
-                "salvaged": salvaged,
-                "salvagedCount": sum(salvaged.values()),
-                "drifted": [entry.id for entry in catalogue if entry.drifted][:500],
-                "configuration": service.configuration.problems(),
-            },
-            {"lastModified": catalogue.last_modified(), "searchIndex": service.searchable, "counters": dict(service.counters)},
-            _folder(service, sum(stamp[1] for _, stamp in files)),
-        )
+        normalized = {"count": len(catalogue), "hash": catalogue.hash, "categories": len(catalogue.facet("categories"))}
+        rejected = sorted(service.shelf.rejections.values(), key=lambda item: item.file)
+        modified = catalogue.last_modified()
+        entries = list(catalogue)
+    salvaged = Counter(field for entry in entries for field in entry.salvaged)
+    validation = {
+        "accepted": len(entries),
+        "rejected": [_rejection(item) for item in rejected[:500]],
+        "rejectedCount": len(rejected),
+        "salvaged": dict(salvaged),
+        "salvagedCount": salvaged.total(),
+        "drifted": [entry.id for entry in entries if entry.drifted][:500],
+        "configuration": service.configuration.problems(),
+    }
+    metadata = {"lastModified": modified, "searchIndex": service.searchable, "counters": dict(service.counters)}
+    return _sections({"files": len(files)}, normalized, validation, metadata, _folder(service, sum(stamp[1] for _, stamp in files)))
 
 
 def _folder(service: Service, size: int) -> dict[str, Any]:
@@ -211,26 +211,19 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
 
 
 def _governance(service: Service, id_: str | None) -> dict[str, Any]:
-    with service.shelf.lock:
-        catalogue = service.shelf.fresh()
-        entries = [entry for entry in catalogue if id_ is None or entry.id == id_]
-        now = parse_time(service.now()) or 0.0
-        overdue = [entry.id for entry in entries if (parse_time(entry.document.get("nextReviewDue")) or now) < now]
-        unowned = [entry.id for entry in entries if entry.document["owner"] == "unowned"]
-        tally: dict[str, dict[str, int]] = {}
-        for field in ("status", "owner", "classification", "priorityTier", "requirement"):
-            counts: dict[str, int] = {}
-            for entry in entries:
-                counts[entry.document[field]] = counts.get(entry.document[field], 0) + 1
-            tally[field] = dict(sorted(counts.items()))
-        records = [governance_record(entry.document) for entry in entries[:1000]]
-        return _sections(
-            {"records": records},
-            tally,
-            {"overdueReviews": overdue[:500], "unowned": unowned[:500], "valid": not overdue},
-            {"governanceHash": catalogue.governance_hash(trailing_newline=service.settings.hash_trailing_newline), "count": len(entries)},
-            _folder(service, 0),
-        )
+    everything, digest = service.governance()
+    entries = [entry for entry in everything if id_ is None or entry.id == id_]
+    now = parse_time(service.now()) or 0.0
+    overdue = [entry.id for entry in entries if (parse_time(entry.document.get("nextReviewDue")) or now) < now]
+    unowned = [entry.id for entry in entries if entry.document["owner"] == UNOWNED]
+    tally = {field: dict(sorted(Counter(entry.document[field] for entry in entries).items())) for field in GROUPED}
+    return _sections(
+        {"records": [governance_record(entry.document) for entry in entries[:1000]]},
+        tally,
+        {"overdueReviews": overdue[:500], "unowned": unowned[:500], "valid": not overdue},
+        {"governanceHash": digest, "count": len(entries)},
+        _folder(service, 0),
+    )
 
 
 def _usage(service: Service, id_: str | None) -> dict[str, Any]:

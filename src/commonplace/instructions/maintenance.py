@@ -9,7 +9,6 @@ from typing import Any
 
 import orjson
 
-from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.entry import Refused
 from commonplace.instructions.engine.groom import GroomMode, GroomPlan, plan
 from commonplace.instructions.engine.normalise import parse_time
@@ -53,16 +52,16 @@ class Maintenance:
     def groom(self, mode: GroomMode, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
         begun = time.perf_counter()
         if mode.dry_run:
-            with self._shelf.lock:
-                catalogue = self._shelf.fresh()
-                expect(expected_hash, None, catalogue.hash)
-                previous, groomed = catalogue.hash, self._plan(catalogue, mode)
+            entries, previous = self._shelf.snapshot()
+            expect(expected_hash, None, previous)
+            groomed = self._plan(entries, mode)
             notes = _would(groomed)
             return self._groomed(previous, previous, groomed, mode, 0, 0, notes, begun)
         with self._shelf.writing() as catalogue:
             self._shelf.compare()
-            expect(expected_hash, None, catalogue.hash)
-            previous, groomed = catalogue.hash, self._plan(catalogue, mode)
+            entries, previous = self._shelf.snapshot()
+            expect(expected_hash, None, previous)
+            groomed = self._plan(entries, mode)
             notes = []
             rewritten = self._commit_all(groomed.rewrites, "groom", actor, notes)
             removed = []
@@ -79,8 +78,8 @@ class Maintenance:
             pruned = self._service.usage.prune(gone)
         return self._groomed(previous, current, groomed, mode, len(rewritten), pruned, notes, begun)
 
-    def _plan(self, catalogue: Catalogue, mode: GroomMode) -> GroomPlan:
-        return plan(list(catalogue), {entry.id: self._stored(entry.id) for entry in catalogue}, mode)
+    def _plan(self, entries: Sequence[Instruction], mode: GroomMode) -> GroomPlan:
+        return plan(entries, {entry.id: self._stored(entry.id) for entry in entries}, mode)
 
     def _stored(self, id_: str) -> Mapping[str, Any]:
         content = self._shelf.directory.read_bytes(id_)
@@ -135,8 +134,9 @@ class Maintenance:
         self._shelf.ensure_loaded()
         self._shelf.compare()
         with self._shelf.writing() as catalogue:
-            expect(expected_hash, None, catalogue.hash)
-            wrong = {entry.id: stored_form(entry.document) for entry in catalogue if entry.stored_hash is None or entry.drifted}
+            entries, current = self._shelf.snapshot()
+            expect(expected_hash, None, current)
+            wrong = {entry.id: stored_form(entry.document) for entry in entries if entry.stored_hash is None or entry.drifted}
             notes: list[str] = []
             updated = self._commit_all(wrong, "repair", actor, notes)
             answer: dict[str, Any] = {"repaired": len(updated), "updated": updated, "hash": catalogue.hash}
@@ -148,9 +148,10 @@ class Maintenance:
         """Write governance fields into files that lack them; an owner rule replaces `unowned`."""
         with self._shelf.writing() as catalogue:
             self._shelf.compare()
-            expect(expected_hash, None, catalogue.hash)
+            entries, current = self._shelf.snapshot()
+            expect(expected_hash, None, current)
             documents: dict[str, dict[str, Any]] = {}
-            for entry in catalogue:
+            for entry in entries:
                 document = self._enriched(entry)
                 if document is not None:
                     documents[entry.id] = document
@@ -160,7 +161,7 @@ class Maintenance:
                 "enriched": len(updated),
                 "updated": updated,
                 "rewritten": len(updated),
-                "skipped": [entry.id for entry in catalogue if entry.id not in documents],
+                "skipped": [entry.id for entry in entries if entry.id not in documents],
                 "hash": catalogue.hash,
             }
         if notes:

@@ -16,7 +16,7 @@ from commonplace.instructions.engine import gates as gating
 from commonplace.instructions.engine import graph as graphing
 from commonplace.instructions.engine import review as reviewing
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.hashing import governance_line, governance_record, hash_body, hash_governance
+from commonplace.instructions.engine.hashing import governance_line, governance_record, hash_body, hash_governance_lines
 from commonplace.instructions.engine.normalise import Rules
 from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
@@ -90,6 +90,7 @@ class Service:
         self._index: InstructionIndex | None = None
         self._indexing = threading.Lock()
         self._graph: tuple[int, dict[str, Any]] | None = None
+        self._governed: tuple[int, str] | None = None
         self._watcher: Any = None
         self._executor: ThreadPoolExecutor | None = None
         self._closers: list[Callable[[], None]] = []
@@ -340,73 +341,67 @@ class Service:
         return known[1]
 
     def categories(self) -> dict[str, Any]:
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            facet = catalogue.facet("categories")
-            listed = [
-                {
-                    "name": name,
-                    "count": len(facet[name]),
-                    "lastUpdated": max(str(catalogue.entries[id_].document["updatedAt"]) for id_ in facet[name]),
-                }
-                for name in sorted(facet)
-            ]
-            return {"categories": listed, "totalDistinct": len(listed), "catalogHash": catalogue.hash, "count": len(listed)}
+        entries, current = self.shelf.snapshot()
+        counts: dict[str, int] = {}
+        updated: dict[str, str] = {}
+        for entry in entries:
+            moment = str(entry.document["updatedAt"])
+            for name in entry.document["categories"]:
+                counts[name] = counts.get(name, 0) + 1
+                updated[name] = max(updated.get(name, ""), moment)
+        listed = [{"name": name, "count": counts[name], "lastUpdated": updated[name]} for name in sorted(counts)]
+        return {"categories": listed, "totalDistinct": len(listed), "catalogHash": current, "count": len(listed)}
 
     def diff(self, client_hash: str | None, known: Sequence[tuple[str, str]] | None) -> dict[str, Any]:
         """Every branch of both contracts: up to date, precise changes against `known`, or the legacy `changed`."""
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            current = catalogue.hash
-            if known is None:
-                if client_hash == current:
-                    return {"upToDate": True, "hash": current}
-                return {"hash": current, "changed": [self.show(entry) for entry in catalogue]}
-            claimed: dict[str, str] = {}
-            for id_, source_hash in known:
-                claimed.setdefault(id_, source_hash)
-            added = [self.show(entry) for entry in catalogue if entry.id not in claimed]
-            updated = [self.show(entry) for entry in catalogue if claimed.get(entry.id, entry.source_hash) != entry.source_hash]
-            removed = sorted(id_ for id_ in claimed if id_ not in catalogue.entries)
-            if client_hash == current and not (added or updated or removed):
+        entries, current = self.shelf.snapshot()
+        if known is None:
+            if client_hash == current:
                 return {"upToDate": True, "hash": current}
-            return {"hash": current, "added": added, "updated": updated, "removed": removed}
+            return {"hash": current, "changed": [self.show(entry) for entry in entries]}
+        claimed: dict[str, str] = {}
+        for id_, source_hash in known:
+            claimed.setdefault(id_, source_hash)
+        added = [self.show(entry) for entry in entries if entry.id not in claimed]
+        updated = [self.show(entry) for entry in entries if claimed.get(entry.id, entry.source_hash) != entry.source_hash]
+        removed = sorted(claimed.keys() - {entry.id for entry in entries})
+        if client_hash == current and not (added or updated or removed):
+            return {"upToDate": True, "hash": current}
+        return {"hash": current, "added": added, "updated": updated, "removed": removed}
 
     def export(self, ids: Sequence[str] | None, meta_only: bool) -> dict[str, Any]:
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            wanted = None if not ids else set(ids)
-            items = [self.show(entry) for entry in catalogue if wanted is None or entry.id in wanted]
-            current = catalogue.hash
+        entries, current = self.shelf.snapshot()
+        wanted = None if not ids else set(ids)
+        items = [self.show(entry) for entry in entries if wanted is None or entry.id in wanted]
         shown = [{**item.whole(), "body": ""} for item in items] if meta_only else items
         return {"hash": current, "count": len(items), "items": shown}
 
     def governance_hash(self, include_items: bool) -> dict[str, Any]:
+        entries, current = self.governance()
+        answer: dict[str, Any] = {"count": len(entries), "governanceHash": current, "algorithm": "sha256"}
+        if include_items:
+            answer["items"] = [
+                {"id": entry.id, "governance": governance_record(entry.document), "hash": entry.governance_hash} for entry in entries
+            ]
+        return answer
+
+    def governance(self) -> tuple[list[Instruction], str]:
+        """Every instruction by id, and the governance hash of the whole, which is kept until the catalogue changes."""
         with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            answer: dict[str, Any] = {
-                "count": len(catalogue),
-                "governanceHash": catalogue.governance_hash(trailing_newline=self.settings.hash_trailing_newline),
-                "algorithm": "sha256",
-            }
-            if include_items:
-                answer["items"] = [
-                    {
-                        "id": entry.id,
-                        "governance": governance_record(entry.document),
-                        "hash": hash_governance(governance_line(entry.document)),
-                    }
-                    for entry in catalogue
-                ]
-            return answer
+            entries, _ = self.shelf.snapshot()
+            generation = self.shelf.catalogue.generation
+        if self._governed is None or self._governed[0] != generation:
+            lines = (governance_line(entry.document) for entry in entries)
+            digest = hash_governance_lines(lines, trailing_newline=self.settings.hash_trailing_newline)
+            self._governed = (generation, digest)
+            return entries, digest
+        return entries, self._governed[1]
 
     def verify(self) -> dict[str, Any]:
         """Every body hashed again and compared with what its file claims; the folder is compared first."""
         self.shelf.ensure_loaded()
         self.shelf.compare()
-        with self.shelf.lock:
-            catalogue = self.shelf.fresh()
-            entries, current = list(catalogue), catalogue.hash
+        entries, current = self.shelf.snapshot()
         issues = []
         for entry in entries:
             actual = hash_body(entry.document["body"], canonical=self.rules.canonical)
@@ -450,8 +445,7 @@ class Service:
         gates = self.configuration.gates.read()
         if gates is None:
             return {"notConfigured": True, "generatedAt": self.now(), "results": [], "summary": {"errors": 0, "warnings": 0, "total": 0}}
-        with self.shelf.lock:
-            entries = list(self.shelf.fresh())
+        entries, _ = self.shelf.snapshot()
         return {"generatedAt": self.now(), **gating.evaluate(gates, entries)}
 
     def review_prompt(self, prompt: str) -> dict[str, Any]:

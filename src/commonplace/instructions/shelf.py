@@ -90,6 +90,12 @@ class Shelf:
             self._catch_up()
         return self.catalogue
 
+    def snapshot(self) -> tuple[list[Instruction], str]:
+        """Every instruction by id, and the hash of the whole: to go through all of them without holding up other calls."""
+        with self.lock:
+            catalogue = self.fresh()
+            return list(catalogue), catalogue.hash
+
     def _load(self) -> None:
         self._journal.tail()  # this and the marker first, so that a write during the scan is seen as news
         token = self._marker.read()

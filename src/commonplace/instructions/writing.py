@@ -361,7 +361,7 @@ class Writing:
     def _dependents(self, ids: Sequence[str]) -> list[str]:
         """Everything that depends on these, and on those, and so on."""
         holders: dict[str, list[str]] = {}
-        for entry in self._shelf.catalogue:
+        for entry in self._shelf.snapshot()[0]:
             for dependency in entry.document.get("dependencies", ()):
                 holders.setdefault(dependency, []).append(entry.id)
         found: dict[str, None] = {}

@@ -5,11 +5,10 @@ Every change updates it in place. Facets and orders are built when first asked f
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from commonplace.instructions.engine.hashing import HashTree, governance_line, hash_governance_lines
+from commonplace.instructions.engine.hashing import HashTree
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.model import Instruction
 
@@ -49,7 +48,6 @@ class Catalogue:
         self._facets: dict[str, dict[str, set[str]]] = {}
         self._orders: dict[str, list[SortKey]] = {}
         self._listeners: list[Callable[[Instruction | None, Instruction | None], None]] = []
-        self._governance: tuple[int, bool, str] | None = None
         self._members: dict[str, tuple[int, list[str]]] = {}
 
     def __len__(self) -> int:
@@ -128,13 +126,6 @@ class Catalogue:
     def hash(self) -> str:
         return self._tree.root
 
-    def governance_hash(self, *, trailing_newline: bool) -> str:
-        known = self._governance
-        if known is None or known[0] != self.generation or known[1] != trailing_newline:
-            digest = hash_governance_lines((governance_line(entry.document) for entry in self), trailing_newline=trailing_newline)
-            known = self._governance = (self.generation, trailing_newline, digest)
-        return known[2]
-
     def facet(self, name: str) -> dict[str, set[str]]:
         """Value to ids; for reading only."""
         values = self._facets.get(name)
@@ -168,6 +159,3 @@ class Catalogue:
         """The newest updatedAt, or the beginning of time for an empty catalogue."""
         newest = self.order("updatedAt")
         return str(self.entries[newest[-1][1]].document["updatedAt"]) if newest else "1970-01-01T00:00:00.000Z"
-
-    def salvaged(self) -> Counter[str]:
-        return Counter(field for entry in self.entries.values() for field in entry.salvaged)
