@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from commonplace.instructions.engine.entry import Refused, bump, check_rules, version_key
-from commonplace.instructions.engine.normalise import REVIEW_DAYS, due_after, in_utc, mend_change_log, parse_time, tier_of
+from commonplace.instructions.engine.normalise import REVIEW_DAYS, in_utc, mend_change_log, next_review, parse_time, tier_of
 from commonplace.instructions.errors import INVALID_INSTRUCTION
 from commonplace.instructions.model import CLASSIFICATIONS, STATUSES, STRICT_SEMVER, TIERS, Actor, stored_form
 from commonplace.instructions.service import Service
@@ -41,10 +41,8 @@ class Governance:
                     document.pop(name, None)
                 else:
                     document[name] = in_utc(value) if name in ("lastReviewedAt", "nextReviewDue") else value
-            if "priorityTier" in patch and "reviewIntervalDays" not in patch:
-                document.pop("reviewIntervalDays", None)
-            if "lastReviewedAt" in patch and "nextReviewDue" not in patch and patch["lastReviewedAt"]:
-                document["nextReviewDue"] = due_after(document["lastReviewedAt"], _interval(document))
+            if "nextReviewDue" not in patch:
+                _move_review(document, existing.document, self._service.now())
             if patch.keys() & {"owner", "priorityTier"}:
                 try:
                     check_rules(document)
@@ -106,10 +104,16 @@ def _check_patch(patch: Mapping[str, Any]) -> None:
             raise _invalid(None, name, "is not MAJOR.MINOR.PATCH")
 
 
-def _interval(document: Mapping[str, Any]) -> int:
-    """Days between reviews: as given, or as the tier has it."""
-    tier = document.get("priorityTier") or tier_of(document["priority"], document["requirement"])
-    return int(document.get("reviewIntervalDays") or REVIEW_DAYS[tier])
+def _move_review(document: dict[str, Any], before: Mapping[str, Any], now: str) -> None:
+    """An interval that follows from the tier changes with it; a new interval or a review moves the next one."""
+    if document.get("priorityTier") is None:
+        document["priorityTier"] = tier_of(document["priority"], document["requirement"])
+    derived = before["reviewIntervalDays"] == REVIEW_DAYS[before["priorityTier"]]
+    if document.get("reviewIntervalDays") is None or (derived and document["reviewIntervalDays"] == before["reviewIntervalDays"]):
+        document["reviewIntervalDays"] = REVIEW_DAYS[document["priorityTier"]]
+    reviewed = document.get("lastReviewedAt")
+    if document["reviewIntervalDays"] != before["reviewIntervalDays"] or reviewed not in (None, before.get("lastReviewedAt")):
+        document["nextReviewDue"] = next_review(document, now)
 
 
 def _invalid(id_: str | None, field: str, problem: str) -> CommonplaceError:

@@ -178,6 +178,32 @@ def test_governance_keeps_the_rule_of_owners_and_counts_from_the_new_interval(de
     assert desk.govern("n", lastReviewedAt="2026-01-01T00:00:00Z", priorityTier="P1")["nextReviewDue"].startswith("2026-01-31")
 
 
+def test_a_new_interval_moves_the_next_review_and_other_edits_do_not(desk: Desk) -> None:
+    desk.add("r", priority=50, lastReviewedAt="2026-01-01T00:00:00Z")
+    assert desk.item("r")["nextReviewDue"].startswith("2026-04-01")  # P3: ninety days from the review
+    assert desk.govern("r", reviewIntervalDays=10)["nextReviewDue"].startswith("2026-01-11")
+    assert desk.govern("r", owner="team", classification="public")["nextReviewDue"].startswith("2026-01-11")
+    desk.add("r", priority=45)
+    assert desk.item("r")["nextReviewDue"].startswith("2026-01-11")
+    desk.add("r", lastReviewedAt="2026-02-01T00:00:00Z")
+    assert desk.item("r")["nextReviewDue"].startswith("2026-02-11")
+
+
+def test_what_somebody_set_survives_a_new_priority_and_what_was_derived_follows_it(desk: Desk) -> None:
+    desk.add("set", priority=50, reviewIntervalDays=7, riskScore=3, priorityTier="P4")
+    desk.add("set", priority=5)
+    item = desk.item("set")
+    assert (item["reviewIntervalDays"], item["riskScore"], item["priorityTier"]) == (7, 3, "P4")
+    desk.add("derived", priority=50)
+    desk.add("derived", priority=5)
+    item = desk.item("derived")
+    assert (item["reviewIntervalDays"], item["riskScore"], item["priorityTier"]) == (30, 100, "P1")
+    desk.govern("set", priorityTier="P2")
+    assert desk.item("set")["reviewIntervalDays"] == 7
+    desk.govern("derived", priorityTier="P2", owner="team")
+    assert desk.item("derived")["reviewIntervalDays"] == 60
+
+
 @pytest.mark.parametrize("field", ["status", "classification", "priorityTier"])
 def test_a_list_where_a_word_belongs_is_an_invalid_patch(desk: Desk, field: str) -> None:
     desk.add("a")

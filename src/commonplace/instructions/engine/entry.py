@@ -11,9 +11,9 @@ from commonplace.instructions.engine.hashing import hash_body
 from commonplace.instructions.engine.normalise import (
     REVIEW_DAYS,
     Rules,
-    due_after,
     in_utc,
     mend_change_log,
+    next_review,
     parse_time,
     risk_of,
     split_categories,
@@ -206,7 +206,7 @@ def compose(
     if checked:
         check_rules(merged)
     _settle_version(merged, given, existing, origin.now, rules)
-    return _complete(merged, existing, origin)
+    return _complete(merged, given, existing, origin)
 
 
 def _check_depth(entry: Mapping[str, Any]) -> None:
@@ -233,14 +233,18 @@ def _unknown_to_extensions(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forget_derived(merged: dict[str, Any], given: Mapping[str, Any]) -> None:
-    """What was derived from a field that changes is derived anew, unless the caller gives it."""
+    """What was derived from a field that changes is derived anew; what somebody set stays."""
     if "body" in given and given["body"] != merged.get("body"):
         merged.pop("semanticSummary", None)
-    if any(name in given and given[name] != merged.get(name) for name in ("priority", "requirement")):
-        for derived in ("priorityTier", "riskScore", "reviewIntervalDays", "nextReviewDue"):
-            merged.pop(derived, None)
-    if "priorityTier" in given and given["priorityTier"] != merged.get("priorityTier"):
+    changed = {name for name in ("priority", "requirement", "priorityTier") if name in given and given[name] != merged.get(name)}
+    if not changed or not {"priority", "requirement"} <= merged.keys():
+        return
+    if merged.get("reviewIntervalDays") == REVIEW_DAYS.get(merged.get("priorityTier", "")):
         merged.pop("reviewIntervalDays", None)
+    if merged.get("priorityTier") == tier_of(merged["priority"], merged["requirement"]):
+        del merged["priorityTier"]
+    if merged.get("riskScore") == risk_of(merged["priority"], merged["requirement"]):
+        del merged["riskScore"]
 
 
 def _check_present(merged: Mapping[str, Any]) -> None:
@@ -346,7 +350,7 @@ def _settle_version(merged: dict[str, Any], given: Mapping[str, Any], existing: 
     merged["changeLog"] = log
 
 
-def _complete(merged: dict[str, Any], existing: Instruction | None, origin: Origin) -> dict[str, Any]:
+def _complete(merged: dict[str, Any], given: Mapping[str, Any], existing: Instruction | None, origin: Origin) -> dict[str, Any]:
     merged["body"] = merged["body"].strip()
     for moment in MOMENTS:
         if moment in merged and parse_time(merged[moment]) is not None:
@@ -368,7 +372,9 @@ def _complete(merged: dict[str, Any], existing: Instruction | None, origin: Orig
     if isinstance(merged["reviewIntervalDays"], float) and merged["reviewIntervalDays"].is_integer():
         merged["reviewIntervalDays"] = int(merged["reviewIntervalDays"])
     if isinstance(merged["reviewIntervalDays"], int):
-        merged.setdefault("nextReviewDue", due_after(origin.now, merged["reviewIntervalDays"]))
+        moved = existing is not None and any(merged.get(n) != existing.document.get(n) for n in ("reviewIntervalDays", "lastReviewedAt"))
+        if "nextReviewDue" not in merged or (moved and "nextReviewDue" not in given):
+            merged["nextReviewDue"] = next_review(merged, origin.now)
     merged.setdefault("createdAt", origin.now)
     merged["updatedAt"] = origin.now
     merged["schemaVersion"] = SCHEMA_VERSION

@@ -328,6 +328,12 @@ def risk_of(priority: int, requirement: str) -> int:
     return 100 - priority + RISK[requirement]
 
 
+def next_review(document: Mapping[str, Any], now: str) -> str:
+    """When a document with this interval is due: counted from its last review, or from now."""
+    reviewed = document.get("lastReviewedAt")
+    return due_after(reviewed if parse_time(reviewed) is not None else now, document["reviewIntervalDays"])
+
+
 @lru_cache(maxsize=256)
 def due_after(moment: str, days: int) -> str:
     seconds = parse_time(moment)
