@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -54,6 +55,14 @@ class ConfigurationFile(Generic[T]):
             return CommonplaceError(self._invalid, f"{self.name}: {str(error)[:300]}", hint=hint, details={"file": self.name})
 
 
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Patterns of ids with their owners, in order, and why other rules are left out: one bad rule does not unseat the others."""
+
+    rules: tuple[tuple[Any, str], ...]
+    unusable: tuple[str, ...]
+
+
 class Configuration:
     """All of them."""
 
@@ -67,10 +76,11 @@ class Configuration:
     def owners(self) -> OwnerOf:
         """Who owns an id: the first rule whose pattern matches. A broken owners.json hides no instruction: `problems` reports it."""
         try:
-            owners = self._owners.read() or ()
+            owners = self._owners.read()
         except CommonplaceError:
-            owners = ()
-        return lambda id_: next((owner for pattern, owner in owners if pattern.search(id_)), None)
+            owners = None
+        rules = owners.rules if owners is not None else ()
+        return lambda id_: next((owner for pattern, owner in rules if pattern.search(id_)), None)
 
     def criteria(self) -> reviewing.Criteria:
         """The rules of the file, or our own."""
@@ -86,13 +96,16 @@ class Configuration:
         found = {}
         for file in (self._owners, self.gates, self._criteria):
             try:
-                file.read()
+                value = file.read()
             except CommonplaceError as error:
                 found[file.name] = error.message
+            else:
+                if isinstance(value, Owners) and value.unusable:
+                    found[file.name] = f"{file.name}: left out: {'; '.join(value.unusable[:5])}"
         return found
 
 
-def _parse_owners(raw: Any) -> tuple[tuple[Any, str], ...]:
+def _parse_owners(raw: Any) -> Owners:
     import re2
 
     listed = raw.get("ownership") if isinstance(raw, dict) else None
@@ -100,12 +113,14 @@ def _parse_owners(raw: Any) -> tuple[tuple[Any, str], ...]:
         raise ValueError('expected {"ownership": [{"pattern": ..., "owner": ...}]}')
     options = re2.Options()
     options.log_errors = False
-    owners = []
-    for item in listed:
+    rules: list[tuple[Any, str]] = []
+    unusable: list[str] = []
+    for number, item in enumerate(listed, 1):
         if not isinstance(item, dict) or not isinstance(item.get("pattern"), str) or not isinstance(item.get("owner"), str):
-            raise ValueError("each rule needs a pattern and an owner")
+            unusable.append(f"rule {number} needs a pattern and an owner")
+            continue
         try:
-            owners.append((re2.compile(item["pattern"], options), item["owner"]))
+            rules.append((re2.compile(item["pattern"], options), item["owner"]))
         except re2.error:
-            raise ValueError(f"the pattern {item['pattern'][:80]!r} cannot be run") from None
-    return tuple(owners)
+            unusable.append(f"the pattern {item['pattern'][:80]!r} of rule {number} cannot be run")
+    return Owners(tuple(rules), tuple(unusable))

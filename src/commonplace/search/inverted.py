@@ -33,6 +33,8 @@ WALKED_AT_ONCE = 64  # names
 FEW = 256  # stems with fewer postings are put together anew for each query
 
 _RUN = re.compile(r"\w+")
+_LITERAL = re.compile(r"[^\w\s]")  # C++, .NET, a path, a version: the characters between the words say more than the words
+_ENDINGS = ".,;:!? "
 _BETWEEN = {code: " " for code in range(128) if not _RUN.match(chr(code))}
 Scored = list[tuple[float, str]]  # (-score, name), ascending
 
@@ -179,8 +181,10 @@ class InvertedIndex:
     # Reading
 
     def search(self, query: str, limit: int) -> Found:
-        """Texts that contain the query, or all of its words in any form; failing both, those with most of its words. Best first."""
+        """Texts that contain the query, or all of its words in any form; failing both, those with most of its words. Best first;
+        where the query has signs beside its words, those that contain it to the letter are the best."""
         needle = query.strip().lower()
+        literal = _is_literal(needle)
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
         weights = self._weights(known)
@@ -190,15 +194,22 @@ class InvertedIndex:
         if not whole and not contained and len(stems) > 2:
             whole = _in_most(weights, len(stems))
             relaxed = bool(whole)
-        leaders = self._best(known, weights, whole, max(limit, RERANKED)) if whole else []
-        names = self._phrase_first(leaders, needle)[:limit] if len(stems) > 1 else [name for _, name in leaders[:limit]]
-        only = contained & ~whole
-        if only and len(names) < limit:
-            titled = only & bits_of(self._in_titles(needle))
-            names += self._in_order(titled, limit - len(names))
-            if len(names) < limit:
-                names += self._in_order(only & ~titled, limit - len(names))
-        return Found(whole.bit_count() + only.bit_count(), names, relaxed)
+        names: list[str] = []
+        for texts in (contained & whole, contained & ~whole, whole & ~contained) if literal else (whole, contained & ~whole):
+            if texts and len(names) < limit:
+                names += self._listed(texts, whole, known, weights, needle, limit - len(names))
+        return Found((whole | contained).bit_count(), names, relaxed)
+
+    def _listed(
+        self, texts: int, whole: int, stems: Sequence[str], weights: Sequence[Mapping[int, float]], needle: str, limit: int
+    ) -> list[str]:
+        """The best of some texts: by score where they hold all the words, else those with the needle in the title first."""
+        if texts & whole:
+            leaders = self._best(stems, weights, texts, max(limit, RERANKED))
+            return self._phrase_first(leaders, needle)[:limit] if len(stems) > 1 else [name for _, name in leaders[:limit]]
+        titled = texts & bits_of(self._in_titles(needle))
+        names = self._in_order(titled, limit)
+        return names + self._in_order(texts & ~titled, limit - len(names))
 
     def matching(self, query: str) -> set[str]:
         """Names of every text that `search` would count, strictly: no relaxing."""
@@ -209,14 +220,15 @@ class InvertedIndex:
         return {name for slot in numbers_in(found) if (name := self._names[slot]) is not None}
 
     def containing(self, needle: str, known: int = 0) -> int:
-        """The texts that contain the lower-cased needle. Those in `known` hold all its words already and count unchecked."""
+        """The texts that contain the lower-cased needle. Those in `known` hold all its words already and count unchecked,
+        unless the needle is more than its words."""
         if not needle:
             return 0
         recent = self._recent.get(needle)
         if recent is None:
             if len(self._recent) >= KEPT_NEEDLES:
                 self._recent.pop(next(iter(self._recent)))
-            recent = self._recent[needle] = bits_of(self._look_for(needle, known))
+            recent = self._recent[needle] = bits_of(self._look_for(needle, 0 if _is_literal(needle) else known))
         return recent
 
     def _look_for(self, needle: str, known: int) -> set[int]:
@@ -320,7 +332,7 @@ class InvertedIndex:
         idfs = [math.log(1 + (total - len(impacts) + 0.5) / (len(impacts) + 0.5)) for impacts in weights]
         if allowed.bit_count() <= 4 * limit or any(stem not in self._ranked for stem in stems):
             return sorted(self._scored(numbers_in(allowed), weights, idfs))[:limit]
-        if len(stems) == 1:
+        if len(stems) == 1 and allowed == self._ranked[stems[0]].texts:
             return [(negative * idfs[0], name) for negative, name, _ in self._ranked[stems[0]].order[:limit]]
         return self._threshold(stems, weights, idfs, allowed, limit)
 
@@ -369,6 +381,10 @@ class InvertedIndex:
             if len(chosen) >= limit:
                 break
         return chosen[:limit]
+
+
+def _is_literal(needle: str) -> bool:
+    return _LITERAL.search(needle.rstrip(_ENDINGS)) is not None
 
 
 def stems_of(query: str) -> list[str]:

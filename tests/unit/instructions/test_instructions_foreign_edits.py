@@ -178,6 +178,16 @@ def test_governance_keeps_the_rule_of_owners_and_counts_from_the_new_interval(de
     assert desk.govern("n", lastReviewedAt="2026-01-01T00:00:00Z", priorityTier="P1")["nextReviewDue"].startswith("2026-01-31")
 
 
+def test_a_rule_of_owners_that_cannot_be_run_is_reported_and_the_others_hold(desk: Desk) -> None:
+    rules = [{"pattern": "a(?=b)", "owner": "nobody"}, {"pattern": "^a"}, 5, {"pattern": "^a", "owner": "team-a"}]
+    desk.folder.mkdir(exist_ok=True)
+    (desk.folder / "owners.json").write_text(json.dumps({"ownership": rules}))
+    desk.add("ab")
+    assert desk.item("ab")["owner"] == "team-a"
+    problem = desk.service.configuration.problems()["owners.json"]
+    assert all(part in problem for part in ("'a(?=b)' of rule 1", "rule 2", "rule 3"))
+
+
 def test_a_new_interval_moves_the_next_review_and_other_edits_do_not(desk: Desk) -> None:
     desk.add("r", priority=50, lastReviewedAt="2026-01-01T00:00:00Z")
     assert desk.item("r")["nextReviewDue"].startswith("2026-04-01")  # P3: ninety days from the review

@@ -80,3 +80,17 @@ def test_a_search_costs_far_less_than_ten_times_as_much_in_ten_times_as_many_tex
         return min(spent)
 
     assert cost(5_000) < 8 * cost(500)
+
+
+def test_a_query_with_signs_finds_first_what_holds_it_to_the_letter() -> None:
+    texts = {f"c-{number}": ("C", "Prefer C where C is used.") for number in range(FEW + 50)}
+    texts |= {"plus": ("Languages", "Some of this is written in C++, and that is fine for what it does. " * 3)}
+    texts |= {"file": ("Paths", "Settings are in etc/app.conf.d, beside the others, for every one of the services.")}
+    texts |= {f"conf-{number}": ("app conf", "app etc conf d") for number in range(3)}
+    index = index_of(texts)
+    assert index.matching("c++") == {"plus", *(f"c-{number}" for number in range(FEW + 50))}
+    for query, first in (("C++", "plus"), ("etc/app.conf", "file"), ("app.conf.d", "file")):
+        assert index.search(query, 5).names[0] == first
+    assert index.search("etc/app.con", 5).names == ["file"]
+    assert index.search("app conf?", 5).names[0] != "file"
+    assert index.search("C++", 500).count == len(index.search("C++", 500).names) == FEW + 51
