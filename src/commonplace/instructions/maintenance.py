@@ -15,10 +15,9 @@ from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.model import UNOWNED, Actor, Instruction, stored_form
 from commonplace.instructions.service import Service
 from commonplace.instructions.shelf import Change
-from commonplace.instructions.writing import Writing, expect
+from commonplace.instructions.writing import TOGETHER, Writing, expect
 from commonplace.kernel.errors import CommonplaceError
 
-CHUNK = 200
 GOVERNED = (
     "sourceHash",
     "createdAt",
@@ -64,13 +63,7 @@ class Maintenance:
             groomed = self._plan(entries, mode)
             notes = []
             rewritten = self._commit_all(groomed.rewrites, "groom", actor, notes)
-            removed = []
-            for id_ in groomed.removals:
-                try:
-                    self._shelf.commit([Change(id_, None, None, "groom")], actor)
-                    removed.append(id_)
-                except (CommonplaceError, OSError):
-                    notes.append(f"delete-failed:{id_}")
+            notes += [f"delete-failed:{id_}" for id_ in self._writing.take_away(groomed.removals, "groom", actor)]
             current = catalogue.hash
         gone = [id_ for id_, _ in self._service.usage.all() if self._shelf.catalogue.get(id_) is None]
         pruned = 0
@@ -118,8 +111,8 @@ class Maintenance:
                 changes.append(self._writing.change({**document, "updatedAt": now}, action))
             except (Refused, CommonplaceError):
                 notes.append(f"write-failed:{id_}")
-        for start in range(0, len(changes), CHUNK):
-            chunk = changes[start : start + CHUNK]
+        for start in range(0, len(changes), TOGETHER):
+            chunk = changes[start : start + TOGETHER]
             failures = self._writing.commit(chunk, actor)
             done += [change.id for change in chunk if change.id not in failures]
             notes += [f"write-failed:{id_}" for id_ in failures]

@@ -294,13 +294,15 @@ class Shelf:
             note()
         placed: list[Change] = []
         try:
-            for change in changes:
-                if change.after is None:
-                    self.directory.remove(change.id)
-                else:
-                    self.directory.place(staged[change.id])
-                placed.append(change)
-            self.directory.sync()
+            try:
+                for change in changes:
+                    if change.after is None:
+                        self.directory.remove(change.id)
+                    else:
+                        self.directory.place(staged[change.id])
+                    placed.append(change)
+            finally:
+                self.directory.sync()  # also what was placed before another failed: it is announced, so it must last
         finally:
             self.directory.discard([item for id_, item in staged.items() if id_ not in {change.id for change in placed}])
             with self.lock:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,24 +14,14 @@ from commonplace.instructions.adding import Adding, Wanted
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.entry import ADD_SCHEMA, Origin, Problem, Refused, check_id, compose
 from commonplace.instructions.engine.normalise import NotAnInstruction
-from commonplace.instructions.errors import (
-    CONFIRMATION_REQUIRED,
-    HASH_MISMATCH,
-    REMOVE_MISSING,
-)
-from commonplace.instructions.model import (
-    WARN_BODY_CHARS,
-    Actor,
-    Instruction,
-    is_reserved_id,
-    is_valid_id,
-)
+from commonplace.instructions.errors import CATALOGUE_UNWRITABLE, CONFIRMATION_REQUIRED, HASH_MISMATCH, REMOVE_MISSING
+from commonplace.instructions.model import WARN_BODY_CHARS, Actor, Instruction, is_reserved_id, is_valid_id
 from commonplace.instructions.service import Service
 from commonplace.instructions.shelf import Change
 from commonplace.kernel.errors import CommonplaceError
 
 CONFIRM_ABOVE = 10
-IMPORT_BATCH = 200
+TOGETHER = 200  # changes with one wait for the disk
 HISTORY_SHOWN = 50
 PREVIEW_CHARS = 200
 HOPELESS = 3  # failures in a row after which the disk is not asked again
@@ -129,8 +119,8 @@ class Writing:
         failures: dict[str, Exception] = {}
         in_a_row = 0
         for change in changes:
-            if change.after is not None and self._shelf.catalogue.get(change.id) is change.after:
-                continue  # it was in place before the other failed
+            if self._made(change):
+                continue  # before the other failed
             if in_a_row >= HOPELESS:
                 failures[change.id] = next(reversed(failures.values()))
                 continue
@@ -138,6 +128,18 @@ class Writing:
             failures |= failed
             in_a_row = in_a_row + 1 if failed else 0
         return failures
+
+    def take_away(self, ids: Sequence[str], action: str, actor: Actor) -> dict[str, Exception]:
+        """Remove these, many with one wait for the disk. What failed, and why."""
+        failures: dict[str, Exception] = {}
+        for start in range(0, len(ids), TOGETHER):
+            failures |= self.commit([Change(id_, None, None, action) for id_ in ids[start : start + TOGETHER]], actor)
+        return failures
+
+    def _made(self, change: Change) -> bool:
+        if change.after is None:
+            return self._shelf.directory.stamp_of(f"{change.id}.json") is None
+        return self._shelf.catalogue.get(change.id) is change.after
 
     def _plan_add(self, wanted: Wanted, catalogue: Catalogue) -> tuple[Change, bool] | None:
         """The change and whether the id exists; None where it is skipped and already answered. Raises Refused."""
@@ -232,7 +234,7 @@ class Writing:
         begun = time.perf_counter()
         counts = {"imported": 0, "skipped": 0, "overwritten": 0}
         errors: list[dict[str, Any]] = []
-        size = max(1, min(batch_size or IMPORT_BATCH, 1000))
+        size = max(1, min(batch_size or TOGETHER, 1000))
         with self._shelf.writing() as catalogue:
             expect(expected_hash, None, catalogue.hash)
             pending: dict[str, tuple[int, Change]] = {}
@@ -308,7 +310,7 @@ class Writing:
         with self._shelf.writing() as catalogue:
             self._shelf.look_at(*wanted)
             expect(expected_hash, catalogue.get(wanted[0]) if len(wanted) == 1 else None, catalogue.hash)
-            present = [id_ for id_ in wanted if self._on_disk(id_)]
+            present = dict.fromkeys(id_ for id_ in wanted if self._on_disk(id_))
             missing = [id_ for id_ in wanted if id_ not in present]
             dependents = self._dependents(present) if cascade else []
             count = len(present) + len(dependents)
@@ -326,15 +328,9 @@ class Writing:
                     hint="Leave the missing ids out, or unset MCP_INSTRUCTIONS_STRICT_REMOVE.",
                     details={"missing": [id_[:200] for id_ in missing[:100]], "field": "ids"},
                 )
-            errors: list[dict[str, str]] = []
-            removed: list[str] = []
-            for id_ in [*present, *dependents]:
-                try:
-                    self._shelf.commit([Change(id_, None, None, "remove")], actor)
-                    removed.append(id_)
-                except (CommonplaceError, OSError) as error:
-                    code = error.code.name if isinstance(error, CommonplaceError) else "CATALOGUE_UNWRITABLE"
-                    errors.append({"id": id_, "error": str(error)[:300], "code": code})
+            doomed = [*present, *dependents]
+            failures = self.take_away(doomed, "remove", actor)
+            removed = [id_ for id_ in doomed if id_ not in failures]
             current = catalogue.hash
         with suppress(OSError):
             self._service.usage.prune(removed)
@@ -343,8 +339,8 @@ class Writing:
             "removed": len(removed),
             "removedIds": direct,
             "missing": [id_[:200] for id_ in missing],
-            "errorCount": len(errors),
-            "errors": errors,
+            "errorCount": len(failures),
+            "errors": [_removal_error(id_, error) for id_, error in failures.items()],
             "hash": current,
         }
         if cascade:
@@ -358,7 +354,7 @@ class Writing:
         rejection = self._shelf.rejections.get(f"{id_}.json")
         return rejection is not None and is_valid_id(id_) and not is_reserved_id(id_) and rejection.reason != "symlink"
 
-    def _dependents(self, ids: Sequence[str]) -> list[str]:
+    def _dependents(self, ids: Collection[str]) -> list[str]:
         """Everything that depends on these, and on those, and so on."""
         holders: dict[str, list[str]] = {}
         for entry in self._shelf.snapshot()[0]:
@@ -389,6 +385,11 @@ def expect(expected: str | None, entry: Instruction | None, catalogue_hash: str)
         hint="Read it again, look at the change, then repeat.",
         details=details,
     )
+
+
+def _removal_error(id_: str, error: Exception) -> dict[str, str]:
+    code = error.code.name if isinstance(error, CommonplaceError) else CATALOGUE_UNWRITABLE.name
+    return {"id": id_, "error": str(error)[:300], "code": code}
 
 
 def _import_error(index: int, entry: object, error: str, hint: str) -> dict[str, Any]:
