@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.lines import live
 from conformance.program import COMMONPLACE, ROOT, Served, environment, serve_http
 
 TOOLS = {"COMMONPLACE_EXTRA_TOOLSETS": "sample_tools:toolset", "PYTHONPATH": str(ROOT / "tests" / "server")}
@@ -335,6 +336,25 @@ def test_malformed_messages_are_named_in_one_line_with_their_id(server: Served, 
     assert (status, error["id"], error["error"]["code"]) == (400, identifier, -32600)
     assert "\n" not in error["error"]["message"]
     assert "pydantic" not in answer.decode()
+
+
+@pytest.mark.parametrize(
+    ("line", "identifier"),
+    [
+        (rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"cut in an emoji \ud83d"}}}', 7),
+        (rb'{"jsonrpc":"2.0","id":"a","method":"sample/add","params":{"a":1e999,"b":1}}', "a"),
+        (rb'{"jsonrpc":"2.0","id":"\ud83d","method":"ping"}', None),
+    ],
+)
+def test_json_that_cannot_be_held_is_refused_with_the_id_of_its_request(
+    server: Served, tmp_path: Path, line: bytes, identifier: Any
+) -> None:
+    with live(tmp_path, {}) as process:
+        (over_stdio,) = process.exchange(line + b"\n", lambda read: len(read) == 1)
+    status, _, body = server.post("/rpc", line)
+    assert status == 400
+    for answer in (over_stdio, json.loads(body)):
+        assert (answer["id"], answer["error"]["code"]) == (identifier, -32600)
 
 
 def test_a_batch_is_answered_as_one_array_in_the_protocol_that_had_them(server: Served) -> None:

@@ -43,10 +43,29 @@ def decode(line: bytes) -> Any:
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as wrong:
-        raise InvalidMessage(RpcError(PARSE_ERROR, "Parse error", {"message": str(wrong)[:200]})) from None
+        raise _unreadable(line, str(wrong)[:200]) from None
     if type(value) is dict and type(value.get("id")) is float:
         value["id"] = _exact_id(line, value["id"])
     return value
+
+
+def _unreadable(line: bytes, reason: str) -> InvalidMessage:
+    """JSON that we cannot hold is JSON still: half of a surrogate pair, which clients in JavaScript send when they cut a string in an
+    emoji, a number beyond all floats. Its request can be told; without its id the client would wait for ever."""
+    try:
+        value = json.loads(line.decode(), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return InvalidMessage(RpcError(PARSE_ERROR, "Parse error", {"message": reason}))
+    readable = _readable(value.get("id")) if type(value) is dict else None
+    try:
+        encode_id(readable)
+    except TypeError:  # the half is in the id itself
+        readable = None
+    return _invalid(reason, readable)
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _exact_id(line: bytes, read: float) -> RequestId:
@@ -63,7 +82,7 @@ def message(value: Any) -> Message:
     if not isinstance(value, dict):
         raise _invalid("a message is a JSON object", None)
     request_id = value.get("id")
-    readable = request_id if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool) else None
+    readable = _readable(request_id)
     if value.get("jsonrpc") != "2.0":
         raise _invalid('"jsonrpc" must be "2.0"', readable)
     method = value.get("method")
@@ -77,6 +96,10 @@ def message(value: Any) -> Message:
     if params is not None and not isinstance(params, (dict, list)):
         raise _invalid('"params" must be an object', readable)
     return Message(value, readable, method)
+
+
+def _readable(request_id: Any) -> RequestId | None:
+    return request_id if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool) else None
 
 
 def _invalid(reason: str, request_id: RequestId | None) -> InvalidMessage:
