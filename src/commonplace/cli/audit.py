@@ -63,4 +63,4 @@ def query(
         print_json({"records": records, "returned": len(records)})
         return
     columns = ("ts", "tool", "tenant", "label", "outcome", "code", "trace_id")
-    out.print(table(columns, [[record.get(column) for column in columns] for record in records], one_line=True))
+    out.print(table(columns, [[record.get(column) for column in columns] for record in records]))

@@ -89,7 +89,7 @@ def tools(
     if as_json:
         print_json({"tools": rows, "count": len(rows), "tokens": sum(row["tokens"] for row in rows)})
         return
-    columns = ("name", "toolset", "tier", "scope", "tokens", "summary")
+    columns = ("name", "toolset", *(("tier",) if all_tools else ()), "scope", "tokens", "summary")
     out.print(table(columns, [[row[column] for column in columns] for row in rows], one_line=True))
     out.print(f"{len(rows)} tools, about {sum(row['tokens'] for row in rows):,} tokens of listing")
 

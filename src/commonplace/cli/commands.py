@@ -30,6 +30,7 @@ from commonplace.cli import (
     tenants,
     worker,
 )
+from commonplace.cli.printing import fit
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
@@ -105,6 +106,7 @@ app.command("init")(instructions.init)
 def run(arguments: Sequence[str], prog_name: str = "commonplace") -> int:
     """Run a command line to its exit code."""
     completion.prepare()
+    fit()
     try:
         try:
             code = _exit_code(arguments, prog_name)

@@ -2,41 +2,86 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 
-MAX_CELL = 40
+GAP = 2
+UNBOUNDED = 100_000  # columns of a pipe or a file
 
-out = Console(highlight=False, soft_wrap=False)
-err = Console(stderr=True, highlight=False)
+out = Console(highlight=False, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def fit() -> None:
+    """A pipe or a file has no width: nothing is cut or wrapped for it, unless COLUMNS says how wide it is."""
+    if "COLUMNS" not in os.environ:
+        for console in (out, err):
+            if not console.is_terminal:
+                console.width = UNBOUNDED
 
 
 def print_json(value: Any) -> None:
     sys.stdout.write(orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bool = False) -> Table:
-    """Cells are text, never markup: they hold what others wrote. `one_line` cuts the last column instead of wrapping it."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bool = False) -> Rows:
+    """Cells are text, never markup: they hold what others wrote. `one_line` cuts what does not fit instead of wrapping it."""
     texts = [[cell if isinstance(cell, Text) else Text("" if cell is None else str(cell)) for cell in row] for row in rows]
-    used = 0
-    for number, column in enumerate(columns[:-1]):
-        width = min(MAX_CELL, max([len(column), *(row[number].cell_len for row in texts)]))
-        made.add_column(column, no_wrap=True, overflow="ellipsis", width=width)
-        used += width + 2
-    made.add_column(columns[-1], no_wrap=one_line, overflow="ellipsis" if one_line else "fold", max_width=max(20, out.width - used))
-    for row in texts:
-        made.add_row(*row)
-    return made
+    return Rows([Text(column, "bold") for column in columns], texts, one_line)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table that knows its width when it is printed. Short columns and the first, which says which row it is, stay whole."""
+
+    columns: list[Text]
+    rows: list[list[Text]]
+    one_line: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        every = [self.columns, *self.rows]
+        widths = [max(line.cell_len for row in every for line in row[n].split(allow_blank=True)) for n in range(len(self.columns))]
+        room = options.max_width - GAP * (len(widths) - 1)
+        if sum(widths) <= room and not any("\n" in cell.plain for row in every for cell in row):
+            yield from (_joined(row, widths) for row in every)
+            return
+        made = Table(box=None, pad_edge=False)
+        for column, width in zip(self.columns, _fitted(widths, room), strict=True):
+            made.add_column(column, width=width, no_wrap=self.one_line, overflow="ellipsis" if self.one_line else "fold")
+        for row in self.rows:
+            made.add_row(*row)
+        yield made
+
+
+def _joined(row: list[Text], widths: list[int]) -> Text:
+    """One row as a line without blanks at its end."""
+    line = Text()
+    for cell, width in zip(row, widths, strict=True):
+        line.append_text(cell).append(" " * (width - cell.cell_len + GAP))
+    line.rstrip()
+    return line
+
+
+def _fitted(widths: list[int], room: int) -> list[int]:
+    """The widths in less room: the first at most two thirds of it, and of the others the widest give first."""
+    first, *others = widths
+    first = max(1, min(first, room * 2 // 3 if others else room))
+    left = max(len(others), room - first)
+    cap = max(others, default=0)
+    while sum(min(width, cap) for width in others) > left:
+        cap -= 1
+    return [first, *(min(width, max(1, cap)) for width in others)]
 
 
 def say(text: str) -> None:

@@ -216,12 +216,36 @@ def test_a_wrong_configuration_ends_every_command_with_2(capsys: pytest.CaptureF
     assert [check["status"] for check in checks if check["name"] == "configuration"] == ["fail"]
 
 
+def printed(*command: str, **environ: str) -> list[str]:
+    """What a command prints into a pipe, in a process of its own: Rich asks for the width once."""
+    kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    run = [sys.executable, "-m", "commonplace", *command]
+    return subprocess.run(run, capture_output=True, text=True, check=True, timeout=60, env=kept | environ).stdout.splitlines()
+
+
 def test_tables_fit_a_narrow_terminal_and_keep_their_names() -> None:
-    """In a process of its own: Rich asks for the width once."""
-    command = [sys.executable, "-m", "commonplace", "tools", "--toolsets", "server", "--all-tools"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, env={**os.environ, "COLUMNS": "80"}).stdout
-    assert "metrics_snapshot" in shown
-    assert all(len(line) <= 80 for line in shown.splitlines())
+    shown = printed("tools", "--all-tools", COLUMNS="80")
+    assert {"rekall_suggest_generalize", "metrics_snapshot"} <= {line.split()[0] for line in shown}
+    assert all(len(line) <= 80 for line in shown)
+
+
+def test_a_narrow_table_wraps_long_cells_and_loses_nothing(own_world: Path) -> None:
+    printed("keys", "add", "--tenant", "tenant-of-the-whole-platform", "--label", "alice-from-the-platform-team")
+    head, *lines = printed("keys", "list", COLUMNS="60")
+    assert head.split() == ["id", "tenant", "label", "scope", "created_at", "state"]
+    columns = [head.index(name) for name in head.split()]
+    cells = ["".join(line[start:end].strip() for line in lines) for start, end in zip(columns, [*columns[1:], None], strict=True)]
+    assert [cells[1], cells[2], cells[3], cells[5]] == ["tenant-of-the-whole-platform", "alice-from-the-platform-team", "write", "active"]
+    assert len(cells[0]) == 8
+
+
+def test_what_is_piped_is_neither_cut_nor_wrapped(own_world: Path) -> None:
+    title = "A title of some length, [bold]which says[/bold] :lock: what went wrong and why, up to its very end"
+    assert printed("memory", "add", "bug", title)[0].endswith(title)
+    head, entry = printed("memory", "list")[:2]
+    assert (head.split()[0], head.split()[-1]) == ("id", "created")
+    assert title in entry
+    assert not any("…" in line for line in printed("config", "show"))
 
 
 def test_the_configuration_reference_is_up_to_date() -> None:
