@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace import __version__
@@ -24,6 +23,7 @@ from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Features, Product
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
+from commonplace.kernel.home import expanded
 from commonplace.kernel.settings import Settings
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
@@ -355,7 +355,7 @@ def _openapi(parts: Parts) -> Any:
         return content.encode()
 
     settings = parts.settings.mcp.openapi
-    roots = [Path(root).expanduser() for root in settings.roots]
+    roots = [expanded(root) for root in settings.roots]
     service = build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow, settings=settings, stored=stored)
     parts.gauges["OpenAPI documents"] = service.held
     return service

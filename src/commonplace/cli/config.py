@@ -65,6 +65,7 @@ def init(
 def check(as_json: JsonFlag = False) -> None:
     """Read the configuration and say whether it is right (exit code 2 where it is not)."""
     config = session().config()
+    session().app()  # refuses names of toolsets and tools that nothing has, as a server would
     if as_json:
         print_json({"ok": True, "file": str(config.file) if config.file else None})
     else:

@@ -21,6 +21,7 @@ from commonplace.cli.printing import JsonFlag, print_json, say
 from commonplace.cli.session import session
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
+from commonplace.kernel.home import expanded
 
 NAME = "commonplace"
 CLIENT_CONFIG = Code("CLIENT_CONFIG_UNREADABLE", Kind.INVALID_DATA, "A client's configuration file cannot be merged safely.")
@@ -60,7 +61,7 @@ def connect(
     """
     place = PLACES[client]
     entry = _entry(place, client, http, key, mutation)
-    path = place.path(Path.home(), Path.cwd(), os.environ)
+    path = place.path(expanded("~"), Path.cwd(), os.environ)
     text = _toml(entry) if client is Client.CODEX else json.dumps({place.key: {NAME: entry}}, indent=2) + "\n"
     backup = None
     if write:

@@ -14,6 +14,7 @@ from commonplace.cli.doctor import executable
 from commonplace.cli.dropin import Command
 from commonplace.cli.printing import JsonFlag, out, print_json, say
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
+from commonplace.kernel.home import expanded
 
 SHADOWS = Code("COMMAND_EXISTS", Kind.CONFLICT, "A command of that name is there already and is not ours.")
 MARK = "# made by: commonplace shim install"
@@ -38,7 +39,7 @@ def install(
       commonplace shim install rekall && rekall mcp-server
       commonplace shim install oastools --into ~/.local/bin
     """
-    folder = (into or executable().parent).expanduser().absolute()
+    folder = expanded(into or executable().parent).absolute()
     target = folder / command.value
     _refuse_to_shadow(command.value, target)
     folder.mkdir(parents=True, exist_ok=True)

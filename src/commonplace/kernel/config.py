@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import sys
@@ -12,7 +13,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from commonplace.kernel.config_rules import complaints
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
-from commonplace.kernel.settings import ENVIRONMENT_ALIASES, FilesSettings, Key, Section, Settings, StorageSettings
+from commonplace.kernel.home import expanded
+from commonplace.kernel.settings import ENVIRONMENT_ALIASES, Key, Section, Settings, StorageSettings
 
 FILE_NAME = "commonplace.yaml"
 HOME_VARIABLE = "COMMONPLACE_HOME"
@@ -58,7 +60,7 @@ def load(
     if "mcp.instructions.directory" not in values and (cwd / "instructions").is_dir():
         values["mcp.instructions.directory"], sources["mcp.instructions.directory"] = str(cwd / "instructions"), "the working directory"
     settings: Settings = _build(Settings, values, "", {"data": folder})
-    _cross_check(settings.mcp.files)
+    _cross_check(settings)
     _check_addresses(settings.storage)
     return Config(settings, sources, chosen)
 
@@ -110,7 +112,9 @@ def user_data_folder(environ: Mapping[str, str]) -> Path:
 
 
 def _platform_folder(environ: Mapping[str, str], xdg: str, unix_default: str, windows: str) -> Path:
-    home = Path(environ.get("HOME") or Path.home())
+    home = Path(environ.get("HOME") or expanded("~"))
+    if not (home.is_absolute() or environ.get(xdg)):  # a container's user may have none
+        raise _wrong("This user has no home folder.", hint=f"Set HOME, or name the data folder with --data or {HOME_VARIABLE}.")
     if sys.platform == "win32":
         return Path(environ.get(windows) or home / "AppData" / "Local") / "commonplace"
     if sys.platform == "darwin" and not environ.get(xdg):
@@ -131,17 +135,23 @@ def _find_file(asked: Path | None, environ: Mapping[str, str], cwd: Path) -> Pat
         if not asked.is_file():
             raise _wrong(f"There is no configuration file {asked}.", hint="commonplace config init writes one.")
         return asked.absolute()
-    for candidate in (cwd / FILE_NAME, user_config_folder(environ) / FILE_NAME):
-        if candidate.is_file():
+    for candidate in _usual_files(environ, cwd):
+        if candidate.exists() or candidate.is_symlink():  # whatever is there and cannot be read is said, never passed over
             return candidate
     return None
 
 
+def _usual_files(environ: Mapping[str, str], cwd: Path) -> Iterator[Path]:
+    yield cwd / FILE_NAME
+    with contextlib.suppress(CommonplaceError):  # a user without a home has no file there
+        yield user_config_folder(environ) / FILE_NAME
+
+
 def _data_folder(asked: Path | None, environ: Mapping[str, str]) -> tuple[Path, str]:
     if asked is not None:
-        return asked.expanduser().absolute(), "command line"
+        return expanded(asked).absolute(), "command line"
     if environ.get(HOME_VARIABLE):
-        return Path(environ[HOME_VARIABLE]).expanduser().absolute(), f"variable {HOME_VARIABLE}"
+        return expanded(environ[HOME_VARIABLE]).absolute(), f"variable {HOME_VARIABLE}"
     return user_data_folder(environ), "default"
 
 
@@ -193,7 +203,8 @@ def _walk(node: Any, place: str, path: Path) -> Iterator[tuple[str, Any]]:
         return
     section = sections()[place]
     if not isinstance(node, dict):
-        raise _wrong(f"{path}: settings.{place} must be a map, not {type(node).__name__}.", name=f"settings.{place}")
+        name = f"settings.{place}".rstrip(".")
+        raise _wrong(f"{path}: {name} must be a map, not {type(node).__name__}.", name=name)
     for key, value in node.items():
         name = f"{place}.{key}" if place else str(key)
         if name in sections():
@@ -255,8 +266,8 @@ def _placed(value: Any, declared: Key, path: Path) -> Any:
     if not declared.path:
         return value
     if isinstance(value, tuple):
-        return tuple(str(path.parent / Path(item).expanduser()) for item in value)
-    return str(path.parent / Path(value).expanduser())
+        return tuple(str(path.parent / expanded(item)) for item in value)
+    return str(path.parent / expanded(value))
 
 
 def _bounded(number: float, declared: Key, name: str, path: Path | None = None) -> float:
@@ -278,9 +289,9 @@ def _build(section: type[Section], values: Mapping[str, Any], place: str, given:
     return section(**built)
 
 
-def _cross_check(files: FilesSettings) -> None:
-    for complaint in complaints(files):
-        name = f"settings.mcp.files.{complaint.key}"
+def _cross_check(settings: Settings) -> None:
+    for complaint in complaints(settings):
+        name = f"settings.{complaint.key}"
         raise _wrong(f"{name} {complaint.message}.", hint=complaint.hint, name=name)
 
 
@@ -314,6 +325,8 @@ def parse_yaml(path: Path) -> Any:
         return yaml.load(path.read_text("utf-8"), Loader)  # noqa: S506 - a safe loader
     except UnicodeDecodeError:
         raise _wrong(f"{path} is not UTF-8 text.") from None
+    except OSError as error:
+        raise _wrong(f"{path} cannot be read: {error.strerror}.") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from commonplace.kernel.settings import Embedding, FilesSearch, FilesSecurity, FilesSettings
+from commonplace.kernel.settings import AuthSettings, Embedding, FilesSearch, FilesSecurity, FilesSettings, ServerSettings, Settings
 
 MIN_KEK_CHARACTERS = 16
 MAX_KEK_ID = 65_535
 MAX_PREFIX_CHARACTERS = 200
-_PLACE = "settings.mcp.files"
+_HOST = re.compile(r"(?:\*\.)?[^\s/:*\[\]]+|\[[0-9A-Fa-f:.]+\]")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^\s/:?#@*A-Z\[\]]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 
 
 class Complaint(NamedTuple):
@@ -22,8 +24,34 @@ class Complaint(NamedTuple):
     hint: str | None = None
 
 
-def complaints(files: FilesSettings) -> Iterator[Complaint]:
-    """Everything wrong between the keys of contract 003 section 12."""
+def complaints(settings: Settings) -> Iterator[Complaint]:
+    """Everything wrong between keys, or in what a text must look like to have any effect."""
+    for complaint in _files(settings.mcp.files):
+        yield complaint._replace(key=f"mcp.files.{complaint.key}")
+    yield from _reach(settings.server)
+    yield from _metadata(settings.auth)
+
+
+def _reach(server: ServerSettings) -> Iterator[Complaint]:
+    """Names in a form that no request has would be passed over in silence."""
+    for host in server.allowed_hosts:
+        if not _HOST.fullmatch(host):
+            hint = "For example example.org, *.example.org or [::1]; an empty list answers to every Host behind keys."
+            yield Complaint("server.allowed_hosts", f"holds {host[:80]!r}; a name has no scheme, port or path", hint)
+    for origin in server.allowed_origins:
+        if origin != "null" and not _ORIGIN.fullmatch(origin):
+            hint = "For example https://app.example.org or http://localhost:5173, in lower case."
+            yield Complaint("server.allowed_origins", f"holds {origin[:80]!r}; browsers send SCHEME://HOST or SCHEME://HOST:PORT", hint)
+
+
+def _metadata(auth: AuthSettings) -> Iterator[Complaint]:
+    for key, addresses in (("resource_url", (auth.resource_url,)), ("authorization_servers", auth.authorization_servers)):
+        if any(address and not _is_address(address) for address in addresses):
+            yield Complaint(f"auth.{key}", "must be http://HOST/PATH or https://HOST/PATH, without a user name, a password or a fragment")
+
+
+def _files(files: FilesSettings) -> Iterator[Complaint]:
+    """Contract 003 section 12."""
     yield from _weights(files.search)
     yield from _models(files.search, files.security)
     yield from _keks(files.security)

@@ -5,6 +5,7 @@ A field's dotted place below `Settings` is its name in the file: `settings.mcp.f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -34,6 +35,8 @@ class Key(NamedTuple):
 
     def complaint(self, value: float) -> str | None:
         """What is wrong with a number, or None."""
+        if not math.isfinite(value):
+            return f"{value:g} is not a finite number"
         if self.minimum is not None and value < self.minimum:
             return f"{value:g} is too small; the least is {self.minimum:g}"
         if self.maximum is not None and value > self.maximum:

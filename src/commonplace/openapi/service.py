@@ -16,6 +16,7 @@ from pathlib import Path
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.collector import forget_kept
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.kernel.home import expanded
 from commonplace.openapi.engine.bundle import Bundled, as_one
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.load import load, parse_text
@@ -95,8 +96,8 @@ class Access:
 def _real(path: str, start: Path | None) -> Path:
     if "\0" in path or not path:
         raise CommonplaceError(SPEC_NOT_FOUND, "The path is empty or holds a NUL character.")
-    expanded = Path(path).expanduser() if path.startswith("~") else Path(path)
-    return Path(os.path.realpath(start / expanded if start is not None else expanded))
+    place = expanded(path)
+    return Path(os.path.realpath(start / place if start is not None else place))
 
 
 def _inside(path: Path, folder: Path) -> bool:

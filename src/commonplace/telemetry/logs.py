@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from commonplace.kernel.clock import iso, utc_now
+from commonplace.kernel.home import expanded
 from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.redaction import scrub
 from commonplace.telemetry.rotation import RotatedFile
@@ -53,7 +53,7 @@ class Scrubbed(logging.Formatter):
 
 def log_file(settings: LogSettings) -> RotatedFile | None:
     """The file that lines are to go to, where one is named."""
-    return RotatedFile(Path(settings.file).expanduser(), settings.rotate_bytes) if settings.file else None
+    return RotatedFile(expanded(settings.file), settings.rotate_bytes) if settings.file else None
 
 
 def configure(settings: LogSettings) -> None:

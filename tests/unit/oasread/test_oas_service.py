@@ -128,6 +128,7 @@ def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
     assert code(service, file=str(tmp_path / "large")) == "SPEC_TOO_LARGE"
     assert code(service, file=str(tmp_path / "none")) == "SPEC_NOT_FOUND"
     assert code(service, file="a\0b") == "SPEC_NOT_FOUND"
+    assert code(service, file="~nobody-here/api.yaml") == "SPEC_NOT_FOUND"
 
 
 def test_outputs_stay_inside_the_working_folder_and_the_roots(tmp_path: Path) -> None:

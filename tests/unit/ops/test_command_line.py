@@ -216,6 +216,14 @@ def test_a_wrong_configuration_ends_every_command_with_2(capsys: pytest.CaptureF
     assert [check["status"] for check in checks if check["name"] == "configuration"] == ["fail"]
 
 
+def test_checking_a_configuration_finds_what_would_keep_a_server_from_starting(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [file]}}")
+    run(capsys, "config", "check", expect=2)
+    (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [files]}}")
+    assert run(capsys, "config", "check").endswith("right\n")
+    assert not (own_world / "data").exists()
+
+
 def printed(*command: str, **environ: str) -> list[str]:
     """What a command prints into a pipe, in a process of its own: Rich asks for the width once."""
     kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, NoReturn, get_args, get_origin
 
 import pytest
 import yaml
@@ -18,6 +19,9 @@ ALL = dict(leaves())
 ADDRESSES = {
     "storage.url": "postgresql://elsewhere",
     "storage.cache_url": "redis://elsewhere",
+    "auth.resource_url": "https://elsewhere/mcp",
+    "auth.authorization_servers": ("https://elsewhere",),
+    "server.allowed_origins": ("https://elsewhere",),
     "mcp.files.search.embedding.endpoint": "https://elsewhere/v1/embeddings",
     "mcp.files.search.rerank.endpoint": "https://elsewhere/v1/rerank",
 }
@@ -173,12 +177,70 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("mcp.files.search.embedding.timeout_ms", 0, "the least is 1"),
         ("mcp.files.search.embedding.dimensions", 0, "the least is 1"),
         ("mcp.files.index.slo_p95_seconds", 0, "the least is 1"),
+        ("limits.key_per_second", float("nan"), "not a finite number"),
+        ("limits.call_timeout_seconds", float("inf"), "not a finite number"),
+        ("server.allowed_hosts", ["https://example.org"], "no scheme, port or path"),
+        ("server.allowed_hosts", ["example.org:8787"], "no scheme, port or path"),
+        ("server.allowed_hosts", ["::1"], "no scheme, port or path"),
+        ("server.allowed_hosts", ["*"], "no scheme, port or path"),
+        ("server.allowed_origins", ["https://app.example.org/"], "SCHEME://HOST"),
+        ("server.allowed_origins", ["app.example.org"], "SCHEME://HOST"),
+        ("server.allowed_origins", ["https://App.example.org"], "SCHEME://HOST"),
+        ("server.allowed_origins", ["*"], "SCHEME://HOST"),
+        ("auth.resource_url", "mcp.example.org", "http://HOST/PATH"),
+        ("auth.authorization_servers", ["https://login.example.org", "login"], "http://HOST/PATH"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_key(key: str, value: Any, said: str, tmp_path: Path) -> None:
     error = refused(tmp_path, nested(key, value))
     assert said in error.message
     assert f"settings.{key}" in error.message
+
+
+def test_names_that_requests_have_are_accepted(tmp_path: Path) -> None:
+    hosts = ["example.org", "*.example.org", "[::1]", "10.0.0.7", "MY_HOST"]
+    origins = ["https://app.example.org", "http://localhost:5173", "http://[::1]:80", "vscode-webview://a1b2", "null"]
+    (tmp_path / "commonplace.yaml").write_text(
+        yaml.safe_dump(
+            {"settings": {"server": {"allowed_hosts": hosts, "allowed_origins": origins}, "auth": {"resource_url": "https://a/mcp"}}}
+        )
+    )
+    server = load(environ={}, cwd=tmp_path).settings.server
+    assert (list(server.allowed_hosts), list(server.allowed_origins)) == (hosts, origins)
+
+
+def test_settings_that_are_no_map_are_refused_by_their_name(tmp_path: Path) -> None:
+    assert ": settings must be a map" in refused(tmp_path, {"settings": [1]}).message
+
+
+@pytest.mark.parametrize("there", ["folder", "broken link"])
+def test_a_configuration_file_that_cannot_be_read_is_not_passed_over(there: str, tmp_path: Path) -> None:
+    place = tmp_path / "commonplace.yaml"
+    if there == "folder":
+        place.mkdir()
+    else:
+        place.symlink_to(tmp_path / "gone.yaml")
+    with pytest.raises(CommonplaceError, match="cannot be read") as error:
+        load(environ={}, cwd=tmp_path)
+    assert str(place) in error.value.message
+
+
+def test_a_user_without_a_home_folder_needs_to_name_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(number: int) -> NoReturn:
+        raise KeyError(number)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    assert load(environ={"COMMONPLACE_HOME": str(tmp_path)}, cwd=tmp_path).settings.data == tmp_path
+    with pytest.raises(CommonplaceError, match="no home folder") as error:
+        load(environ={}, cwd=tmp_path)
+    assert "--data" in str(error.value.hint)
+
+
+def test_the_home_of_a_user_that_there_is_not_is_a_path_like_any_other(tmp_path: Path) -> None:
+    (tmp_path / "commonplace.yaml").write_text("settings: {mcp: {openapi: {roots: ['~nobody-here/apis']}}}")
+    config = load(environ={"COMMONPLACE_HOME": "~nobody-here/data"}, cwd=tmp_path)
+    assert config.settings.mcp.openapi.roots == (str(tmp_path / "~nobody-here" / "apis"),)
 
 
 def test_a_wrong_variable_is_refused_by_name(tmp_path: Path) -> None:
