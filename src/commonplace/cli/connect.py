@@ -13,14 +13,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit, urlunsplit
 
 import typer
 
 from commonplace.cli.doctor import executable
 from commonplace.cli.printing import JsonFlag, print_json, say
 from commonplace.cli.session import session
+from commonplace.edge.authenticate import KEY_VARIABLE
 from commonplace.kernel.clock import iso, utc_now
-from commonplace.kernel.errors import Code, CommonplaceError, Kind
+from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError, Kind
 from commonplace.kernel.home import expanded
 
 NAME = "commonplace"
@@ -48,7 +50,7 @@ def connect(
     client: Annotated[Client, typer.Argument(help="Your MCP client.")],
     write: Annotated[bool, typer.Option("--write", help="Merge it into the client's file; a copy of the old file is kept.")] = False,
     http: Annotated[str | None, typer.Option("--http", metavar="URL", help="Connect to a running server instead of starting one.")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Key for --http; put into the file as it is.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Key to call with, put into the file as it is.")] = None,
     mutation: Annotated[bool, typer.Option("--mutation", help="Let this client change the instruction catalogue.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -80,22 +82,41 @@ def connect(
 
 def _entry(place: Place, client: Client, http: str | None, key: str | None, mutation: bool) -> dict[str, Any]:
     if http is not None:
-        entry: dict[str, Any] = {"url": http} if client in (Client.CURSOR, Client.CODEX) else {"type": "http", "url": http}
+        if mutation:
+            hint = "Start that server with MCP_ENABLE_MUTATION=1 instead."
+            raise CommonplaceError(INVALID_ARGUMENT, "--mutation cannot open the catalogue of a server that runs elsewhere.", hint=hint)
+        url = _endpoint(http)
+        entry: dict[str, Any] = {"url": url} if client in (Client.CURSOR, Client.CODEX) else {"type": "http", "url": url}
         if key:
             name = "http_headers" if client is Client.CODEX else "headers"
             entry[name] = {"Authorization": f"Bearer {key}"}
         return entry
-    arguments = ["serve"]
-    run = session()
-    if run.config_file is not None:
-        arguments += ["--config", str(run.config_file.absolute())]
-    if run.data is not None:
-        arguments += ["--data", str(run.data.absolute())]
     entry = {"type": "stdio"} if place.typed else {}
-    entry |= {"command": str(executable().absolute()), "args": arguments}
-    if mutation:
-        entry["env"] = {"MCP_ENABLE_MUTATION": "1"}
-    return entry
+    entry |= {"command": str(executable().absolute()), "args": ["serve", *_same_state()]}
+    variables = {"MCP_ENABLE_MUTATION": "1"} if mutation else {}
+    if key:
+        variables[KEY_VARIABLE] = key
+    return entry | ({"env": variables} if variables else {})
+
+
+def _endpoint(url: str) -> str:
+    """The address as a client needs it: that of a server alone leads to its /mcp."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise CommonplaceError(INVALID_ARGUMENT, f"{url!r} is no address.", hint="For example http://127.0.0.1:8787/mcp.")
+    return urlunsplit(parts._replace(path="/mcp")) if parts.path in ("", "/") else url
+
+
+def _same_state() -> list[str]:
+    """Flags that lead a server started elsewhere, with another environment, to what this command sees."""
+    run = session()
+    config = run.config()
+    flags = []
+    if config.file is not None and (run.config_file is not None or config.file.parent == Path.cwd()):
+        flags += ["--config", str(config.file)]
+    if config.sources["data"] != "default":
+        flags += ["--data", str(config.settings.data)]
+    return flags
 
 
 def _read(path: Path) -> str:

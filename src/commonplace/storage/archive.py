@@ -62,6 +62,7 @@ def write_archive(data: Path, instructions: Path, target: Path) -> dict[str, Any
 
 def restore_archive(source: Path, data: Path, instructions: Path, *, force: bool) -> dict[str, Any]:
     """Unpack beside the data folder, check it against the manifest, then swap. The old state is kept, not deleted."""
+    source.open("rb").close()  # before anything is made for it
     with alone(data):
         outside = not instructions.is_relative_to(data)
         state = [path for path in data.iterdir() if path.name != LOCK_NAME]

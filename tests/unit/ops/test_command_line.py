@@ -295,7 +295,7 @@ def test_connect_prints_by_default_and_merges_with_write(client: str, capsys: py
     printed = json.loads(run(capsys, "connect", client))
     assert not path.exists()
     entry = printed[key]["commonplace"]
-    assert entry["args"] == ["serve"]
+    assert entry["args"] == ["serve", "--data", str(own_world / "data")]
     assert Path(entry["command"]).is_absolute()
     path.parent.mkdir(parents=True, exist_ok=True)
     before = {key: {"other": {"command": "x"}}, "théme": "dark"}
@@ -311,6 +311,26 @@ def test_connect_prints_by_default_and_merges_with_write(client: str, capsys: py
 def test_connect_to_a_running_server_carries_the_key(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
     told = run_json(capsys, "connect", "vscode", "--http", "http://127.0.0.1:1/mcp", "--key", "cp_x")
     assert told["entry"] == {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"Authorization": "Bearer cp_x"}}
+
+
+def test_connect_leads_a_client_to_the_state_this_command_sees(
+    capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (own_world / "work" / "commonplace.yaml").write_text("settings: {}")
+    flags = ["--config", str(own_world / "work" / "commonplace.yaml"), "--data", str(own_world / "data")]
+    assert run_json(capsys, "connect", "cursor")["entry"]["args"] == ["serve", *flags]
+    assert run_json(capsys, "connect", "cursor", "--key", "cp_x")["entry"]["env"] == {"COMMONPLACE_KEY": "cp_x"}
+    (own_world / "work" / "commonplace.yaml").unlink()
+    monkeypatch.delenv("COMMONPLACE_HOME")
+    assert run_json(capsys, "connect", "cursor")["entry"]["args"] == ["serve"]
+
+
+def test_connect_to_a_running_server_needs_only_its_address(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    for address in ("http://127.0.0.1:1", "http://127.0.0.1:1/", "http://127.0.0.1:1/mcp"):
+        assert run_json(capsys, "connect", "codex", "--http", address)["entry"] == {"url": "http://127.0.0.1:1/mcp"}
+    assert run_json(capsys, "connect", "codex", "--http", "https://a/b/mcp")["entry"] == {"url": "https://a/b/mcp"}
+    run(capsys, "connect", "codex", "--http", "127.0.0.1:1", expect=2)
+    run(capsys, "connect", "codex", "--http", "http://127.0.0.1:1", "--mutation", expect=2)
 
 
 @pytest.mark.parametrize("text", ["{ // comment\n}", "[]", '{"mcpServers": []}', "{"])
@@ -376,6 +396,12 @@ def test_restore_keeps_what_was_there_and_refuses_without_force(capsys: pytest.C
     (kept,) = json.loads(run(capsys, "restore", str(archive), "--force", "--json"))["kept"]
     assert KeyStore(own_world / "data" / "keys.json").tenants() == {"first"}
     assert KeyStore(Path(kept) / "keys.json").tenants() == {"first", "second"}
+
+
+def test_a_missing_archive_is_said_and_leaves_no_folder(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    assert main(["--data", str(own_world / "new"), "restore", "gone.tar.gz"]) == 2
+    assert "Cannot use gone.tar.gz: No such file or directory." in capsys.readouterr().err
+    assert not (own_world / "new").exists()
 
 
 def test_a_damaged_archive_restores_nothing(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
