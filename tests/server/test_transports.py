@@ -463,6 +463,31 @@ def test_a_stop_lets_calls_finish(tmp_path: Path) -> None:
         assert server.process.wait(20) == 0
 
 
+def test_a_stop_over_stdio_lets_calls_finish(tmp_path: Path) -> None:
+    client = Stdio(tmp_path / "data").open()
+    params = {"name": "wait", "arguments": {"seconds": 1.0, "steps": 1}, "_meta": {"progressToken": "begun"}}
+    client.send({"jsonrpc": "2.0", "id": "last", "method": "tools/call", "params": params})
+    assert client.read()["method"] == "notifications/progress"
+    client.process.send_signal(signal.SIGTERM)
+    answer = client.read()
+    assert (answer["id"], answer["result"]["structuredContent"]) == ("last", {"waited": 1.0})
+    assert client.process.wait(20) == 0
+    assert "Traceback" not in client.errors.read_text()
+
+
+def test_a_stop_ends_the_streams_of_clients_in_quiet(tmp_path: Path) -> None:
+    with serve_http(tmp_path / "home", TOOLS) as server:
+        client = Http(server).open()
+        link = http.client.HTTPConnection(server.address, timeout=20)
+        link.request("GET", "/mcp", headers={**client.headers, "Accept": "text/event-stream"})
+        stream = link.getresponse()
+        assert stream.status == 200
+        server.process.send_signal(signal.SIGTERM)
+        stream.read()  # to a proper end, or this raises
+        assert server.process.wait(20) == 0
+    assert "ERROR" not in (tmp_path / "home" / "stderr.txt").read_text()
+
+
 def metrics(server: Served) -> bytes:
     with socket.create_connection(tuple(server.address.split(":")), timeout=10) as link:  # type: ignore[arg-type]
         link.sendall(f"GET /metrics HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode())

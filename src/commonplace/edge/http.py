@@ -250,7 +250,16 @@ class McpEndpoint:
     async def _sdk(self, scope: Scope, receive: Receive, send: Send) -> None:
         manager = self._manager or await self._start_manager()
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-        await manager.serve(scope, receive, send)
+        open_stream = False
+
+        async def sending(message: AsgiMessage) -> None:
+            nonlocal open_stream
+            open_stream = message["type"] == "http.response.start" or message.get("more_body", False)
+            await send(message)
+
+        await manager.serve(scope, receive, sending)
+        if open_stream:  # the server stops, and the SDK leaves its stream; the client is told that it ended
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _start_manager(self) -> SdkSessions:
         """Import the SDK off the event loop, and keep its task group in a task of its own."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import signal
 import stat
 import sys
 from collections.abc import Awaitable, Callable
@@ -58,6 +59,8 @@ async def _serve_client(product: Product, read_fd: int, write_fd: int) -> None:
     connection = Connection(Core(product), writer.send, ended.set)
     pump = asyncio.create_task(_pump(read_fd, connection, writer))
     waiter = asyncio.create_task(ended.wait())
+    with contextlib.suppress(NotImplementedError):  # Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, pump.cancel)  # as if the input had ended: what began is answered
     await asyncio.wait({pump, waiter}, return_when=asyncio.FIRST_COMPLETED)
     exited = ended.is_set()
     for task in (pump, waiter):
