@@ -160,6 +160,18 @@ def test_a_rekall_database_keeps_ids_context_links_and_accesses(memory: Calls, t
     assert memory("rekall_show", id="01HXBBBBBBBBBBBBBBBBBBBBBB")["superseded_by"]["id"] == shown["id"]
 
 
+def test_what_a_running_rekall_has_not_moved_into_its_file_yet_is_imported_too(memory: Calls, tmp_path: Path) -> None:
+    path = tmp_path / "knowledge.db"
+    rekall_database(path)
+    running = apsw.Connection(str(path))
+    running.execute("PRAGMA journal_mode = WAL").fetchall()
+    running.execute("UPDATE entries SET title = 'Newest title' WHERE id = '01HXAAAAAAAAAAAAAAAAAAAAAA'")
+    assert path.with_name("knowledge.db-wal").stat().st_size > 0
+    bring(memory, path)
+    running.close()
+    assert memory("rekall_show", id="01HXAAAAAAAAAAAAAAAAAAAAAA")["title"] == "Newest title"
+
+
 def test_an_archive_of_the_reference_without_links_is_read(memory: Calls, tmp_path: Path) -> None:
     record = {
         "id": "01HXAAAAAAAAAAAAAAAAAAAAAA",

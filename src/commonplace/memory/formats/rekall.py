@@ -84,7 +84,7 @@ def read_database(path: Path, maker: Maker) -> Parcel:
     """Any schema version of Rekall's: columns and tables that an older one lacks read as empty."""
     parcel = Parcel()
     try:
-        connection = apsw.Connection(f"file:{_escaped(path)}?mode=ro&immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        connection = apsw.Connection(_uri(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
         tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         if "entries" not in tables:
             raise failure(INVALID_IMPORT, f"{path.name} is a database without Rekall's entries.")
@@ -178,5 +178,9 @@ def _checksum(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def _escaped(path: Path) -> str:
-    return str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+def _uri(path: Path) -> str:
+    """Read only, and without a trace beside it, unless a program left (or is writing) something that is not in the file itself yet."""
+    beside = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
+    unfinished = any(file.exists() and file.stat().st_size for file in beside)
+    escaped = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return f"file:{escaped}?mode=ro" if unfinished else f"file:{escaped}?mode=ro&immutable=1"
