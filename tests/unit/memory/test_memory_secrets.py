@@ -22,7 +22,38 @@ SECRETS = {
     "password in a URL": "postgres://app:" + "Tr0ub4dor3" + "@db.internal/app",
     "assigned secret": "DB_PASSWORD=" + "hV9x2LqP7rTz4KwN",
     "authorization header": "Authorization: Bearer " + LETTERS,
+    "Azure key": "AccountName=a;AccountKey=" + LETTERS * 2 + "==;EndpointSuffix=core.windows.net",
+    "Discord webhook": "https://discord.com/api/webhooks/123456789012345678/" + LETTERS * 2,
+    "password on a command line": "curl -u admin:" + "Tr0ub4dor3 https://build.internal",
+    "package registry token": "dckr_pat_" + LETTERS[:27],
+    "model service key": "gsk_" + LETTERS + LETTERS[:20],
 }
+BY_NAME = [  # the name, then a value that must not stay
+    ("AWS_SESSION_TOKEN=", LETTERS * 30),
+    ("aws_secret_access_key = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    ('"token": "', LETTERS + '",'),
+    ("SIGNING_KEY=", LETTERS),
+    ("DB_PASS=", "Tr0ub4dor3xx"),
+    ("host=db user=app password=", "Zx9kQ2mP"),
+    ("docker login -u me --password ", "Tr0ub4dor3xx"),
+    ("Mot de passe\u00a0: ", "Tr0ub4dor3xx"),
+    ("the admin password is ", "Tr0ub4dor3xx"),
+    ("redis://:", "Tr0ub4dor3xx@cache:6379"),
+    ("postgres://app:", "p@ss/w0rd#9!@db.internal/app"),
+]
+FORMS = [
+    "glrt-" + LETTERS[:20],
+    "glpat-" + LETTERS[:27] + ".01.0a1b2c3d4",
+    "xapp-1-A0123456789-1234567890123-" + LETTERS,
+    "xoxe.xoxp-1-" + LETTERS * 3,
+    "whsec_" + LETTERS,
+    "ya29." + LETTERS * 2,
+    "dop_v1_" + "0123456789abcdef" * 4,
+    "hvs." + LETTERS,
+    "shpat_" + "0123456789abcdef" * 2,
+    "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7LQPZRY9X8GF2TVDW0S3JN54KHCE",
+    "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQ" + LETTERS,
+]
 HARMLESS = [
     "Set POSTGRES_PASSWORD=postgres in the compose file",
     "password: <your password here>",
@@ -34,6 +65,21 @@ HARMLESS = [
     "MCP_EXTERNAL_EMBEDDING_API_KEY selects the key; password_hash = bcrypt(password)",
     "commit 3f786850e387550fdab836ed7e6dc881de23001b fixed it",
     "sk-learn and sk_learn are not keys",
+    "sk-learn-pipelines-with-column-transformers and .sk-container-id-1-text-repr-fallback",
+    "secret_key_base: Rails.application.credentials.secret_key_base",
+    "private_key_path: /etc/ssl/private/server01.key",
+    "imagePullSecrets: registry-cred-2024",
+    "access_token_url: https://auth.acme.io/oauth2/v1/token",
+    "secret_arn: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-AbCdEf",
+    "client-secret: /run/secrets/db2",
+    "token = base64.b64encode(raw)",
+    "password_min_length=12characters, PWD=/home/me/app2",
+    "redis://[[username]:[password]]@localhost:6379 and http://localhost:4873/@scope/pkg",
+    "max_tokens=4096; tokenizer: bert-base-uncased-v2x",
+    "The file must begin with -----BEGIN RSA PRIVATE KEY----- or nginx refuses it. Convert it first.",
+    "between '-----BEGIN PRIVATE KEY-----' and '-----END PRIVATE KEY-----' stands base64",
+    "id 123e4567-e89b-12d3-a456-426614174000, integrity sha512-" + LETTERS * 2 + "==",
+    "the password is base64-encoded and the password is SHA256-hashed",
 ]
 
 
@@ -46,13 +92,37 @@ def test_a_secret_is_found_and_masked_whole(kind: str, text: str) -> None:
     assert text[found[0].start : found[0].end] not in masked
 
 
+@pytest.mark.parametrize(("name", "value"), BY_NAME)
+def test_the_name_before_a_value_tells_a_secret(name: str, value: str) -> None:
+    text = f"{name}{value} then restart"
+    masked = mask_secrets(text, find_secrets(text))
+    assert "[masked: " in masked
+    assert value[:6] not in masked
+    assert masked.endswith(" then restart")
+
+
+@pytest.mark.parametrize("secret", FORMS)
+def test_published_forms_are_told_without_a_name(secret: str) -> None:
+    text = f"it printed {secret} in the log"
+    found = find_secrets(text)
+    assert [text[one.start : one.end] for one in found] == [secret]
+
+
+def test_a_private_key_that_was_cut_off_is_masked_and_what_follows_it_stays() -> None:
+    text = f"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq{LETTERS}\n{LETTERS}\n\nThen restart it."
+    masked = mask_secrets(text, find_secrets(text))
+    assert masked.startswith("[masked: private key]")
+    assert masked.endswith(" restart it.")
+    assert LETTERS not in masked
+
+
 @pytest.mark.parametrize("text", HARMLESS)
 def test_harmless_text_stays_as_it_is(text: str) -> None:
     assert find_secrets(text) == ()
 
 
 def test_finding_secrets_takes_linear_time_on_hostile_text() -> None:
-    for piece in ("password=", "a:b@", "-----BEGIN PRIVATE KEY-----", "eyJ", "x://y:"):
+    for piece in ("password=", "a:b@", "-----BEGIN PRIVATE KEY-----", "eyJ", "x://y:", "x://y:aaa@", "token ", "curl ", "pass=---!"):
         find_secrets(piece * 20_000)
 
 

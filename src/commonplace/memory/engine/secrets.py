@@ -1,4 +1,6 @@
-"""Finds credentials in text before it is kept: known key formats, private keys, and values assigned to secret-sounding names."""
+"""Finds credentials in text before it is kept: known formats, passwords in addresses, and values assigned to secret-sounding names.
+
+What is masked is lost, so names, paths, references and placeholders after such a name stay as they are."""
 
 from __future__ import annotations
 
@@ -8,51 +10,39 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Formats that vendors publish; each is specific enough to stand alone.
-_KNOWN: tuple[tuple[str, str], ...] = (
-    ("AWS access key", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
-    ("GitHub token", r"\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{60,255})\b"),
-    ("GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,64}\b"),
-    ("Slack token", r"\bxox[abeoprs]-[A-Za-z0-9-]{10,250}\b"),
-    ("Slack webhook", r"https://hooks\.slack\.com/services/[A-Z0-9]{6,}/[A-Z0-9]{6,}/[A-Za-z0-9]{16,}"),
-    ("Anthropic key", r"\bsk-ant-[A-Za-z0-9_-]{20,200}"),
-    ("OpenAI key", r"\bsk-(?:proj-|svcacct-)?[A-Za-z0-9_-]{32,200}\b"),
-    ("Stripe key", r"\b[rs]k_live_[A-Za-z0-9]{16,200}\b"),
-    ("Google API key", r"\bAIza[0-9A-Za-z_-]{35}\b"),
-    ("Google OAuth secret", r"\bGOCSPX-[A-Za-z0-9_-]{20,40}\b"),
-    ("SendGrid key", r"\bSG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}\b"),
-    ("npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    ("PyPI token", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
-    ("Hugging Face token", r"\bhf_[A-Za-z0-9]{30,60}\b"),
-    ("JSON Web Token", r"\beyJ[A-Za-z0-9_-]{10,2000}\.eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]{10,1000}"),
-    ("password in a URL", r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#'\"]{1,100}:(?P<url>[^\s:/@?#'\"]{3,200})@"),
+from commonplace.memory.engine.secret_formats import SIGNS, URL_PASSWORD, private_keys
+
+# Names of what people choose and of what programs issue, in lower case: patterns that ignore case are ten times slower.
+_CHOSEN = r"passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd(?![a-z])|mots?[ _-]?de[ _-]?passe"
+_ISSUED = (
+    r"secret(?:[_-]?key)?|credential|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|"
+    r"master[_-]?key|account[_-]?key|deploy[_-]?key|license[_-]?key"
 )
-_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_END = re.compile(r"-----END (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+# NAME = value, "name": "value", name => value, --name value, from the telling part of the name on; `q` is the quote around the value.
 _ASSIGNED = re.compile(
-    r"(?i)\b[\w.-]{0,40}(?:passw(?:or)?d|passwd|secret(?:[_-]?key)?|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|"
-    r"client[_-]?secret|private[_-]?key|mot[_-]?de[_-]?passe)[\w-]{0,20}[\"']?[ \t]{0,3}(?:=>|:=|=|:)[ \t]{0,3}"
-    r"(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{8,200})(?P=q)|(?P<bare>[^\s\"'`,;<>(){}\[\]]{12,200}))"
+    rf"(?P<name>{_CHOSEN}|{_ISSUED})(?P<tail>[\w-]{{0,20}})[\"']?"
+    r"(?:[ \t\u00a0]{0,3}(?:=>|:=|=|:)[ \t]{0,3}|(?P<space>[ \t]))"
+    r"(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{6,4000})(?P=q)|(?P<bare>[^\s\"'`,;<>(){}\[\]]{8,4000}))"
 )
-_BEARER = re.compile(r"(?i)\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}(?P<bare>[A-Za-z0-9._~+/=-]{16,500})")
-# What every form above holds: most texts hold none of it and are not looked at further.
-_TRIGGER = re.compile(
-    r"PRIVATE KEY|A[KS]IA[0-9A-Z]{16}|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|hooks\.slack|sk-[a-zA-Z0-9]|[rs]k_live_|AIza|GOCSPX-|"
-    r"SG\.|npm_|pypi-AgE|hf_|eyJ|://[^\s/@]{1,100}:[^\s/@]{1,200}@|"
-    r"(?i:passw|secret|api[_-]?key|access[_-]?key|auth[_-]?token|access[_-]?token|private[_-]?key|mot[_-]?de[_-]?passe|authorization)"
+_SAID = re.compile(rf"(?:{_CHOSEN})[ \t](?:is|was|est|était)[ \t][\"'`]?(?P<value>[^\s\"'`,;<>(){{}}\[\]]{{8,200}})")
+_HEADER = re.compile(r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}(?P<value>[a-z0-9._~+/=-]{16,2000})")
+# The rest of a name that says the value is about the secret, not the secret itself.
+_ABOUT = re.compile(
+    r"(?i)[_-]?(?:path|file|dir|ur[li]|id|name|arn|ref|header|field|hash(?:er|ers|ed)?|length|len|size|min|max|count|type|policy|ttl|expir\w*|"
+    r"lifetime|age|timeout|seconds|manager|provider|version|rotation|prefix|suffix|format|algorithm|endpoint|method|store|backend|class|"
+    r"scope|limit|usage|budget|env|var|stdin|command|less|protected|generator|validators?)s?(?-i:(?![a-z]))"
 )
-# One of these is in every text that the trigger finds, letters folded: looking for them costs a tenth of the pattern.
-_SIGNS = (
-    *("private key", "akia", "asia", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack", "sk-"),
-    *("k_live_", "aiza", "gocspx-", "sg.", "npm_", "pypi-age", "hf_", "eyj", "://", "passw", "secret", "key", "token", "passe", "author"),
-)
-_KNOWN_PATTERNS = tuple((name, re.compile(pattern)) for name, pattern in _KNOWN)
-# Values that documentation uses in place of the real one.
 _PLACEHOLDER = re.compile(
-    r"(?i)^(?:\$|%|<|\{|x{3,}|\*{3,}|\.{3}|your|my[-_]|some|test|dummy|fake|example|sample|change|replace|redacted|secret|password|none$|null$|"
-    r"true$|false$|os\.|process\.|env\.|settings\.|config\.|getenv)|example|placeholder|changeme|\*{3}"
+    r"(?i)^(?:\$|%|<|\{|\[|\]|x{3,}|\*{3,}|\.{3}|your|my[-_]|my(?:pass|secret|token|key)|some|string\b|test|dummy|fake|example|sample|"
+    r"change|replace|redacted|none$|null$|true$|false$|os\.|process\.|env\.|settings\.|config\.|getenv)|(?<![a-z])example(?![a-z])|placeholder|changeme|\*{3}"
 )
+_HARMLESS_PASSWORDS = frozenset({"password", "postgres", "pass", "root", "admin", "user", "guest", "pwd", "secret", "test"})
+_REFERENCE = re.compile(r"(?i)^(?:\.{0,2}/|~/|[a-z]:\\|[a-z][a-z0-9+.-]{1,20}://|arn:|op:|vault:|secret/|projects/|refs?/)")
+# Words, numbers and short mixtures such as v2 or eu1, however they are joined: a name, not something random.
+_NAME = re.compile(r"[A-Za-z]*\d{0,4}(?:[_./:@#-][A-Za-z]*\d{0,4})*")
+_OPTION = re.compile(r"(?<!\S)--?[\w-]*$")
 _MINIMUM_ENTROPY = 3.0  # bits a character; words and repeated characters stay below
+_KEY_CHARACTERS = 12
 MASK = "[masked: {}]"
 
 
@@ -65,38 +55,14 @@ class Secret:
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """Where credentials stand, in order, without overlaps."""
-    folded = text.casefold()
-    if not any(sign in folded for sign in _SIGNS) or not _TRIGGER.search(text):
+    found = [*_by_format(text), *_in_addresses(text), *_by_name(text)]
+    if not found:
         return ()
-    found = list(_private_keys(text))
-    for kind, pattern in _KNOWN_PATTERNS:
-        for match in pattern.finditer(text):
-            if "url" in pattern.groupindex:
-                if not _PLACEHOLDER.search(match["url"]) and match["url"] not in _HARMLESS_PASSWORDS:
-                    found.append(Secret(kind, match.start("url"), match.end("url")))
-            else:
-                found.append(Secret(kind, match.start(), match.end()))
-    for match in _BEARER.finditer(text):
-        if _random_looking(match["bare"]):
-            found.append(Secret("authorization header", match.start("bare"), match.end("bare")))
-    for match in _ASSIGNED.finditer(text):
-        group = "quoted" if match["quoted"] else "bare"
-        if _random_looking(match[group]):
-            found.append(Secret("assigned secret", match.start(group), match.end(group)))
     kept: list[Secret] = []
     for secret in sorted(found, key=lambda item: (item.start, -item.end)):
         if not kept or secret.start >= kept[-1].end:
             kept.append(secret)
     return tuple(kept)
-
-
-def _private_keys(text: str) -> Iterator[Secret]:
-    """From its BEGIN line to its END line, or to the end of a text that was cut off."""
-    at = 0
-    while begin := _KEY_BEGIN.search(text, at):
-        end = _KEY_END.search(text, begin.end())
-        at = end.end() if end else len(text)
-        yield Secret("private key", begin.start(), at)
 
 
 def mask_secrets(text: str, secrets: tuple[Secret, ...]) -> str:
@@ -108,18 +74,81 @@ def mask_secrets(text: str, secrets: tuple[Secret, ...]) -> str:
     return "".join((*parts, text[at:]))
 
 
-_HARMLESS_PASSWORDS = frozenset({"password", "postgres", "pass", "root", "admin", "user", "guest", "pwd"})
+def _by_format(text: str) -> Iterator[Secret]:
+    if "PRIVATE KEY" in text:
+        yield from (Secret("private key", start, end) for start, end in private_keys(text))
+    for known in dict.fromkeys([known for sign, known in SIGNS if sign in text]):
+        group = "value" if "value" in known.pattern.groupindex else 0
+        yield from (Secret(known.kind, match.start(group), match.end(group)) for match in known.pattern.finditer(text))
+
+
+def _in_addresses(text: str) -> Iterator[Secret]:
+    if "://" in text:
+        for match in URL_PASSWORD.finditer(text):
+            if not _PLACEHOLDER.search(match["value"]) and match["value"].casefold() not in _HARMLESS_PASSWORDS:
+                yield Secret("password in a URL", match.start("value"), match.end("value"))
+
+
+def _by_name(text: str) -> Iterator[Secret]:
+    lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is longer: places must stay the same
+    for match in _HEADER.finditer(lowered):
+        if _random_looking(text[match.start("value") : match.end("value")]):
+            yield Secret("authorization header", match.start("value"), match.end("value"))
+    for match in _ASSIGNED.finditer(lowered):
+        start, end = match.span("quoted" if match["quoted"] else "bare")
+        if _names_a_secret(text, match) and _fits(match["name"], text[start:end]):
+            yield Secret("assigned secret", start, end)
+    for match in _SAID.finditer(lowered):
+        value = text[match.start("value") : match.end("value")]
+        if _mixed(value) and not _NAME.fullmatch(value):
+            yield Secret("assigned secret", match.start("value"), match.end("value"))
+
+
+def _names_a_secret(text: str, match: re.Match[str]) -> bool:
+    """The whole name, and what stands between it and the value, are those of a secret."""
+    before, tail = text[max(0, match.start() - 40) : match.start()], text[match.start("tail") : match.end("tail")]
+    if match["name"] in ("pass", "pwd") and before[-1:].islower():
+        return False  # `bypass`
+    if before.casefold().endswith("public"):
+        return False  # `publicKeyToken`
+    if match["bare"] and text[match.end() : match.end() + 1] in ("(", "["):
+        return False  # a call in a program
+    if match["space"] and not _OPTION.search(before):
+        return False  # only an option is followed by its value without a sign between them
+    # `tokenizer` and `passwordless` are other words; `tokenValue`, `password_prod` and `secrets` are not.
+    return not tail or not ((tail[0].islower() and tail not in ("s", "base")) or _ABOUT.match(tail))
+
+
+def _fits(name: str, value: str) -> bool:
+    if name.startswith(("pass", "pwd", "mot")):
+        return _password_looking(value)
+    return len(value) >= _KEY_CHARACTERS and _random_looking(value)
+
+
+def _password_looking(value: str) -> bool:
+    """Letters with a digit or a sign among them, and no name, path, reference or placeholder."""
+    if _harmless(value) or len(set(value)) < 5:
+        return False
+    return any(map(str.isalpha, value)) and any(not char.isalpha() for char in value)
 
 
 def _random_looking(value: str) -> bool:
     """Mixed characters and high entropy, or it is prose, a name or a placeholder."""
-    if _PLACEHOLDER.search(value) or " " in value.strip() or len(set(value)) < 6:
+    if _harmless(value) or len(set(value)) < 6:
         return False
     digits = any(char.isdigit() for char in value)
     letters = any(char.isalpha() for char in value)
     mixed = any(char.islower() for char in value) and any(char.isupper() for char in value)
     symbols = any(not char.isalnum() for char in value.strip("._-/"))
     return letters and (digits or (mixed and symbols)) and _entropy(value) >= _MINIMUM_ENTROPY
+
+
+def _harmless(value: str) -> bool:
+    return bool(" " in value.strip() or _PLACEHOLDER.search(value) or _REFERENCE.match(value) or _NAME.fullmatch(value))
+
+
+def _mixed(value: str) -> bool:
+    return any(map(str.isdigit, value)) and any(map(str.islower, value)) and (any(map(str.isupper, value)) or not value.isalnum())
 
 
 def _entropy(value: str) -> float:

@@ -1,0 +1,118 @@
+"""Credentials that can be told by their form alone: what vendors publish of their keys, and private keys in text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of credential. Only texts that hold one of its `signs` are searched for its pattern.
+
+    Where the pattern names a group `value`, that alone is the secret."""
+
+    kind: str
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+
+def _format(kind: str, signs: str, pattern: str) -> Format:
+    return Format(kind, tuple(signs.split()), re.compile(pattern))
+
+
+def _prefixed(kind: str, prefixes: str, rest: str) -> Format:
+    """A prefix that nothing else begins with, then so many characters."""
+    signs = tuple(prefixes.split())
+    start = "|".join(re.escape(sign) for sign in signs)
+    return Format(kind, signs, re.compile(rf"(?<![A-Za-z0-9])(?:{start}){rest}"))
+
+
+_WORD = r"[A-Za-z0-9]"
+_OPEN = r"[A-Za-z0-9_-]"
+_HEX = r"[0-9a-f]"
+_TYPED = r"(?P<value>[^\s'\"$<{]{4,200})"  # no variable and no placeholder
+
+FORMATS: tuple[Format, ...] = (
+    _format("AWS access key", "AKIA ASIA", r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
+    _format("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", rf"\b(?:gh[pousr]_{_WORD}{{20,255}}|github_pat_\w{{40,255}})\b"),
+    _prefixed("GitLab token", "glpat- glrt- gldt- glptt- glcbt- glsoat- gloas- glft- glimt- glagent-", r"[A-Za-z0-9_.-]{19,250}\w"),
+    _format("Slack token", "xox xapp-", r"\b(?:xox[abceoprsd](?:\.xox[bp])?-[A-Za-z0-9-]{10,250}|xapp-\d-[A-Za-z0-9-]{20,250})"),
+    _format("Slack webhook", "hooks.slack.com", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/(?:\w{6,}/){2,3}\w{16,}"),
+    _format("Discord webhook", "/api/webhooks/", rf"https://[a-z.]{{0,20}}discord(?:app)?\.com/api/webhooks/\d{{10,}}/{_OPEN}{{40,}}"),
+    _format("Anthropic key", "sk-ant-", rf"\bsk-ant-{_OPEN}{{20,200}}"),
+    _format("OpenAI key", "sk-", rf"\bsk-(?:(?:proj|svcacct|admin|or-v1)-{_OPEN}{{20,250}}|{_WORD}{{20,200}}\b)"),
+    _prefixed("model service key", "gsk_ xai- pplx- r8_", rf"{_WORD}{{32,120}}\b"),
+    _prefixed("Stripe key", "sk_live_ rk_live_ sk_test_ rk_test_ whsec_", rf"{_WORD}{{16,200}}\b"),
+    _format("Google API key", "AIza", rf"\bAIza{_OPEN}{{35}}(?!{_OPEN})"),
+    _format("Google OAuth secret", "GOCSPX- ya29. 1//0", rf"\b(?:GOCSPX-{_OPEN}{{20,40}}|ya29\.{_OPEN}{{20,}}|1//0{_OPEN}{{30,}})"),
+    _format("Azure key", "AccountKey= sig=", r"\b(?:AccountKey=|[?&]sig=)(?P<value>[A-Za-z0-9+/%]{40,100}={0,2})"),
+    _format("SendGrid key", "SG.", rf"\bSG\.{_OPEN}{{16,32}}\.{_OPEN}{{32,64}}"),
+    _format("Mailgun key", "key-", rf"\bkey-{_HEX}{{32}}\b"),
+    _format("Telegram token", ":AA", rf"\b\d{{8,10}}:AA{_OPEN}{{33}}(?!{_OPEN})"),
+    _prefixed("npm token", "npm_", rf"{_WORD}{{36}}\b"),
+    _prefixed("PyPI token", "pypi-AgE", rf"{_OPEN}{{50,}}"),
+    _prefixed("package registry token", "rubygems_ dckr_pat_ dckr_oat_", rf"{_OPEN}{{24,80}}"),
+    _prefixed("Hugging Face token", "hf_", rf"{_WORD}{{30,60}}\b"),
+    _prefixed("DigitalOcean token", "dop_v1_ doo_v1_ dor_v1_", rf"{_HEX}{{64}}\b"),
+    _prefixed("Vault token", "hvs. hvb.", rf"{_OPEN}{{24,300}}"),
+    _format("Terraform token", ".atlasv1.", rf"\b{_WORD}{{14}}\.atlasv1\.{_OPEN}{{40,80}}"),
+    _format("Databricks token", "dapi", rf"\bdapi{_HEX}{{32}}\b"),
+    _prefixed("Shopify token", "shpat_ shpss_ shpca_ shppa_", r"[0-9a-fA-F]{32}\b"),
+    _prefixed("Grafana token", "glsa_ glc_", rf"{_WORD}{{32,}}(?:_{_HEX}{{8}})?"),
+    _prefixed("Sentry token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{40,}"),
+    _prefixed("Atlassian token", "ATATT3 ATCTT3", r"[A-Za-z0-9_=-]{60,}"),
+    _prefixed("Supabase key", "sbp_ sb_secret_", rf"{_OPEN}{{20,}}"),
+    _prefixed(
+        "service token",
+        "lin_api_ ntn_ figd_ figp_ pul- NRAK- PMAK- dp.pt. dp.st. pscale_tkn_ pscale_pw_ sq0atp- sq0csp- FlyV1",
+        r"[ A-Za-z0-9_,-]?[A-Za-z0-9_.-]{20,}",
+    ),
+    _format("Notion token", "secret_", rf"\bsecret_{_WORD}{{43}}\b"),
+    _format("age key", "AGE-SECRET-KEY-1", r"\bAGE-SECRET-KEY-1[0-9A-Z]{50,60}\b"),
+    _format("JSON Web Token", "eyJ", rf"\beyJ{_OPEN}{{10,2000}}\.eyJ{_OPEN}{{10,4000}}\.{_OPEN}{{10,1000}}"),
+    _format("private key", "PuTTY-User-Key-File", r"Private-Lines: \d+\s(?P<value>(?:[A-Za-z0-9+/=]+\s)+)"),
+    # "-----BEGIN ... PRIVATE KEY-----" in base64, as kubeconfig keeps it.
+    _format(
+        "private key",
+        "LS0tLS1CRUdJTi",
+        r"\bLS0tLS1CRUdJTi(?:BQUklWQVRFIEtFW|BSU0EgUFJJVkFURS|BFQyBQUklWQVRF|BPUEVOU1NIIFBSSVZBV|BFTkNSWVBURUQgUFJJVkFU)[A-Za-z0-9+/=]+",
+    ),
+    _format("password on a command line", "curl", rf"\bcurl\b[^\n|]{{0,300}}?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"$]{{1,64}}:{_TYPED}"),
+    _format("password on a command line", "mysql", rf"\bmysql(?:dump|admin|import)?\b[^\n|]{{0,300}}?\s-p{_TYPED}"),
+    _format("password on a command line", "sshpass", rf"\bsshpass\s+-p\s?['\"]?{_TYPED}"),
+)  # fmt: skip
+
+SIGNS: tuple[tuple[str, Format], ...] = tuple((sign, known) for known in FORMATS for sign in known.signs)
+
+# The password may hold what should have been escaped; a host must follow it, and a port is no password.
+URL_PASSWORD = re.compile(
+    r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#'\"]{0,100}:(?!\d{1,5}(?:[/?#]|$))(?P<value>[^\s'\"`<>]{3,200}?)"
+    r"@(?=[\w.:,%\[\]-]{1,300}(?:[/?#\s'\"`)>]|$))"
+)
+_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/=]{16}")
+_PROSE = re.compile(r"[A-Za-z]{2} | [A-Za-z]{2}")
+# The lines of a key whose end was cut off, with what surrounds them in a string of a program.
+_KEY_LINES = re.compile(r"(?:\\[nr]|[\s\"'+,]|[A-Za-z-]{3,30}: [^\n]{0,100}\n|[A-Za-z0-9/+=]{16,})*[A-Za-z0-9/+=]*")
+
+
+def private_keys(text: str) -> list[tuple[int, int]]:
+    """From its BEGIN line to its END line, or to the last line of a key that was cut off. A sentence that names such a line is no key."""
+    ends = [match.span() for match in _KEY_END.finditer(text)]
+    found: list[tuple[int, int]] = []
+    for begin in _KEY_BEGIN.finditer(text):
+        if found and begin.start() < found[-1][1]:
+            continue
+        at = bisect_left(ends, begin.span())
+        if at < len(ends):
+            inside = text[begin.end() : ends[at][0]]
+            if _BASE64_RUN.search(inside) or not _PROSE.search(inside):
+                found.append((begin.start(), ends[at][1]))
+                continue
+        lines = _KEY_LINES.match(text, begin.end())
+        if lines and _BASE64_RUN.search(lines[0]):
+            found.append((begin.start(), lines.end()))
+    return found
