@@ -16,6 +16,28 @@ CONFLICTS = [
     ("setting", "Run the worker with log_level=debug in staging.", "Run the worker with log_level=warning in staging."),
     ("value", "Releases of the client library are cut from trunk.", "Releases of the client library are cut from develop."),
 ]
+# Titles that state the value themselves, each with a content that repeats it.
+STATED = [
+    ("number", "API timeout is 30 seconds", "API timeout is 60 seconds"),
+    ("number", "Set the pool size to 10", "Set the pool size to 50"),
+    ("number", "Rate limit 100 requests per minute", "Rate limit 500 requests per minute"),
+    ("number", "JWT expiry is 15 minutes", "JWT expiry is 24 hours"),
+    ("number", "Le port de la base est 5432", "Le port de la base est 5433"),
+    ("opposite", "Enable HTTP/2 on the proxy", "Disable HTTP/2 on the proxy"),
+    ("opposite", "Cache activé en production", "Cache désactivé en production"),
+    ("negation", "Always store timestamps in UTC", "Never store timestamps in UTC"),
+    ("value", "Use tabs for indentation in Go", "Use spaces for indentation in Go"),
+]
+TWO_THINGS = [
+    ("Python 3.8 support ends in October", "Python 3.9 support ends in November"),
+    ("HTTP 502 from the gateway: upstream closed", "HTTP 504 from the gateway: upstream slow"),
+    ("Sprint 12 shipped 8 stories", "Sprint 13 shipped 11 stories"),
+    ("Incident of 3 May: down for 12 minutes", "Incident of 9 June: down for 40 minutes"),
+    ("Disable autovacuum before a bulk load", "Enable autovacuum after a bulk load"),
+    ("Keep 7 daily backups", "Keep 12 monthly backups"),
+    ("Timeout of the search API is 2 seconds", "Timeout of the export API is 60 seconds"),
+    ("Upgrade to PostgreSQL 15 took 2 hours", "Upgrade to PostgreSQL 16 took 40 minutes"),
+]
 AGREEMENTS = [
     ("The cache lives 60 seconds.", "The cache lives 1 minute."),
     ("The pool holds 20 connections.", "The pool holds 20 connections, as before."),
@@ -32,6 +54,33 @@ def test_a_disagreement_is_found_whichever_comes_first(kind: str, a: str, b: str
         assert conflict.kind == kind
         assert first in conflict.reason
         assert second in conflict.reason
+
+
+@pytest.mark.parametrize(("kind", "a", "b"), STATED)
+def test_titles_that_state_two_values_of_one_thing_disagree(kind: str, a: str, b: str) -> None:
+    for first, second in ((a, b), (b, a)):
+        conflict = find_conflict(Statement(first, f"{first}."), Statement(second, f"{second}."))
+        assert conflict is not None
+        assert conflict.kind == kind
+
+
+@pytest.mark.parametrize(("a", "b"), TWO_THINGS)
+def test_titles_that_name_two_things_do_not(a: str, b: str) -> None:
+    assert find_conflict(Statement(a, f"{a}."), Statement(b, f"{b}.")) is None
+
+
+def test_a_verb_before_a_number_does_not_make_it_a_name() -> None:
+    a, b = "On the API hosts the server runs with 4 workers.", "On the API hosts the server runs with 8 workers."
+    conflict = find_conflict(Statement("Worker count", a), Statement("Number of workers", b))
+    assert conflict is not None
+    assert conflict.detail == "4 against 8"
+
+
+def test_two_choices_for_one_thing_disagree_where_something_was_decided() -> None:
+    a, b = "Use PostgreSQL for storage", "Use MongoDB for storage"
+    conflict = find_conflict(Statement(a, "", decides=True), Statement(b, "", decides=True))
+    assert conflict is not None
+    assert find_conflict(Statement(a, ""), Statement(b, "")) is None
 
 
 @pytest.mark.parametrize(("a", "b"), AGREEMENTS)

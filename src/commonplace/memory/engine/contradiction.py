@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from commonplace.memory.engine.subject import different_subjects
+from commonplace.memory.engine.lexicon import FILLERS, NEGATIONS, OPPOSITE_OF, PHASES, UNITS, names_a_thing
+from commonplace.memory.engine.subject import different_subjects, names_of, stated_in
 from commonplace.memory.engine.terms import terms_of_word
 
 _SENTENCES = 40
@@ -37,35 +38,10 @@ _CODE = re.compile(
 _VALUE_SIGNS = _words("is are use uses using with to from on by via through in = : set runs at est sont utilise avec sur")
 _NUMBER = re.compile(r"\d")
 
-_NEGATIONS = _words("not no never cannot without nor ne pas jamais aucun aucune sans")
 _NEGATED = re.compile(r"(?i)n['\u2019]t$|^n['\u2019]")
 _NO_LONGER = re.compile(r"(?i)\b(?:no longer|not any ?more|ne \w+ plus|n['\u2019]\w+ plus)\b")
 # Words that deny without a "not"; where one stands, a "not" on the other side may say the same.
 _SOFT = re.compile(r"(?i)\b(?:unless|instead|except|only|refus|avoid|fail|block|prevent|ignor|drop|lack|missing|sauf|bloqu)")
-# Each side of a row cannot be true together with the other.
-_OPPOSITES: tuple[tuple[str, str], ...] = (
-    ("on", "off"), ("enable", "disable"), ("enabled", "disabled"), ("enables", "disables"), ("true", "false"), ("always", "never"),
-    ("allow", "deny"), ("allowed", "forbidden"), ("allows", "forbids"), ("required", "optional"), ("include", "exclude"),
-    ("includes", "excludes"), ("accept", "refuse"), ("accepts", "refuses"), ("accepted", "refused"), ("supported", "unsupported"),
-    ("safe", "unsafe"), ("synchronous", "asynchronous"), ("public", "private"), ("mutable", "immutable"), ("activé", "désactivé"),
-    ("activée", "désactivée"), ("obligatoire", "facultatif"), ("autorisé", "interdit"), ("toujours", "jamais"), ("vrai", "faux"),
-    ("can", "cannot"), ("once", "twice"), ("added", "removed"), ("works", "fails"), ("stable", "experimental"), ("old", "new"),
-)  # fmt: skip
-_OPPOSITE_OF = {word: other for pair in _OPPOSITES for word, other in (pair, pair[::-1])}
-_UNITS = {
-    "ms": ("time", 0.001), "millisecond": ("time", 0.001), "s": ("time", 1.0), "sec": ("time", 1.0), "second": ("time", 1.0),
-    "seconde": ("time", 1.0), "min": ("time", 60.0), "minut": ("time", 60.0), "minute": ("time", 60.0), "h": ("time", 3600.0),
-    "hour": ("time", 3600.0), "heure": ("time", 3600.0), "day": ("time", 86400.0), "jour": ("time", 86400.0),
-    "kb": ("size", 1e3), "mb": ("size", 1e6), "m": ("size", 1e6), "gb": ("size", 1e9), "ko": ("size", 1e3), "mo": ("size", 1e6),
-    "go": ("size", 1e9), "kib": ("size", 1024.0), "mib": ("size", 1024.0**2), "mi": ("size", 1024.0**2), "gib": ("size", 1024.0**3),
-    "gi": ("size", 1024.0**3),
-}  # fmt: skip
-# A number after one of these names a thing (a ticket, a build, a day); another number is another thing.
-_NAMING = _words("pr issue build ticket incident release page line bug case run job step commit rfc pep")
-_MONTHS = _words(
-    "january february march april may june july august september october november december "
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +50,7 @@ class Statement:
 
     title: str
     content: str
+    decides: bool = False  # says what was chosen: two choices for one thing cannot both hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,15 +91,18 @@ class _Sentence:
     settings: dict[str, str]
     negations: int
     opposites: frozenset[str]
+    phases: frozenset[str]
 
 
 def find_conflict(a: Statement, b: Statement) -> Conflict | None:
     """The strongest disagreement of two entries, or None. Symmetric up to the order of the quotes."""
     title_a, title_b = _read(a.title), _read(b.title)
-    if _names_differ(title_a, title_b) or different_subjects(a.title, a.content, b.title, b.content):
+    if _names_differ(a, b) or different_subjects(a.title, a.content, b.title, b.content):
         return None
-    only_a = title_a.terms - _read_all(b)
-    only_b = title_b.terms - _read_all(a)
+    only_a = title_a.terms - _read_all(b) - stated_in(a.title) - UNITS.keys()
+    only_b = title_b.terms - _read_all(a) - stated_in(b.title) - UNITS.keys()
+    if a.decides and b.decides and (choice := _two_choices(a.title, b.title)):
+        return _conflict("value", title_a, title_b, choice, VALUE_OVERLAP)
     best: Conflict | None = None
     for sentence_a in _sentences(a):
         for sentence_b in _sentences(b):
@@ -145,6 +125,8 @@ def _compare(a: _Sentence, b: _Sentence, only_a: frozenset[str], only_b: frozens
         return None
     overlap = len(shared) / max(1, min(len(a.terms), len(b.terms)))
     jaccard = len(shared) / max(1, len(a.terms | b.terms))
+    if a.phases != b.phases and a.phases and b.phases:
+        return None  # one before, the other after
     if setting is not None and (shared or overlap > 0):
         return _conflict("setting", a, b, setting, jaccard + 0.3)
     if overlap < MINIMUM_OVERLAP or jaccard < MINIMUM_OVERLAP / 1.5:
@@ -180,7 +162,7 @@ def _setting_conflict(a: _Sentence, b: _Sentence) -> str | None:
 
 def _opposite_conflict(a: _Sentence, b: _Sentence) -> str | None:
     for word in sorted(a.opposites):
-        other = _OPPOSITE_OF[word]
+        other = OPPOSITE_OF[word]
         if other in b.opposites and word not in b.opposites and other not in a.opposites:
             return f"{word} against {other}"
     return None
@@ -197,10 +179,18 @@ def _number_conflict(a: _Sentence, b: _Sentence) -> str | None:
     return None
 
 
-def _names_differ(a: _Sentence, b: _Sentence) -> bool:
+def _names_differ(a: Statement, b: Statement) -> bool:
     """Titles with the same words and other numbers name two things: Python 3.8 and Python 3.9."""
-    numbers_a, numbers_b = {n.value for n in a.numbers}, {n.value for n in b.numbers}
-    return bool(numbers_a and numbers_b and numbers_a != numbers_b and a.terms & b.terms)
+    names_a, names_b = names_of(a.title), names_of(b.title)
+    return bool(names_a and names_b and names_a != names_b and _read(a.title).terms & _read(b.title).terms)
+
+
+def _two_choices(title_a: str, title_b: str) -> str | None:
+    """Two titles that state another thing of the same: "Use PostgreSQL for storage", "Use MongoDB for storage"."""
+    (terms_a, stated_a), (terms_b, stated_b) = ((_read(title).terms, stated_in(title)) for title in (title_a, title_b))
+    only_a, only_b = terms_a - terms_b, terms_b - terms_a
+    alone = len(only_a) == len(only_b) == 1 and only_a <= stated_a and only_b <= stated_b
+    return f"{min(only_a)} against {min(only_b)}" if alone and len(terms_a & terms_b) >= MINIMUM_SHARED else None
 
 
 def _sentences(statement: Statement) -> tuple[_Sentence, ...]:
@@ -215,39 +205,35 @@ def _read_all(statement: Statement) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def _read(text: str) -> _Sentence:
     text = " ".join(text[:_SENTENCE_CHARACTERS].split())
-    tokens = _TOKEN.findall(text)
+    tokens = [token.casefold() for token in _TOKEN.findall(text)]
     terms: list[str] = []
     values: set[str] = set()
     numbers: list[tuple[int, str]] = []
     negations, opposites = len(_NO_LONGER.findall(text)), set()
-    previous = ""
-    for token in tokens:
-        low = token.casefold()
+    for previous, token, following in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
         if _NUMBER.match(token):
-            numbers.append((len(terms), token))
-        elif low in _NEGATIONS or _NEGATED.search(low):
+            if not names_a_thing(previous, following):
+                numbers.append((len(terms), token))
+        elif token in NEGATIONS or _NEGATED.search(token):
             negations += 1
-        elif low in _OPPOSITE_OF:
-            opposites.add(low)
-        else:
-            found = terms_of_word(low)
+        elif token in OPPOSITE_OF:
+            opposites.add(token)
+        elif token not in FILLERS:
+            found = terms_of_word(token)
             terms += found
             if previous in _VALUE_SIGNS:
                 values.update(found)
-        previous = low
     if negations and opposites & {"cannot", "never", "jamais"}:
         opposites -= {"cannot", "never", "jamais"}
-    slots = tuple(_slots(terms, numbers))
-    return _Sentence(text, frozenset(terms), frozenset(values), slots, _settings(text), negations, frozenset(opposites))
+    slots, phases = tuple(_slots(terms, numbers)), PHASES & frozenset(tokens)
+    return _Sentence(text, frozenset(terms), frozenset(values), slots, _settings(text), negations, frozenset(opposites), phases)
 
 
 def _slots(terms: list[str], numbers: list[tuple[int, str]]) -> Iterable[_Number]:
     for at, value in numbers:
         before = terms[at - 1] if at else ""
         after = terms[at] if at < len(terms) else ""
-        if before in _NAMING or after in _MONTHS or before in _MONTHS:
-            continue
-        kind, factor = _UNITS.get(after, ("", 1.0))
+        kind, factor = UNITS.get(after, ("", 1.0))
         yield _Number(value, before, after, kind, _amount(value) * factor)
 
 

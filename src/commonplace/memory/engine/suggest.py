@@ -22,6 +22,7 @@ from commonplace.memory.model import (
     LINK_SIMILARITY,
     Decision,
     Entry,
+    EntryType,
     MemoryType,
     Status,
     Suggestion,
@@ -118,7 +119,7 @@ def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozens
             continue
         conflict = None
         if other.status is Status.ACTIVE and other.project == entry.project:
-            conflict = find_conflict(Statement(other.title, other.content), Statement(entry.title, entry.content))
+            conflict = find_conflict(_statement(other), _statement(entry))
         score = round(min(1.0, neighbour.score), 4)
         if conflict is not None:
             proposals.append(Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason))
@@ -126,6 +127,10 @@ def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozens
             links += 1
             proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(neighbour)))
     return proposals
+
+
+def _statement(entry: Entry) -> Statement:
+    return Statement(entry.title, entry.content, entry.type in (EntryType.DECISION, EntryType.CONFIG))
 
 
 def _two_things(entry: Entry, neighbour: Neighbour) -> bool:
