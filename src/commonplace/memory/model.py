@@ -215,6 +215,11 @@ def clean_title(title: str, content: str) -> str:
     return line[:TITLE_CHARACTERS].rstrip() or UNTITLED
 
 
+def clean_project(project: str | None) -> str | None:
+    """One line; a blank one is none."""
+    return " ".join(clean_text(project).split()) or None if project else None
+
+
 def clean_tags(tags: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     """Trimmed, without blanks and repetitions, in the order given."""
     return tuple(dict.fromkeys(tag for tag in (" ".join(clean_text(tag).split()) for tag in tags) if tag))

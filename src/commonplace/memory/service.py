@@ -29,6 +29,7 @@ from commonplace.memory.model import (
     Status,
     Usage,
     clean_context,
+    clean_project,
     clean_tags,
     clean_text,
     clean_title,
@@ -166,7 +167,7 @@ class MemoryService:
         content = clean_text(content)
         kept_context, truncated = clean_context(context)
         kept_tags = clean_tags(list(tags))
-        project = " ".join(clean_text(project).split()) or None if project else None
+        project = clean_project(project)
         _check_size(content, kept_tags, project)
         masked: list[str] = []
         title, content, kept_context = (self._without_secrets(text, masked) for text in (title, content, kept_context))
@@ -204,7 +205,7 @@ class MemoryService:
     async def search(self, tenant: Tenant, query: str, context: str, wanted: Filter, limit: int) -> Answer:
         """Any text is a valid question. Reads only: accesses are counted when an entry is shown."""
         query, (context, _) = clean_text(query), clean_context(context)
-        found: Found = await self._index.search(tenant, Sought(query, context), wanted, limit * CANDIDATES)
+        found: Found = await self._index.search(tenant, Sought(query, context), wanted.cleaned(), limit * CANDIDATES)
         entries = await self.store.get_all(tenant, [match.entry_id for match in found.matches])
         links = await self.store.links_among(tenant, entries)
         successors = await self.store.get_all(tenant, {e.superseded_by for e in entries.values() if e.superseded_by})
@@ -262,7 +263,7 @@ class MemoryService:
         return link, first, second
 
     async def browse(self, tenant: Tenant, wanted: Filter, limit: int, offset: int = 0) -> Page:
-        return await self.store.page(tenant, wanted, limit, offset)
+        return await self.store.page(tenant, wanted.cleaned(), limit, offset)
 
     async def update(self, tenant: Tenant, reference: str, changes: dict[str, object]) -> tuple[Entry, tuple[str, ...]]:
         """Correct an entry: any field of a draft, or its status; returns it and which of the fields changed.

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.model import Decision, Entry, EntryType, Link, LinkedEntry, Status, Suggestion, SuggestionType, Usage
+from commonplace.memory.model import (
+    Decision,
+    Entry,
+    EntryType,
+    Link,
+    LinkedEntry,
+    Status,
+    Suggestion,
+    SuggestionType,
+    Usage,
+    clean_project,
+    clean_tags,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +40,10 @@ class Filter:
     tag: str | None = None
     status: Status | None = None
     deleted: bool = False
+
+    def cleaned(self) -> Filter:
+        """As projects and tags are kept; a blank one filters nothing."""
+        return replace(self, project=clean_project(self.project), tag=next(iter(clean_tags([self.tag or ""])), None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,3 +53,20 @@ def test_the_total_does_not_depend_on_the_limit_where_meaning_takes_part(embeddi
     keep(embedding_memory, [make.entry(f"Wombat number {n}", "", type_="bug") for n in range(131)])
     answers = [embedding_memory("rekall_search", query="wombat", limit=limit) for limit in (1, 10, 20)]
     assert {(answer["mode"], answer["total"]) for answer in answers} == {("hybrid", 50)}
+
+
+@pytest.mark.parametrize("written", ["web  app", " web app\n", "web app"])
+def test_a_project_is_found_as_it_was_written_when_it_was_kept(memory: Calls, written: str) -> None:
+    memory.add("Safari drops the header", project=written, tags=["http  header"])
+    memory.add("Safari drops the cookie", project="another")
+    for project in (written, "web app"):
+        assert memory("rekall_search", query="safari", project=project)["total"] == 1
+        assert memory("memory_list", project=project)["total"] == 1
+    assert memory("memory_list", tag="http  header")["total"] == memory("memory_list", tag="http header")["total"] == 1
+
+
+def test_a_blank_project_filters_nothing(memory: Calls) -> None:
+    memory.add("Safari drops the header", project="web app")
+    memory.add("Safari drops the cookie")
+    assert memory("rekall_search", query="safari", project="")["total"] == 2
+    assert memory("memory_list", project=" ", tag="")["total"] == 2

@@ -24,6 +24,7 @@ from commonplace.memory.model import (
     Status,
     Usage,
     clean_context,
+    clean_project,
     clean_tags,
     clean_text,
     clean_title,
@@ -94,14 +95,14 @@ class Maker:
         if len(content) > CONTENT_CHARACTERS:
             raise failure(INVALID_IMPORT, f"{title[:60]!r} has {len(content)} characters; {CONTENT_CHARACTERS} are kept at most.")
         created_at = parse_moment(str(created) if created else None, self.now)
-        named = " ".join(clean_text(str(project or self.project or "")).split())[:PROJECT_CHARACTERS]
+        named = clean_project(str(project or self.project or ""))
         return Entry(
             id=str(id_) if isinstance(id_, str) and is_ulid(id_) else self.new_id(),
             type=entry_type(type_),
             title=clean_title(title, content),
             content=content,
             tags=tuple(tag[:TAG_CHARACTERS] for tag in clean_tags([str(tag) for tag in tags])[:TAGS]),
-            project=named or None,
+            project=named[:PROJECT_CHARACTERS].rstrip() if named else None,
             confidence=max(0, min(5, confidence)) if isinstance(confidence, int) else 3,
             status=Status.OBSOLETE if str(status) == "obsolete" else Status.ACTIVE,
             memory_type=MemoryType.SEMANTIC if str(memory_type) == "semantic" else MemoryType.EPISODIC,
