@@ -125,7 +125,7 @@ async def import_into(
         if number % 500 == 0 or number == len(parcel.entries):
             progress("check", number, len(parcel.entries))
     progress("write", 0, len(entries))
-    added = await service.store.add_all(tenant, entries, parcel.links, parcel.usage, dry_run=dry_run)
+    added = await service.store.add_all(tenant, entries, parcel.links, parcel.usage, told=parcel.told, dry_run=dry_run)
     progress("write", len(entries), len(entries))
     suggestions = 0
     if suggest and not dry_run:

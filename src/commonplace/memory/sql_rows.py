@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -102,10 +102,14 @@ class TenantRows:
                 self.change(before, after, "supersede", link.created_at)
         return True
 
-    def import_link(self, link: Link, known: Mapping[str, str]) -> bool:
-        """A link of an import: between what its ends became, if both are here and are two."""
+    def import_link(self, link: Link, known: Mapping[str, str], settled: Collection[str]) -> bool:
+        """A link of an import: between what its ends became, if both are here and are two.
+
+        Entries that are settled came with their own word on what supersedes them."""
         source, target = known.get(link.source_id, link.source_id), known.get(link.target_id, link.target_id)
         here = self.ask("entries_by_id", ids=as_json([source, target])).fetchall()
+        if len(here) == 2 and target in settled:
+            return self.put("insert_link", link_row(self.tenant, replace(link, source_id=source, target_id=target))).fetchone() is not None
         if len(here) != 2 or (link.relation is Relation.SUPERSEDES and self._closes_circle(source, target)):
             return False
         return self.link(replace(link, source_id=source, target_id=target))

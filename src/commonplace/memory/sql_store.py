@@ -6,7 +6,8 @@ entry are indexed in its own transaction."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
@@ -17,7 +18,7 @@ from commonplace.kernel.clock import iso
 from commonplace.memory.documents import document, document_key, partition
 from commonplace.memory.errors import DUPLICATE_ENTRY, LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import Decision, Entry, Link, Status, Suggestion, SuggestionType, Usage
-from commonplace.memory.rows import as_json, link_row, read_entry, read_link, read_moment, read_suggestion
+from commonplace.memory.rows import as_json, entry_row, link_row, read_entry, read_link, read_moment, read_suggestion
 from commonplace.memory.sql_rows import TenantRows
 from commonplace.memory.store import Added, Counts, Filter, Neighbourhood, Page, Revision
 from commonplace.search.store import Document, Partition
@@ -98,7 +99,14 @@ class SqlStore(ABC):
         return await self._commit(work, tenant)
 
     async def add_all(
-        self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage], *, dry_run: bool = False
+        self,
+        tenant: Tenant,
+        entries: Sequence[Entry],
+        links: Sequence[Link],
+        usage: Mapping[str, Usage],
+        *,
+        told: Collection[str] = (),
+        dry_run: bool = False,
     ) -> Added:
         documents = {entry.id: document(entry) for entry in entries}
 
@@ -114,8 +122,11 @@ class SqlStore(ABC):
                     rows.insert(entry)
                     kept.append(entry)
             self._postings.put(connection, partition(tenant), [documents[entry.id] for entry in kept])
-            made = sum(rows.import_link(link, known) for link in links)
+            settled = {entry.id for entry in kept if entry.id in told}
+            made = sum(rows.import_link(link, known, settled) for link in links)
             for entry in kept:
+                if entry.superseded_by in known:
+                    rows.put("update_entry", entry_row(tenant, replace(entry, superseded_by=known[entry.superseded_by])))
                 used = usage.get(entry.id)
                 if used is not None and used.access_count and used.last_accessed:
                     rows.count_use(entry.id, used.access_count, used.last_accessed)

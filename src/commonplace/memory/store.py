@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -137,10 +137,18 @@ class Store(Protocol):
         ...
 
     async def add_all(
-        self, tenant: Tenant, entries: Sequence[Entry], links: Sequence[Link], usage: Mapping[str, Usage], *, dry_run: bool = False
+        self,
+        tenant: Tenant,
+        entries: Sequence[Entry],
+        links: Sequence[Link],
+        usage: Mapping[str, Usage],
+        *,
+        told: Collection[str] = (),
+        dry_run: bool = False,
     ) -> Added:
         """Keep many with their links and accesses in one transaction. Links follow to the entry that already says the same.
 
+        Of the entries in `told` it is known whether something supersedes them: a link changes nothing about that.
         A dry run does it all and takes it back."""
         ...
 

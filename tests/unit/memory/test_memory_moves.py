@@ -68,6 +68,39 @@ def test_an_export_reads_back_as_it_was(memory: Calls, tmp_path: Path, format_: 
     other.close()
 
 
+@pytest.mark.parametrize(
+    ("format_", "name"), [(ExportFormat.ARCHIVE, "all.rekall.zip"), (ExportFormat.JSONL, "all.jsonl"), (ExportFormat.OBSIDIAN, "vault")]
+)
+def test_what_was_superseded_reads_back_as_it_was_whatever_happened_since(
+    memory: Calls, tmp_path: Path, format_: ExportFormat, name: str
+) -> None:
+    old, first, second, third = (memory.add(title, f"text of {title}", context="a\x85b") for title in ("old", "first", "second", "third"))
+    for successor in (third, first):  # superseded twice: the last one counts
+        memory("rekall_link", source_id=successor, target_id=old, relation_type="supersedes")
+    memory("rekall_link", source_id=second, target_id=third, relation_type="supersedes")
+    memory("memory_update", id=third, status="active")  # brought back, and replaces what replaced it
+    memory("rekall_link", source_id=third, target_id=second, relation_type="supersedes")
+    memory("memory_update", id=old, content="corrected later")
+    made = {(link.source_id, link.target_id, link.created_at) for link in memory.run(memory.service.store.all_links(LOCAL_TENANT))}
+    send(memory, tmp_path / name, format_)
+    bring(memory, tmp_path / name, OTHER)
+    assert state(memory, OTHER) == state(memory)
+    assert {(link.source_id, link.target_id, link.created_at) for link in memory.run(memory.service.store.all_links(OTHER))} == made
+
+
+def test_a_successor_that_is_here_under_another_id_stays_the_successor(memory: Calls, tmp_path: Path) -> None:
+    here = memory.add("New way", "do this")
+    old, new = "01HX0000000000000000000001", "01HX0000000000000000000002"
+    told = {"record": "entry", "type": "bug", "created_at": "2025-01-01", "updated_at": "2025-01-01"}
+    records = [
+        {**told, "id": old, "title": "Old way", "content": "do that", "status": "obsolete", "superseded_by": new},
+        {**told, "id": new, "title": "New way", "content": "do this", "status": "active"},
+    ]
+    (tmp_path / "in.jsonl").write_bytes(b"\n".join(orjson.dumps(record) for record in records))
+    assert bring(memory, tmp_path / "in.jsonl").known == 1
+    assert memory("rekall_show", id=old)["superseded_by"]["id"] == here
+
+
 @pytest.mark.parametrize("source", ["server-memory.jsonl", "mem0.json", "basic"])
 def test_a_foreign_import_survives_an_export_and_an_import(memory: Calls, tmp_path: Path, source: str) -> None:
     bring(memory, FOREIGN / source)

@@ -10,7 +10,7 @@ import orjson
 
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.formats.parcel import Maker, Parcel, kept, knows_type, list_of, read_bounded, text_of
-from commonplace.memory.formats.records import entry_record, link_record, read_entry_record, read_link_record, read_usage
+from commonplace.memory.formats.records import entry_record, link_record, note_record, read_entry_record, read_link_record
 from commonplace.memory.model import Entry
 
 
@@ -27,9 +27,8 @@ def read_jsonl(path: Path, maker: Maker) -> Parcel:
     for where, record in _lines(path):
         if record.get("record") == "entry":
             entry = kept(parcel, where, lambda record=record: read_entry_record(record, maker))  # type: ignore[misc]
-            usage = read_usage(record, maker.now)
-            if entry is not None and usage is not None:
-                parcel.usage[entry.id] = usage
+            if entry is not None:
+                note_record(parcel, entry.id, record, maker.now)
         elif record.get("record") == "link":
             parcel.links.append(read_link_record(record, maker))
         else:

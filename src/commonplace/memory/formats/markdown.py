@@ -20,7 +20,7 @@ MARK = "commonplace"  # front matter of our own notes
 _LINKS = "\n\n%% commonplace links %%\n"  # an Obsidian comment: not shown, and where our content ends
 _FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n?", re.DOTALL)
 _OBSERVATION = re.compile(r"^\s*[-*] \[([^\]\[\n]{2,40})\] (.+)$", re.MULTILINE)
-_RELATION = re.compile(r"^\s*[-*] ([\w][\w -]{0,60}?) \[\[([^\]|\n]{1,300})(?:\|[^\]\n]*)?\]\]", re.MULTILINE)
+_RELATION = re.compile(r"^\s*[-*] ([\w][\w -]{0,60}?) \[\[([^\]|\n]{1,300})(?:\|[^\]\n]*)?\]\](?: %%(.{20,30})%%$)?", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#])#([\w][\w/-]*)")
 _UNSAFE = re.compile(r"[^\w -]+")
 
@@ -33,11 +33,12 @@ def write_vault(parcel: Parcel, folder: Path) -> None:
     links: dict[str, list[str]] = {}
     for link in parcel.links:
         if link.target_id in names:
-            links.setdefault(link.source_id, []).append(f"- {link.relation.value} [[{names[link.target_id]}]]")
+            links.setdefault(link.source_id, []).append(f"- {link.relation.value} [[{names[link.target_id]}]] %%{iso(link.created_at)}%%")
     for entry in parcel.entries:
         target = folder / entry.type.value / f"{names[entry.id]}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
-        front = yaml.safe_dump(_front(entry, parcel.usage.get(entry.id)), allow_unicode=True, sort_keys=False, width=10_000)
+        plain = "\x85" not in entry.context  # YAML takes it for the end of a line, unless it is escaped
+        front = yaml.safe_dump(_front(entry, parcel.usage.get(entry.id)), allow_unicode=plain, sort_keys=False, width=10_000)
         target.write_text(f"---\n{front}---\n{entry.content}{_LINKS}{chr(10).join(links.get(entry.id, []))}\n", "utf-8", newline="")
 
 
@@ -45,7 +46,7 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
     """Every Markdown file below a folder."""
     parcel = Parcel()
     named: dict[str, str] = {}  # what a wikilink may say: title, file name, permalink
-    relations: list[tuple[str, str, str, str]] = []
+    relations: list[tuple[str, ...]] = []  # where, source, relation, target, and when in our own notes
     for path in _notes(folder):
         where = path.relative_to(folder).as_posix()
         text = path.read_bytes().decode("utf-8", "replace")
@@ -59,17 +60,19 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
         usage = _usage(front, maker)
         if usage is not None:
             parcel.usage[entry.id] = usage
+        if ours:
+            parcel.told.add(entry.id)
         for name in (title, path.stem, str(front.get("permalink") or ""), where.removesuffix(".md")):
             named.setdefault(name.casefold().strip(), entry.id)
-        relations += [(where, entry.id, relation.strip(), target.strip()) for relation, target in _RELATION.findall(ending)]
+        relations += [(where, entry.id, *(part.strip() for part in found)) for found in _RELATION.findall(ending)]
     if not parcel.entries and not parcel.problems:
         raise failure(INVALID_IMPORT, f"{folder.name} holds no Markdown notes.")
-    for where, source, relation, wanted in relations:
+    for where, source, relation, wanted, made in relations:
         target = named.get(wanted.casefold())
         if target is None:
             parcel.problems.append(f"{where}: no note called {wanted!r}")
         elif target != source:
-            parcel.links.append(maker.link(source, target, relation))
+            parcel.links.append(maker.link(source, target, relation, made))
     return parcel
 
 

@@ -55,12 +55,14 @@ _RELATION_OF = {name: Relation(relation) for relation, names in _RELATIONS.items
 
 @dataclass(slots=True)
 class Parcel:
-    """Entries with their links and accesses. `problems` says what was left out and why."""
+    """Entries with their links and accesses. `problems` says what was left out and why; `told` are the ids of entries whose record
+    says whether they are superseded."""
 
     entries: list[Entry] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     usage: dict[str, Usage] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from commonplace.kernel.clock import iso
-from commonplace.memory.formats.parcel import Maker, list_of, text_of
+from commonplace.memory.formats.parcel import Maker, Parcel, list_of, text_of
 from commonplace.memory.model import Entry, Link, Usage, parse_moment
 
 
@@ -49,10 +49,14 @@ def read_entry_record(record: Mapping[str, Any], maker: Maker, context: str = ""
     )
 
 
-def read_usage(record: Mapping[str, Any], now: datetime) -> Usage | None:
+def note_record(parcel: Parcel, entry_id: str, record: Mapping[str, Any], now: datetime) -> None:
+    """What a record says beside its entry: accesses, and that its status is its own."""
     count = record.get("access_count")
     last = record.get("last_accessed")
-    return Usage(count, parse_moment(last, now)) if isinstance(count, int) and count > 0 and isinstance(last, str) else None
+    if isinstance(count, int) and count > 0 and isinstance(last, str):
+        parcel.usage[entry_id] = Usage(count, parse_moment(last, now))
+    if record.get("status"):
+        parcel.told.add(entry_id)
 
 
 def link_record(link: Link) -> dict[str, Any]:

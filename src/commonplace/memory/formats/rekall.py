@@ -17,7 +17,7 @@ from commonplace import __version__
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.formats.parcel import FILE_BYTES, Maker, Parcel, kept, text_of
-from commonplace.memory.formats.records import entry_record, link_record, read_entry_record, read_link_record, read_usage
+from commonplace.memory.formats.records import entry_record, link_record, note_record, read_entry_record, read_link_record
 
 FORMAT_VERSION = "1.0"
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -106,9 +106,8 @@ def _keep(parcel: Parcel, where: str, record: object, maker: Maker, context: str
         parcel.problems.append(f"{where}: not an object")
         return
     entry = kept(parcel, where, lambda: read_entry_record(record, maker, context))
-    usage = read_usage(record, maker.now)
-    if entry is not None and usage is not None:
-        parcel.usage[entry.id] = usage
+    if entry is not None:
+        note_record(parcel, entry.id, record, maker.now)
 
 
 def _rows(connection: apsw.Connection, query: str) -> list[dict[str, Any]]:
