@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,6 +17,8 @@ TAGS = 100
 TAG_CHARACTERS = 100
 PROJECT_CHARACTERS = 200
 UNTITLED = "(untitled)"
+YEARS = (1900, 9998)  # of times that are kept: every database can hold and every zone can show them
+_EPOCH = re.compile(r"[1-9]\d{8,9}(?:\.\d+)?")
 
 WEAK_SCORE = 0.1  # a best result below this probably answers something else; rekall_help says so too
 LINK_SIMILARITY = 0.75
@@ -232,11 +235,14 @@ def clean_context(context: str) -> tuple[str, bool]:
 
 
 def parse_moment(text: str | None, default: datetime) -> datetime:
-    """A time from somewhere else; what cannot be read becomes the default. Times without a zone are UTC."""
+    """A time from somewhere else, as text or as seconds since 1970; what cannot be read becomes the default. Without a zone it is UTC."""
     if not text:
         return default
     try:
+        if _EPOCH.fullmatch(text):
+            return datetime.fromtimestamp(float(text), UTC)
         moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-    except ValueError:
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
         return default
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment if YEARS[0] <= moment.year <= YEARS[1] else default

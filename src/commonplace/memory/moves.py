@@ -14,7 +14,7 @@ from pathlib import Path
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.jsonl import looks_like_ours, read_jsonl, read_server_memory, write_jsonl
+from commonplace.memory.formats.jsonl import first_record, read_jsonl, read_server_memory, write_jsonl
 from commonplace.memory.formats.markdown import read_notes, write_vault
 from commonplace.memory.formats.mem0 import read_mem0
 from commonplace.memory.formats.parcel import Maker, Parcel
@@ -88,10 +88,12 @@ def detect(path: Path) -> ImportFormat:
         return ImportFormat.REKALL_DATABASE
     if start.startswith(b"PK"):
         return ImportFormat.REKALL_ARCHIVE
-    if path.suffix in (".jsonl", ".ndjson"):
-        return ImportFormat.JSONL if looks_like_ours(path) else ImportFormat.SERVER_MEMORY
-    if path.suffix == ".json":
-        return ImportFormat.MEM0
+    if path.suffix in (".jsonl", ".ndjson", ".json"):
+        first = first_record(path)
+        if "record" in first:
+            return ImportFormat.JSONL
+        graph = first.get("type") in ("entity", "relation") or "entities" in first
+        return ImportFormat.SERVER_MEMORY if graph or path.suffix != ".json" else ImportFormat.MEM0
     raise failure(
         INVALID_IMPORT,
         f"{path.name} is of no known format.",

@@ -339,6 +339,66 @@ def test_suggestions_can_be_made_for_what_was_imported(memory: Calls, tmp_path: 
     assert {step[0] for step in steps} == {"read", "check", "write", "suggest"}
 
 
+GRAPH = b"""{"type": "entity", "name": "billing", "entityType": "service", "observations": ["in Go"]}
+{"type": "entity", "name": "Ana", "entityType": "person", "observations": "one text"}
+{"type": "relation", "from": "Ana", "to": "billing", "relationType": "maintains"}
+"""
+ANSWER = b"""{"entities": [{"name": "billing", "entityType": "service", "observations": ["in Go"]},
+ {"name": "Ana", "entityType": "person", "observations": ["one text"]}],
+ "relations": [{"from": "Ana", "to": "billing", "relationType": "maintains"}]}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("memory.json", GRAPH), ("memory.jsonl", b"\xef\xbb\xbf" + GRAPH.replace(b"\n", b"\r\n")), ("graph.json", ANSWER)],
+)
+def test_server_memory_is_told_by_its_content_under_any_of_its_names(memory: Calls, tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = bring(memory, tmp_path / name)
+    assert (done.format, done.entries, done.links, done.problems) == (ImportFormat.SERVER_MEMORY, 2, 1, ())
+    entries, _, _ = state(memory)
+    assert {entry.title: entry.content for entry in entries} == {"billing": "- in Go", "Ana": "- one text\n- maintains: billing"}
+
+
+def test_notes_of_any_encoding_suffix_and_kind_of_link_are_read(memory: Calls, tmp_path: Path) -> None:
+    notes = {
+        "bom.md": b"\xef\xbb\xbf---\ntitle: With a mark\ntags: [x, null]\n---\nsee [[Windows#Part|that]] and [[nowhere]]",
+        "old.MD": "---\ntitle: Windows\n---\nd\u00e9j\u00e0 \u2014 vu".encode("cp1252"),
+        "wide.markdown": "---\ntitle: Wide\n---\n- part_of [[With a mark#Part]]".encode("utf-16"),
+        "long.md": b"x" * (4 * 1024 * 1024 + 1),
+    }
+    for name, content in notes.items():
+        (tmp_path / name).write_bytes(content)
+    done = bring(memory, tmp_path)
+    assert done.problems == ("long.md: longer than 4194304 bytes",)
+    entries, links, _ = state(memory)
+    kept = {entry.title: entry for entry in entries}
+    assert kept["Windows"].content == "d\u00e9j\u00e0 \u2014 vu"
+    assert kept["With a mark"].tags == ("x",)
+    assert links == sorted([(kept["With a mark"].id, kept["Windows"].id, "related"), (kept["Wide"].id, kept["With a mark"].id, "related")])
+
+
+@pytest.mark.parametrize(
+    ("written", "year"),
+    [("0001-01-01T00:00:00+14:00", 2026), ("9999-12-31T23:59:59-12:00", 2026), ("1700000000", 2023), (1700000000.5, 2023), ("soon", 2026)],
+)
+def test_a_time_that_cannot_be_kept_is_now_and_seconds_are_read(memory: Calls, tmp_path: Path, written: object, year: int) -> None:
+    (tmp_path / "mem0.json").write_bytes(orjson.dumps([{"memory": "User likes tabs.", "created_at": written}]))
+    bring(memory, tmp_path / "mem0.json")
+    assert state(memory)[0][0].created_at.year == year
+    assert send(memory, tmp_path / "out.jsonl", ExportFormat.JSONL).entries == 1
+
+
+def test_tags_in_one_text_are_tags_and_what_says_nothing_is_left_out(memory: Calls, tmp_path: Path) -> None:
+    records = [{"memory": "One.", "metadata": {"tags": "a, b", "category": ["c"]}, "categories": ["d", None]}]
+    (tmp_path / "mem0.json").write_bytes(orjson.dumps({"results": records, "relations": [{"source": "a"}]}))
+    done = bring(memory, tmp_path / "mem0.json")
+    assert done.problems == ("1 relations: mem0 relates names, not memories",)
+    assert set(state(memory)[0][0].tags) == {"a", "b", "c", "d"}
+    (tmp_path / "in.jsonl").write_text('{"record": "entry", "id": "x"}\n')
+    assert bring(memory, tmp_path / "in.jsonl").problems == ("line 1: it has neither a title nor a text.",)
+
+
 def test_the_format_is_seen_in_the_file(tmp_path: Path) -> None:
     assert detect(FOREIGN / "server-memory.jsonl") is ImportFormat.SERVER_MEMORY
     assert detect(FOREIGN / "basic") is ImportFormat.BASIC_MEMORY

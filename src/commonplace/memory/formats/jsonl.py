@@ -41,7 +41,7 @@ def read_server_memory(path: Path, maker: Maker) -> Parcel:
     entities: dict[str, dict[str, Any]] = {}
     relations: list[tuple[str, dict[str, Any]]] = []
     parcel = Parcel()
-    for where, record in _lines(path):
+    for where, record in _graph(path):
         name = text_of(record, "name")
         if record.get("type") == "entity" and name:
             known = entities.setdefault(name, {"where": where, "type": text_of(record, "entityType"), "observations": []})
@@ -75,9 +75,31 @@ def read_server_memory(path: Path, maker: Maker) -> Parcel:
     return parcel
 
 
-def looks_like_ours(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return b'"record"' in stream.read(4096).split(b"\n", 1)[0]
+def _graph(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Its lines, or what its tool `read_graph` answers: one object with all entities and relations."""
+    content = read_bounded(path).strip()
+    try:
+        whole = orjson.loads(content) if content else None
+    except orjson.JSONDecodeError:
+        whole = None  # several lines
+    if not isinstance(whole, dict) or not isinstance(whole.get("entities"), list):
+        yield from _lines(path)
+        return
+    for type_, name in (("entity", "entities"), ("relation", "relations")):
+        for number, record in enumerate(list_of(whole.get(name)), start=1):
+            yield f"{type_} {number}", {**record, "type": type_} if isinstance(record, dict) else {}
+
+
+def first_record(path: Path) -> dict[str, Any]:
+    """The object on the first line, or the whole file where it is one; empty for anything else."""
+    content = read_bounded(path).strip()
+    for part in (content.split(b"\n", 1)[0], content):
+        try:
+            value = orjson.loads(part)
+        except orjson.JSONDecodeError:
+            continue
+        return value if isinstance(value, dict) else {}
+    return {}
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import yaml
 
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import RECORDS, Maker, Parcel, kept, knows_type, list_of
+from commonplace.memory.formats.parcel import RECORDS, Maker, Parcel, kept, knows_type, tags_of
 from commonplace.memory.model import Entry, Usage, parse_moment
 
 NOTE_BYTES = 4 * 1024 * 1024
@@ -20,7 +21,8 @@ MARK = "commonplace"  # front matter of our own notes
 _LINKS = "\n\n%% commonplace links %%\n"  # an Obsidian comment: not shown, and where our content ends
 _FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n?", re.DOTALL)
 _OBSERVATION = re.compile(r"^\s*[-*] \[([^\]\[\n]{2,40})\] (.+)$", re.MULTILINE)
-_RELATION = re.compile(r"^\s*[-*] ([\w][\w -]{0,60}?) \[\[([^\]|\n]{1,300})(?:\|[^\]\n]*)?\]\](?: %%(.{20,30})%%$)?", re.MULTILINE)
+_RELATION = re.compile(r"^\s*[-*] ([\w][\w -]{0,60}?) \[\[([^\]|#\n]{1,300})(?:[|#][^\]\n]*)?\]\](?: %%(.{20,30})%%$)?", re.MULTILINE)
+_WIKILINK = re.compile(r"(?<!!)\[\[([^\]|#\n]{1,300})(?:[|#][^\]\n]*)?\]\]")
 _TAG = re.compile(r"(?<![\w#])#([\w][\w/-]*)")
 _UNSAFE = re.compile(r"[^\w -]+")
 
@@ -46,10 +48,11 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
     """Every Markdown file below a folder."""
     parcel = Parcel()
     named: dict[str, str] = {}  # what a wikilink may say: title, file name, permalink
+    mentions: list[tuple[str, str]] = []
     relations: list[tuple[str, ...]] = []  # where, source, relation, target, and when in our own notes
-    for path in _notes(folder):
+    for path in _notes(folder, parcel):
         where = path.relative_to(folder).as_posix()
-        text = path.read_bytes().decode("utf-8", "replace")
+        text = _text(path.read_bytes())
         front, body = _split(text, where, parcel)
         ours = MARK in front
         content, ending = (*body.rsplit(_LINKS, 1), "")[:2] if ours and _LINKS in body else (body, body)
@@ -65,6 +68,7 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
         for name in (title, path.stem, str(front.get("permalink") or ""), where.removesuffix(".md")):
             named.setdefault(name.casefold().strip(), entry.id)
         relations += [(where, entry.id, *(part.strip() for part in found)) for found in _RELATION.findall(ending)]
+        mentions += [(entry.id, name.strip()) for name in _WIKILINK.findall("" if ours else _RELATION.sub("", body))]
     if not parcel.entries and not parcel.problems:
         raise failure(INVALID_IMPORT, f"{folder.name} holds no Markdown notes.")
     for where, source, relation, wanted, made in relations:
@@ -73,6 +77,10 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
             parcel.problems.append(f"{where}: no note called {wanted!r}")
         elif target != source:
             parcel.links.append(maker.link(source, target, relation, made))
+    linked = {(link.source_id, link.target_id) for link in parcel.links}
+    for pair in dict.fromkeys((source, named.get(name.casefold(), source)) for source, name in mentions):
+        if pair[0] != pair[1] and pair not in linked:
+            parcel.links.append(maker.link(*pair, "related"))
     return parcel
 
 
@@ -97,7 +105,7 @@ def _front(entry: Entry, usage: Usage | None) -> dict[str, Any]:
 
 def _entry(front: dict[str, Any], title: str, content: str, maker: Maker, ours: bool) -> Entry:
     tags = front.get("tags")
-    names = [str(tag) for tag in (tags.split(",") if isinstance(tags, str) else list_of(tags))]
+    names = [str(tag) for tag in tags_of(tags) if tag is not None]
     type_ = front.get("type")
     if not ours:  # elsewhere `#` marks a tag; in our own notes it is part of one
         names = [name.strip().lstrip("#") for name in names]
@@ -146,17 +154,31 @@ def _split(text: str, where: str, parcel: Parcel) -> tuple[dict[str, Any], str]:
     return (front if isinstance(front, dict) else {}), text[found.end() :]
 
 
-def _notes(folder: Path) -> Iterator[Path]:
+def _text(content: bytes) -> str:
+    """Without its byte order mark; what is no UTF-8 is read as Windows wrote it before."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")
+
+
+def _notes(folder: Path, parcel: Parcel) -> Iterator[Path]:
     """In order of their names; links that lead out of the folder and hidden folders are passed by."""
     root = folder.resolve()
     seen = 0
-    for path in sorted(folder.rglob("*.md")):
+    for path in sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".md", ".markdown")):
         inside = path.resolve().is_relative_to(root) and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if inside and path.is_file() and path.stat().st_size <= NOTE_BYTES:
-            seen += 1
-            if seen > RECORDS:
-                raise failure(INVALID_IMPORT, f"More than {RECORDS} notes.", hint="Import them in parts.")
-            yield path
+        if not inside or not path.is_file():
+            continue
+        if path.stat().st_size > NOTE_BYTES:
+            parcel.problems.append(f"{path.relative_to(folder).as_posix()}: longer than {NOTE_BYTES} bytes")
+            continue
+        seen += 1
+        if seen > RECORDS:
+            raise failure(INVALID_IMPORT, f"More than {RECORDS} notes.", hint="Import them in parts.")
+        yield path
 
 
 class _Plain(yaml.SafeLoader):

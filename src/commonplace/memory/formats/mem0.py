@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import Maker, Parcel, kept, list_of, read_bounded, text_of
+from commonplace.memory.formats.parcel import Maker, Parcel, kept, list_of, read_bounded, tags_of, text_of
 from commonplace.memory.model import TITLE_CHARACTERS, Entry
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
@@ -28,6 +28,8 @@ def read_mem0(path: Path, maker: Maker) -> Parcel:
     records = max(lists, key=len)
     if not records:
         parcel.problems.append(f"{path.name} holds no memories: there is nothing to import")
+    if isinstance(value, dict) and (relations := list_of(value.get("relations"))):
+        parcel.problems.append(f"{len(relations)} relations: mem0 relates names, not memories")
     for number, record in enumerate(records, start=1):
         if not isinstance(record, dict) or not text_of(record, "memory", "text", "data"):
             parcel.problems.append(f"memory {number}: no text")
@@ -39,8 +41,8 @@ def read_mem0(path: Path, maker: Maker) -> Parcel:
 def _entry(record: dict[str, Any], maker: Maker) -> Entry:
     text = text_of(record, "memory", "text", "data")
     metadata = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
-    tags = [*list_of(record.get("categories")), *list_of(metadata.get("categories")), *list_of(metadata.get("tags"))]
-    tags += [metadata["category"]] if isinstance(metadata.get("category"), str) else []
+    held = (record.get("categories"), metadata.get("categories"), metadata.get("tags"), metadata.get("category"))
+    tags = [tag for value in held for tag in tags_of(value)]
     first = _SENTENCE.split(text.strip(), maxsplit=1)[0]
     return maker.entry(
         first[:TITLE_CHARACTERS],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -92,6 +93,8 @@ class Maker:
     ) -> Entry:
         """Raises INVALID_IMPORT for what cannot be kept whole."""
         content = clean_text(content)
+        if not title.strip() and not content.strip():
+            raise failure(INVALID_IMPORT, "it has neither a title nor a text.")
         if len(" ".join(title.split())) > TITLE_CHARACTERS and not content.startswith(title.strip()):
             content = f"{clean_text(title).strip()}\n\n{content}".rstrip()  # nothing of a long title is lost
         if len(content) > CONTENT_CHARACTERS:
@@ -103,7 +106,7 @@ class Maker:
             type=entry_type(type_),
             title=clean_title(title, content),
             content=content,
-            tags=tuple(tag[:TAG_CHARACTERS] for tag in clean_tags([str(tag) for tag in tags])[:TAGS]),
+            tags=tuple(tag[:TAG_CHARACTERS] for tag in clean_tags([str(tag) for tag in tags if tag is not None])[:TAGS]),
             project=named[:PROJECT_CHARACTERS].rstrip() if named else None,
             confidence=max(0, min(5, confidence)) if isinstance(confidence, int) else 3,
             status=Status.OBSOLETE if str(status) == "obsolete" else Status.ACTIVE,
@@ -147,7 +150,7 @@ def kept(parcel: Parcel, where: str, make: Callable[[], Entry]) -> Entry | None:
 def read_bounded(path: Path) -> bytes:
     if path.stat().st_size > FILE_BYTES:
         raise failure(INVALID_IMPORT, f"{path.name} is larger than {FILE_BYTES} bytes.", hint="Import it in parts.")
-    return path.read_bytes()
+    return path.read_bytes().removeprefix(codecs.BOM_UTF8)
 
 
 def text_of(record: Mapping[str, Any], *names: str) -> str:
@@ -156,4 +159,10 @@ def text_of(record: Mapping[str, Any], *names: str) -> str:
 
 
 def list_of(value: object) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else []
+    """A list as it is, one text as the only item of one."""
+    return list(value) if isinstance(value, (list, tuple)) else [value] if isinstance(value, str) and value else []
+
+
+def tags_of(value: object) -> list[Any]:
+    """Tags as a list, or as one text with commas between them."""
+    return value.split(",") if isinstance(value, str) else list_of(value)

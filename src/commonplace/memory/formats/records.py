@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from commonplace.kernel.clock import iso
-from commonplace.memory.formats.parcel import Maker, Parcel, list_of, text_of
+from commonplace.memory.formats.parcel import Maker, Parcel, tags_of, text_of
 from commonplace.memory.model import Entry, Link, Usage, parse_moment
 
 
@@ -37,7 +37,7 @@ def read_entry_record(record: Mapping[str, Any], maker: Maker, context: str = ""
         text_of(record, "content"),
         id_=record.get("id"),
         type_=record.get("type"),
-        tags=list_of(record.get("tags")),
+        tags=tags_of(record.get("tags")),
         project=record.get("project"),
         confidence=record.get("confidence", 2),  # Rekall's own default, where a record names none
         status=record.get("status"),
