@@ -243,7 +243,9 @@ class Api:
         return self._form(fields, consumes, pointer)
 
     def _form(self, fields: dict[str, tuple[JsonObject, str]], consumes: list[str], pointer: str) -> tuple[Content, bool]:
-        properties = {name: {k: v for k, v in value.items() if k in _V2_SCHEMA} for name, (value, _) in fields.items()}
+        properties = {
+            name: {k: v for k, v in value.items() if k in _V2_SCHEMA or k == "description"} for name, (value, _) in fields.items()
+        }
         for (value, _), own in zip(fields.values(), properties.values(), strict=True):
             if value.get("type") == "file":
                 own.update({"type": "string", "format": "binary"})

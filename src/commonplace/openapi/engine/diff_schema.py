@@ -299,7 +299,8 @@ class SchemaDiff:
                 if before.exclusive != after.exclusive:
                     told = "anyOf became oneOf: what fits several branches is refused now." if after.exclusive else "oneOf became anyOf."
                     report("composition-changed", here, told)
-                self._branches(before.branches, after.branches, direction, report)
+                named = bool(old.discriminator or new.discriminator)
+                self._branches(before.branches, after.branches, direction, report, named)
             return
         if not old.choices and len(new.choices) == 1:
             # What was one schema may now be one branch of several: that is only more.
@@ -316,59 +317,68 @@ class SchemaDiff:
             or (plain.allows("null") and any(only_null(one.schema) for one in several.choices[0].branches))
         ):
             return False
-        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in several.choices[0].branches]
-        match = next((pair for pair in pairs if self._same(*pair)), None) or next((pair for pair in pairs if self._alike(*pair)), None)
-        if match is None:
-            return False
         branches = several.choices[0].branches
+        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in branches]
+        if not any(self._same(*pair) or self._shaped_alike(*pair) or self._alike(*pair) for pair in pairs):
+            return False
         self._branches(*(([plain.site], branches) if plain is old else (branches, [plain.site])), direction, report)
         return True
 
-    def _branches(self, before: list[Site], after: list[Site], direction: Direction, report: Callable[[str, str, str], None]) -> None:
-        left = list(after)
-        unmatched = []
-        for branch in before:
-            match = next((other for other in left if self._same(branch, other)), None)
-            if match is None:
-                unmatched.append(branch)
-            else:
-                left.remove(match)
-                self.compare(branch, match, direction)
+    def _branches(
+        self, before: list[Site], after: list[Site], direction: Direction, report: Callable[[str, str, str], None], named: bool = False
+    ) -> None:
+        """`named`: a discriminator tells branches by the names of their schemas, so that another name is another branch."""
+        unmatched, left = list(before), list(after)
         # What is alike in kind is the same branch, changed; the rest came or went.
-        for branch in list(unmatched):
-            match = next((other for other in left if self._alike(branch, other)), None)
-            if match is not None:
-                unmatched.remove(branch)
-                left.remove(match)
-                self.compare(branch, match, direction)
+        for resembles in (self._same, self._shaped_alike, self._alike):
+            for branch in list(unmatched):
+                match = next((one for one in left if resembles(branch, one) and not (named and _other_name(branch, one))), None)
+                if match is not None:
+                    unmatched.remove(branch)
+                    left.remove(match)
+                    self.compare(branch, match, direction)
         for branch in unmatched:
-            report("alternative-removed", branch.pointer, f"The alternative {self._label(branch)} was removed.")
+            report("alternative-removed", branch.pointer, f"The alternative {_label(branch)} was removed.")
         for branch in left:
-            report("alternative-added", branch.pointer, f"The alternative {self._label(branch)} was added.")
+            report("alternative-added", branch.pointer, f"The alternative {_label(branch)} was added.")
 
-    def _same(self, old: Site, new: Site) -> bool:
-        before, after = self._label(old), self._label(new)
-        if before.startswith("#") or after.startswith("#"):
-            return before.rsplit("/", 1)[-1] == after.rsplit("/", 1)[-1] and before.startswith("#") == after.startswith("#")
-        return canonical(old.schema) == canonical(new.schema)
+    @staticmethod
+    def _same(old: Site, new: Site) -> bool:
+        before, after = _name(old), _name(new)
+        return before == after if before or after else canonical(old.schema) == canonical(new.schema)
+
+    def _shaped_alike(self, old: Site, new: Site) -> bool:
+        """What takes the same values at first sight, by reference or in place, whatever its name."""
+        return self.old.shape(old) == self.new.shape(new)
 
     def _alike(self, old: Site, new: Site) -> bool:
-        if self._label(old).startswith("#") or self._label(new).startswith("#"):
+        if _name(old) and _name(new):
             return False
         before, after = self.old.view(old), self.new.view(new)
         if before.types != after.types or before.types is None:
             return False
         return "object" not in before.types or bool(before.properties.keys() & after.properties.keys()) or not before.properties
 
-    @staticmethod
-    def _label(site: Site) -> str:
-        schema = site.schema
-        if isinstance(schema, dict):
-            if isinstance(schema.get("$ref"), str):
-                return f"#{decoded(schema['$ref'].partition('#')[2])}"
-            if isinstance(schema.get("title"), str):
-                return repr(schema["title"])
-        return f"at {site.pointer}"
+
+def _name(site: Site) -> str:
+    """The name of the schema that a branch refers to; empty where it stands in place."""
+    ref = site.schema.get("$ref") if isinstance(site.schema, dict) else None
+    return decoded(ref).rpartition("/")[2] if isinstance(ref, str) else ""
+
+
+def _other_name(old: Site, new: Site) -> bool:
+    before, after = _name(old), _name(new)
+    return bool(before and after) and before != after
+
+
+def _label(site: Site) -> str:
+    schema = site.schema
+    if isinstance(schema, dict):
+        if isinstance(schema.get("$ref"), str):
+            return f"#{decoded(schema['$ref'].partition('#')[2])}"
+        if isinstance(schema.get("title"), str):
+            return repr(schema["title"])
+    return f"at {site.pointer}"
 
 
 def _needed(view: View, visible: dict[str, Site]) -> dict[str, str]:

@@ -39,6 +39,7 @@ _MOST = 64
 
 
 Identity = tuple[tuple[int, str], ...]
+Shape = tuple[Any, ...]
 
 
 class Site(NamedTuple):
@@ -119,6 +120,7 @@ class Views:
         self.document = document
         self.resolver = resolver
         self._known: dict[Identity, View] = {}
+        self._shapes: dict[Identity, Shape] = {}
         self._targets = _Targets(self)
         self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
 
@@ -172,6 +174,19 @@ class Views:
             self._alive.append(site.schema)
         return known
 
+    def shape(self, site: Site) -> Shape:
+        """What tells a schema from others at first sight: its kind, the names of its properties and the values that they are held to."""
+        known = self._shapes.get(site.identity)
+        if known is None:
+            view = self.view(site)
+            within = [self.view(inner) for inner in (view.items, view.additional) if inner is not None]
+            told = {name: self.view(one) for name, one in view.properties.items()}
+            fixed = frozenset((name, _values(one)) for name, one in told.items() if one.enum is not None)
+            names = (frozenset(view.properties), frozenset(view.required), bool(view.closed), len(view.choices))
+            kinds = ((view.types, _values(view)), *((one.types, _values(one)) for one in within))
+            known = self._shapes[site.identity] = (kinds, names, fixed)
+        return known
+
     def merge(self, view: View, site: Site) -> None:
         """Add what a schema says to a view."""
         schema = site.schema
@@ -190,12 +205,15 @@ class Views:
         parts = schema.get("allOf")
         for position, part in enumerate(parts if isinstance(parts, list) else ()):
             self.merge(view, Site(part, site.at("allOf", position), site.base))
+        nullable = schema.get("nullable") is True or schema.get("x-nullable") is True
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
             if isinstance(branches, list) and branches:
+                if nullable and "type" not in schema and not any(map(only_null, branches)):
+                    branches = [*branches, _NULL]
                 sites = [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)]
                 self._choice(view, Choice(sites, keyword == "oneOf"))
-        if (schema.get("nullable") is True or schema.get("x-nullable") is True) and view.types is not None:
+        if nullable and view.types is not None:
             view.types |= {"null"}
             if view.enum is not None and None not in view.enum:
                 view.enum = [*view.enum, None]
@@ -241,12 +259,14 @@ class Views:
         for keyword, found in (("pattern", own.patterns), ("format", own.formats)):
             if isinstance(schema.get(keyword), str):
                 found.add(schema[keyword])
+        own.undecided = {keyword: schema[keyword] for keyword in UNDECIDED if keyword in schema}
+        if "format" not in schema:
+            _contents(own, schema)
         if _number(schema.get("multipleOf")):
             own.multiples.add(schema["multipleOf"])
         discriminator = schema.get("discriminator")
         own.discriminator = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
         own.mapping = _mapping(discriminator.get("mapping")) if isinstance(discriminator, dict) else {}
-        own.undecided = {keyword: schema[keyword] for keyword in UNDECIDED if keyword in schema}
         if "default" in schema:
             own.default, own.has_default = schema["default"], True
         own.description = schema.get("description") if isinstance(schema.get("description"), str) else None
@@ -324,6 +344,7 @@ class _Targets:
         return view
 
 
+_NULL: JsonObject = {"type": "null"}
 _ANNOTATIONS = frozenset({"description", "summary", "title", "example", "examples", "deprecated", "externalDocs", "$comment"})
 
 
@@ -339,6 +360,17 @@ def _types(schema: JsonObject) -> frozenset[str] | None:
     if (schema.get("nullable") is True or schema.get("x-nullable") is True) and found:
         found |= {"null"}
     return found
+
+
+def _contents(view: View, schema: JsonObject) -> None:
+    """What 3.0 calls the formats byte and binary, as 2.0 and 3.1 write them."""
+    encoding, media = schema.get("contentEncoding"), schema.get("contentMediaType")
+    if encoding == "base64" and media is None:
+        view.formats.add("byte")
+        del view.undecided["contentEncoding"]
+    elif schema.get("type") == "file" or (media == "application/octet-stream" and encoding is None):
+        view.formats.add("binary")
+        view.undecided.pop("contentMediaType", None)
 
 
 def _mapping(mapping: Json) -> dict[str, str]:
@@ -451,6 +483,10 @@ def canonical(value: Json) -> bytes:
 def _in(value: Json, values: list[Json]) -> bool:
     key = canonical(value)
     return any(canonical(other) == key for other in values)
+
+
+def _values(view: View) -> frozenset[bytes] | None:
+    return None if view.enum is None else frozenset(map(canonical, view.enum))
 
 
 def only_null(schema: Json) -> bool:

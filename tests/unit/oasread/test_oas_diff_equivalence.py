@@ -1,0 +1,124 @@
+"""Documents that say the same in other words: no client notices, so comparison does not either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from commonplace.openapi.engine.diff import diff
+from commonplace.openapi.engine.refs import Resolver
+from oas_calls import document, minimal, operation
+
+CAT: dict[str, Any] = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {"kind": {"type": "string", "enum": ["cat"]}, "name": {"type": "string"}},
+}
+DOG: dict[str, Any] = {
+    "type": "object",
+    "required": ["kind"],
+    "properties": {"kind": {"type": "string", "enum": ["dog"]}, "name": {"type": "string"}},
+}
+
+
+def told(old: Any, new: Any) -> list[tuple[str, str]]:
+    first, second = document(old), document(new)
+    changes = diff(first, second, Resolver(first), Resolver(second))
+    return [(change.rule.id, change.level.value) for change in changes if change.rule.id != "version-changed"]
+
+
+def both(schema: Any, version: str = "3.0.3", **schemas: Any) -> dict[str, Any]:
+    """A schema that is sent and received."""
+    media = {"content": {"application/json": {"schema": schema}}}
+    used = operation(requestBody=media, responses={"200": {"description": "fine", **media}})
+    return minimal(version, paths={"/a": {"post": used}}, components={"schemas": schemas})
+
+
+def ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+@pytest.mark.parametrize("keyword", ["oneOf", "anyOf"])
+def test_alternatives_may_be_references_or_stand_in_place(keyword: str) -> None:
+    named = both({keyword: [ref("Cat"), ref("Dog")]}, Cat=CAT, Dog=DOG)
+    in_place = both({keyword: [DOG, CAT]}, Cat=CAT, Dog=DOG)
+
+    assert told(named, in_place) == told(in_place, named) == []
+
+
+def test_alternatives_that_hold_references_are_found_where_everything_stands_in_place() -> None:
+    owned = {**CAT, "properties": {**CAT["properties"], "owner": ref("Owner")}}
+    owner = {"type": "object", "properties": {"pets": {"type": "array", "items": ref("Cat")}}}
+    whole = {**CAT, "properties": {**CAT["properties"], "owner": owner}}
+    schemas = {"Cat": owned, "Dog": DOG, "Owner": owner}
+    named, in_place = both({"oneOf": [ref("Cat"), ref("Dog")]}, **schemas), both({"oneOf": [whole, DOG]}, **schemas)
+
+    assert told(named, in_place) == told(in_place, named) == []
+
+
+def test_a_change_inside_an_alternative_that_left_its_component_is_that_change() -> None:
+    renamed = {**CAT, "properties": {"kind": CAT["properties"]["kind"], "name": {"type": "integer"}}}
+    named, in_place = both({"oneOf": [ref("Cat"), DOG]}, Cat=CAT), both({"oneOf": [renamed, DOG]}, Cat=CAT)
+
+    assert set(told(named, in_place)) == {("type-changed", "error")}
+
+
+def test_an_alternative_may_have_another_name_unless_a_discriminator_tells_by_it() -> None:
+    def api(name: str, **more: Any) -> dict[str, Any]:
+        return both({"oneOf": [ref(name), ref("Dog")], **more}, **{name: CAT, "Dog": DOG})
+
+    harmless = [("component-added", "info"), ("component-removed", "info")]
+    assert sorted(told(api("Cat"), api("Kitty"))) == harmless
+    discriminated = {"discriminator": {"propertyName": "kind"}}
+    assert ("alternative-removed", "error") in told(api("Cat", **discriminated), api("Kitty", **discriminated))
+
+
+def test_another_alternative_is_told_by_the_values_of_its_properties() -> None:
+    bird = {**CAT, "properties": {**CAT["properties"], "kind": {"type": "string", "enum": ["bird"]}}}
+    changes = told(
+        both({"oneOf": [ref("Cat"), ref("Dog")]}, Cat=CAT, Dog=DOG), both({"oneOf": [ref("Cat"), ref("Bird")]}, Cat=CAT, Bird=bird)
+    )
+
+    assert ("alternative-removed", "error") in changes
+    assert ("alternative-added", "error") in changes
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"type": "string", "format": "binary"}, {"type": "string", "contentMediaType": "application/octet-stream"}),
+        ({"type": "string", "format": "byte"}, {"type": "string", "contentEncoding": "base64"}),
+        ({"nullable": True, "oneOf": [CAT, DOG]}, {"oneOf": [CAT, DOG, {"type": "null"}]}),
+        ({"nullable": True, "anyOf": [CAT, DOG]}, {"anyOf": [CAT, DOG, {"type": "null"}]}),
+    ],
+)
+def test_what_3_0_and_3_1_write_differently_is_no_change(old: Any, new: Any) -> None:
+    assert told(both(old), both(new, "3.1.0")) == told(both(new, "3.1.0"), both(old)) == []
+
+
+def test_a_file_of_2_0_is_binary() -> None:
+    answer = {"200": {"description": "d", "schema": {"type": "file"}}}
+    swagger = minimal("2.0", paths={"/a": {"get": operation(responses=answer, produces=["image/png"])}})
+    content = {"image/png": {"schema": {"type": "string", "format": "binary"}}}
+    later = minimal(paths={"/a": {"get": operation(responses={"200": {"description": "d", "content": content}})}})
+
+    assert told(swagger, later) == told(later, swagger) == []
+
+
+def test_an_image_that_becomes_any_bytes_is_still_told() -> None:
+    image, anything = ({"type": "string", "contentMediaType": kind} for kind in ("image/png", "application/octet-stream"))
+
+    assert ("composition-changed", "warning") in told(both(image, "3.1.0"), both(anything, "3.1.0"))
+
+
+def test_the_fields_of_a_2_0_form_have_descriptions() -> None:
+    def swagger(text: str) -> dict[str, Any]:
+        field = {"name": "a", "in": "formData", "type": "string", "description": text}
+        form = operation(parameters=[field], consumes=["application/x-www-form-urlencoded"])
+        return minimal("2.0", paths={"/a": {"post": form}})
+
+    schema = {"type": "object", "properties": {"a": {"type": "string", "description": "one"}}}
+    body = {"content": {"application/x-www-form-urlencoded": {"schema": schema}}}
+    assert told(swagger("one"), minimal(paths={"/a": {"post": operation(requestBody=body)}})) == []
+    assert told(swagger("one"), swagger("two")) == [("description-changed", "info")]
