@@ -122,3 +122,42 @@ def test_the_fields_of_a_2_0_form_have_descriptions() -> None:
     body = {"content": {"application/x-www-form-urlencoded": {"schema": schema}}}
     assert told(swagger("one"), minimal(paths={"/a": {"post": operation(requestBody=body)}})) == []
     assert told(swagger("one"), swagger("two")) == [("description-changed", "info")]
+
+
+def secured(name: str, header: str = "X-Key", **scheme: Any) -> dict[str, Any]:
+    schemes = {name: {"type": "apiKey", "in": "header", "name": header, **scheme}}
+    return minimal(paths={"/a": {"get": operation(security=[{name: []}])}}, components={"securitySchemes": schemes})
+
+
+def test_a_security_scheme_may_have_another_name() -> None:
+    assert told(secured("key"), secured("token", description="the same key")) == [("security-scheme-renamed", "info")]
+
+
+def test_a_security_scheme_that_is_sent_otherwise_is_another() -> None:
+    assert ("security-tightened", "error") in told(secured("key"), secured("token", header="X-Token"))
+
+
+def answering(*codes: str, **contents: Any) -> dict[str, Any]:
+    def answer(code: str) -> dict[str, Any]:
+        schema = contents.get(f"of_{code}", {"type": "string"})
+        return {"description": "d", "content": {"application/json": {"schema": schema}}}
+
+    return minimal(paths={"/a": {"get": operation(responses={code: answer(code) for code in codes})}})
+
+
+def test_a_range_of_status_codes_holds_its_codes() -> None:
+    number = {"type": "integer"}
+
+    assert told(answering("200"), answering("2XX")) == [("success-response-added", "info")]
+    assert told(answering("2XX"), answering("200", "201")) == [("success-response-added", "info")] * 2
+    assert ("type-changed", "error") in told(answering("200"), answering("2XX", of_2XX=number))
+    assert ("type-changed", "error") in told(answering("2XX"), answering("2XX", "201", of_201=number))
+    assert ("success-response-removed", "error") in told(answering("200"), answering("4XX"))
+
+
+def test_a_slash_at_the_end_of_a_server_and_the_order_of_tags_say_nothing() -> None:
+    def api(url: str, *tags: str) -> dict[str, Any]:
+        return minimal(servers=[{"url": url}], paths={"/a": {"get": operation(tags=list(tags))}})
+
+    assert told(api("https://a.example/v1", "x", "y"), api("https://a.example/v1/", "y", "x")) == []
+    assert ("operation-tags-changed", "info") in told(api("/", "x"), api("/", "y"))

@@ -187,6 +187,7 @@ FIRES: dict[str, Pair] = {
     "security-tightened": (get(), secured({"k": []}, k=KEY)),
     "security-loosened": (secured({"k": []}, k=KEY), secured({"k": []}, {}, k=KEY)),
     "security-scheme-changed": (secured(k=KEY), secured(k={**KEY, "name": "L"})),
+    "security-scheme-renamed": (secured(k=KEY), secured(j=KEY)),
     "security-scheme-removed": (secured(k=KEY), secured()),
     "security-scheme-added": (secured(), secured(k=KEY)),
     "oauth-flow-changed": (

@@ -29,6 +29,7 @@ class _Diff:
         self.out = Collector()
         self.same = Sameness(old, new)
         self.schemas = SchemaDiff(old.views, new.views, self.out, self.same)
+        self.renamed = _renamed(old.schemes, new.schemes)
 
     def run(self, literal: bool) -> list[Change]:
         self.document(literal)
@@ -60,8 +61,8 @@ class _Diff:
         self.named("tag", _tags(old.data.get("tags")), _tags(new.data.get("tags")), "/tags")
 
     def servers(self, old: list[JsonObject], new: list[JsonObject], path: str) -> None:
-        before = {str(server.get("url")): server for server in old}
-        after = {str(server.get("url")): server for server in new}
+        before = {_address(server): server for server in old}
+        after = {_address(server): server for server in new}
         self.named("server", before, after, path)
         for url in before.keys() & after.keys():
             if canonical(before[url].get("variables")) != canonical(after[url].get("variables")):
@@ -129,7 +130,7 @@ class _Diff:
         for name in ("summary", "description"):
             if old.value.get(name) != new.value.get(name):
                 self.out.add("description-changed", f"{new.pointer}/{name}", f"The {name} changed.")
-        if old.value.get("tags") != new.value.get("tags"):
+        if _labels(old.value.get("tags")) != _labels(new.value.get("tags")):
             self.out.add("operation-tags-changed", f"{new.pointer}/tags", "The tags changed.")
 
     # parameters
@@ -209,17 +210,20 @@ class _Diff:
             self.schemas.compare(old or anything, new or anything, direction)
 
     def responses(self, old: Operation, new: Operation, direction: Direction) -> None:
+        """What 2XX describes is compared with 200, where one document has the one and the other the other."""
         for status, response in old.responses.items():
-            if status not in new.responses:
+            counterparts = [status] if status in new.responses else []
+            if status.endswith("XX") or not counterparts:
+                counterparts += _counterparts(status, new.responses, old.responses)
+            for counterpart in counterparts:
+                self.response(response, new.responses[counterpart], direction)
+            if not counterparts:
                 what = "success" if _success(status) else "error"
                 self.out.add(f"{what}-response-removed", response.pointer, f"The response {status} was removed.", direction)
         for status, response in new.responses.items():
-            before = old.responses.get(status)
-            if before is None:
+            if status not in old.responses:
                 what = "success" if _success(status) else "error"
                 self.out.add(f"{what}-response-added", response.pointer, f"The response {status} was added.", direction)
-            else:
-                self.response(before, response, direction)
 
     def response(self, old: Response, new: Response, direction: Direction) -> None:
         if old.description != new.description:
@@ -249,10 +253,12 @@ class _Diff:
 
     def security(self, old: Operation, new: Operation) -> None:
         """Each set of credentials that was enough must still be enough."""
-        if all(one in new.security for one in old.security) and all(one in old.security for one in new.security):
+        needed = [{self.renamed.get(name, name): scopes for name, scopes in one.items()} for one in new.security]
+        if all(one in needed for one in old.security) and all(one in old.security for one in needed):
             return  # the order of alternatives says nothing
-        lost = [before for before in old.security if not any(_satisfies(before, after) for after in new.security)]
-        gained = [after for after in new.security if not any(_satisfies(after, before) for before in old.security)]
+        lost = [before for before in old.security if not any(_satisfies(before, after) for after in needed)]
+        pairs = zip(new.security, needed, strict=True)
+        gained = [told for told, after in pairs if not any(_satisfies(after, before) for before in old.security)]
         path = f"{new.pointer}/security"
         for requirement in lost:
             self.out.add("security-tightened", path, f"{_requirement(requirement)} is no longer enough for {new.label}.")
@@ -263,7 +269,11 @@ class _Diff:
 
     def security_schemes(self) -> None:
         base = self.new.document.component_pointer("securitySchemes")[1:]
-        self.named("security-scheme", self.old.schemes, self.new.schemes, base)
+        gone = [name for name in self.old.schemes if name not in self.renamed.values()]
+        come = [name for name in self.new.schemes if name not in self.renamed]
+        self.named("security-scheme", gone, come, base)
+        for name, before in self.renamed.items():
+            self.out.add("security-scheme-renamed", f"{base}/{escape(name)}", f"The security scheme {before!r} is called {name!r} now.")
         for name in self.old.schemes.keys() & self.new.schemes.keys():
             before, after = self.old.schemes[name], self.new.schemes[name]
             if isinstance(before, dict) and isinstance(after, dict):
@@ -309,12 +319,25 @@ def _named(parameter: Parameter) -> str:
     return f"The {parameter.location} parameter {parameter.name!r}"
 
 
+def _address(server: JsonObject) -> str:
+    """Paths begin with a slash, so that one at the end of a server says nothing."""
+    url = str(server.get("url"))
+    return url.rstrip("/") or url
+
+
 def _written(media: str) -> str:
     return f"as {media}" if media else "by its style, as no media type,"
 
 
 def _success(status: str) -> bool:
     return status[:1] in ("1", "2", "3")
+
+
+def _counterparts(status: str, others: Iterable[str], beside: Iterable[str]) -> list[str]:
+    """The range that holds a status code, or the codes that a range holds and no other response beside it describes."""
+    if status.endswith("XX"):
+        return [code for code in others if code[:1] == status[:1] and code not in beside]
+    return [code for code in others if code == f"{status[:1]}XX"]
 
 
 def _media(name: str) -> str:
@@ -341,6 +364,10 @@ def _tags(tags: Json) -> list[str]:
     return [tag["name"] for tag in tags if isinstance(tag, dict) and isinstance(tag.get("name"), str)] if isinstance(tags, list) else []
 
 
+def _labels(tags: Json) -> set[str]:
+    return {tag for tag in tags if isinstance(tag, str)} if isinstance(tags, list) else set()
+
+
 _V2_FLOWS = {"accessCode": "authorizationCode", "application": "clientCredentials", "implicit": "implicit", "password": "password"}
 
 
@@ -357,6 +384,24 @@ def _scheme(value: dict[str, Json]) -> dict[str, Json]:
     flows = found.get("flows")
     found["flows"] = {name: _flow(flow) for name, flow in flows.items() if isinstance(flow, dict)} if isinstance(flows, dict) else {}
     return found
+
+
+def _renamed(old: dict[str, Json], new: dict[str, Json]) -> dict[str, str]:
+    """Schemes that are sent as before under another name: new name -> old name. No client sees the names."""
+    waiting = {canonical(_sent(value)): name for name, value in old.items() if name not in new and isinstance(value, dict)}
+    found = {}
+    for name, value in new.items():
+        if name not in old and isinstance(value, dict):
+            before = waiting.pop(canonical(_sent(value)), None)
+            if before is not None:
+                found[name] = before
+    return found
+
+
+def _sent(value: dict[str, Json]) -> dict[str, Json]:
+    """What a client must know of a scheme."""
+    scheme = _scheme(value)
+    return {key: scheme[key] for key in ("type", "in", "name", "scheme", "openIdConnectUrl", "flows") if key in scheme}
 
 
 def _flow(flow: dict[str, Json]) -> dict[str, Json]:

@@ -180,6 +180,7 @@ def _rules() -> Sequence[ChangeRule]:
         flat("security-tightened", _MOD, _E, "Credentials that were enough no longer are."),
         flat("security-loosened", _MOD, _I, "Other or fewer credentials are enough now."),
         flat("security-scheme-changed", _MOD, _E, "How a credential is sent changed."),
+        flat("security-scheme-renamed", _MOD, _I, "A security scheme has another name; what is sent is the same."),
         flat("security-scheme-removed", _DEL, _W, "A security scheme is gone."),
         flat("security-scheme-added", _ADD, _I, "There is a new security scheme."),
         flat("oauth-flow-changed", _MOD, _W, "An OAuth flow or one of its addresses changed."),
