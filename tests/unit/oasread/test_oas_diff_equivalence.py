@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -161,3 +162,18 @@ def test_a_slash_at_the_end_of_a_server_and_the_order_of_tags_say_nothing() -> N
 
     assert told(api("https://a.example/v1", "x", "y"), api("https://a.example/v1/", "y", "x")) == []
     assert ("operation-tags-changed", "info") in told(api("/", "x"), api("/", "y"))
+
+
+@pytest.mark.parametrize("prefix", ["p", "q"], ids=["changed", "replaced"])
+def test_the_time_for_a_union_grows_with_its_alternatives(prefix: str) -> None:
+    def union(count: int, name: str, kind: str) -> dict[str, Any]:
+        return both({"oneOf": [{"type": "object", "properties": {f"{name}{n}": {"type": kind}}} for n in range(count)]})
+
+    def seconds(count: int) -> float:
+        old, new = document(union(count, "p", "string")), document(union(count, prefix, "integer"))
+        started = time.process_time()
+        diff(old, new, Resolver(old), Resolver(new))
+        return time.process_time() - started
+
+    seconds(10)
+    assert seconds(3200) < 20 * seconds(400)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol
 
 from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Direction
@@ -318,57 +318,82 @@ class SchemaDiff:
         ):
             return False
         branches = several.choices[0].branches
-        pairs = [(plain.site, one) if plain is old else (one, plain.site) for one in branches]
-        if not any(self._same(*pair) or self._shaped_alike(*pair) or self._alike(*pair) for pair in pairs):
+        sides = ([plain.site], branches) if plain is old else (branches, [plain.site])
+        if not any(self._matched(*sides, keys, apart)[0] for keys, apart in ((_own_key, False), (_shape_key, False), (_kind_keys, True))):
             return False
-        self._branches(*(([plain.site], branches) if plain is old else (branches, [plain.site])), direction, report)
+        self._branches(*sides, direction, report)
         return True
 
     def _branches(
         self, before: list[Site], after: list[Site], direction: Direction, report: Callable[[str, str, str], None], named: bool = False
     ) -> None:
         """`named`: a discriminator tells branches by the names of their schemas, so that another name is another branch."""
-        unmatched, left = list(before), list(after)
         # What is alike in kind is the same branch, changed; the rest came or went.
-        for resembles in (self._same, self._shaped_alike, self._alike):
-            for branch in list(unmatched):
-                match = next((one for one in left if resembles(branch, one) and not (named and _other_name(branch, one))), None)
-                if match is not None:
-                    unmatched.remove(branch)
-                    left.remove(match)
-                    self.compare(branch, match, direction)
-        for branch in unmatched:
+        for keys, apart in ((_own_key, False), (_shape_key, named), (_kind_keys, True)):
+            pairs, before, after = self._matched(before, after, keys, apart)
+            for old, new in pairs:
+                self.compare(old, new, direction)
+        for branch in before:
             report("alternative-removed", branch.pointer, f"The alternative {_label(branch)} was removed.")
-        for branch in left:
+        for branch in after:
             report("alternative-added", branch.pointer, f"The alternative {_label(branch)} was added.")
 
-    @staticmethod
-    def _same(old: Site, new: Site) -> bool:
-        before, after = _name(old), _name(new)
-        return before == after if before or after else canonical(old.schema) == canonical(new.schema)
+    def _matched(
+        self, before: list[Site], after: list[Site], keys: Keys, apart: bool
+    ) -> tuple[list[tuple[Site, Site]], list[Site], list[Site]]:
+        """Pairs of branches that share a key, and what is left of both sides. `apart`: not two that both have names."""
+        waiting: dict[Hashable, deque[int]] = {}
+        for position, site in enumerate(after if before else ()):
+            for key in keys(self.new, site, True):
+                waiting.setdefault((key, apart and bool(_name(site))), deque()).append(position)
+        taken: set[int] = set()
+        pairs, left = [], []
+        for branch in before:
+            sorts = (False, True) if apart and not _name(branch) else (False,)
+            free = (waiting.get((key, sort)) for key in keys(self.old, branch, False) for sort in sorts)
+            match = next((one for queue in free if queue and (one := _first(queue, taken)) is not None), None)
+            if match is None:
+                left.append(branch)
+            else:
+                taken.add(match)
+                pairs.append((branch, after[match]))
+        return pairs, left, [site for position, site in enumerate(after) if position not in taken]
 
-    def _shaped_alike(self, old: Site, new: Site) -> bool:
-        """What takes the same values at first sight, by reference or in place, whatever its name."""
-        return self.old.shape(old) == self.new.shape(new)
 
-    def _alike(self, old: Site, new: Site) -> bool:
-        if _name(old) and _name(new):
-            return False
-        before, after = self.old.view(old), self.new.view(new)
-        if before.types != after.types or before.types is None:
-            return False
-        return "object" not in before.types or bool(before.properties.keys() & after.properties.keys()) or not before.properties
+Keys = Callable[[Views, Site, bool], Iterable[Hashable]]
+"""What a branch is known by. The last argument: all that it may be found by, not what to look for."""
+
+
+def _own_key(views: Views, site: Site, found: bool) -> Iterable[Hashable]:
+    """The name of what it refers to, or its text."""
+    return [_name(site) or canonical(site.schema)]
+
+
+def _shape_key(views: Views, site: Site, found: bool) -> Iterable[Hashable]:
+    """What it takes at first sight."""
+    return [views.shape(site)]
+
+
+def _kind_keys(views: Views, site: Site, found: bool) -> Iterable[Hashable]:
+    """Its types, and of objects one property at least."""
+    view = views.view(site)
+    if view.types is not None:
+        properties = view.properties if "object" in view.types else {}
+        yield from ((view.types, name) for name in properties)
+        if found or not properties:
+            yield view.types, None
+
+
+def _first(queue: deque[int], taken: set[int]) -> int | None:
+    while queue and queue[0] in taken:
+        queue.popleft()
+    return queue[0] if queue else None
 
 
 def _name(site: Site) -> str:
     """The name of the schema that a branch refers to; empty where it stands in place."""
     ref = site.schema.get("$ref") if isinstance(site.schema, dict) else None
     return decoded(ref).rpartition("/")[2] if isinstance(ref, str) else ""
-
-
-def _other_name(old: Site, new: Site) -> bool:
-    before, after = _name(old), _name(new)
-    return bool(before and after) and before != after
 
 
 def _label(site: Site) -> str:
