@@ -177,3 +177,34 @@ def test_the_time_for_a_union_grows_with_its_alternatives(prefix: str) -> None:
 
     seconds(10)
     assert seconds(3200) < 20 * seconds(400)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, {"type": ["string", "integer"]}),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}, {"type": ["integer", "null", "string"]}),
+        ({"oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"type": "object", "additionalProperties": False}, {"type": "object", "additionalProperties": {"not": {}}}),
+        (False, {"not": {}}),
+    ],
+)
+def test_other_words_of_json_schema_are_no_change(old: Any, new: Any) -> None:
+    assert told(both(old, "3.1.0"), both(new, "3.1.0")) == told(both(new, "3.1.0"), both(old, "3.1.0")) == []
+
+
+def test_a_value_that_fits_two_branches_of_a_oneof_is_not_allowed_by_it() -> None:
+    exclusive, either = {"oneOf": [{"type": "number"}, {"type": "integer"}]}, {"type": ["number", "integer"]}
+
+    assert told(both(exclusive, "3.1.0"), both(either, "3.1.0"))
+
+
+@pytest.mark.parametrize(("old", "new"), [(1, True), (0, False)])
+def test_a_number_that_becomes_a_boolean_is_seen(old: Any, new: Any) -> None:
+    assert ("enum-value-removed", "error") in told(both({"enum": [old]}), both({"enum": [new]}))
+    assert ("default-changed", "warning") in told(both({"default": old}), both({"default": new}))
+
+
+def test_a_document_without_servers_has_the_root_of_its_host() -> None:
+    assert told(minimal(), minimal(servers=[{"url": "/"}])) == told(minimal(servers=[{"url": "/"}]), minimal()) == []
+    assert told(minimal(), minimal(servers=[{"url": "https://a.example"}])) == [("server-added", "info")]

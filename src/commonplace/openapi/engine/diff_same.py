@@ -7,6 +7,7 @@ from collections import defaultdict
 from commonplace.openapi.engine.diff_api import Api, RawOperation
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import decoded, refs_in
+from commonplace.openapi.engine.shape import same_json
 from commonplace.openapi.model import Document, Json
 
 _SHARED_V2 = ("consumes", "produces")
@@ -25,7 +26,7 @@ class Sameness:
 
     def untouched(self, old: Json, new: Json) -> bool:
         """Equal text whose references lead to nothing that changed."""
-        if not self.comparable or old != new:
+        if not self.comparable or not same_json(old, new):
             return False
         if not isinstance(old, (dict, list)):
             return True
@@ -67,7 +68,9 @@ def _components(document: Document) -> dict[str, Json]:
 
 def _changed(old: Document, new: Document) -> set[str]:
     before, after = _components(old), _components(new)
-    changed = {name for name in before.keys() | after.keys() if name not in before or name not in after or before[name] != after[name]}
+    changed = {
+        name for name in before.keys() | after.keys() if name not in before or name not in after or not same_json(before[name], after[name])
+    }
     if not changed:
         return changed
     depth = 2 if old.is_v2 else 3

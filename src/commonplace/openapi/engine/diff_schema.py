@@ -7,7 +7,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Protocol
 
 from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Direction
-from commonplace.openapi.engine.diff_view import ALL_TYPES, Identity, Site, View, Views, canonical, only_null
+from commonplace.openapi.engine.diff_value import canonical, only_null
+from commonplace.openapi.engine.diff_view import ALL_TYPES, Identity, Site, View, Views
 from commonplace.openapi.engine.refs import decoded
 from commonplace.openapi.model import Json
 
@@ -108,6 +109,8 @@ class SchemaDiff:
                 rule, told = ("type-narrowed", "Nothing is allowed now.") if new.empty else ("type-widened", "Nothing was allowed before.")
                 report(rule, here, told)
             return
+        if bool(old.choices) is not bool(new.choices):
+            old, new = self.old.levelled(old), self.new.levelled(new)
         if self._one_among_several(old, new, direction, report) or not self._types(old, new, here, report):
             return
         self._values(old, new, here, report)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-import orjson
-
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.diff_value import among, canonical, fits, is_number, only_null, refuses_all, type_name
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver, decoded, unescape
 from commonplace.openapi.model import Document, Json, JsonObject
@@ -108,9 +107,16 @@ class View:
     @property
     def only_a_choice(self) -> bool:
         """One oneOf or anyOf and no rule beside it."""
+        return len(self.choices) == 1 and self.types is None and self.enum is None and not self._other_rules
+
+    @property
+    def only_types(self) -> bool:
+        return self.enum is None and not self.choices and not self._other_rules
+
+    @property
+    def _other_rules(self) -> bool:
         rules = (self.lower, self.upper, self.properties, self.required, self.closed, self.additional, self.items, self.patterns)
-        beside = (self.formats, self.multiples, self.undecided, self.unique, self.nothing)
-        return len(self.choices) == 1 and self.types is None and self.enum is None and not any(rules) and not any(beside)
+        return any(rules) or any((self.formats, self.multiples, self.undecided, self.unique, self.nothing))
 
 
 class Views:
@@ -187,10 +193,26 @@ class Views:
             known = self._shapes[site.identity] = (kinds, names, fixed)
         return known
 
+    def levelled(self, view: View) -> View:
+        """A choice among plain types, or among values, as a schema that lists them; any other view as it is."""
+        if not view.only_a_choice:
+            return view
+        branches, exclusive = view.choices[0]
+        parts = [self.view(branch) for branch in branches]
+        if any(part.enum is None for part in parts):
+            kinds = [part.types for part in parts]
+            if not all(kinds) or any(not part.only_types for part in parts) or (exclusive and _overlap(kinds)):
+                return view
+            return replace(view, types=frozenset[str]().union(*(kind for kind in kinds if kind)), choices=[])
+        values = [value for part in parts for value in part.enum or ()]
+        if exclusive and len({canonical(value) for value in values}) < len(values):
+            return view
+        return replace(view, enum=values, types=frozenset(map(type_name, values)), choices=[])
+
     def merge(self, view: View, site: Site) -> None:
         """Add what a schema says to a view."""
         schema = site.schema
-        if schema is False:
+        if refuses_all(schema):
             view.nothing = True
         if not isinstance(schema, dict):
             return
@@ -249,7 +271,7 @@ class Views:
         if isinstance(required, list):
             own.required = {name: site.at("required") for name in required if isinstance(name, str)}
         extra = schema.get("additionalProperties")
-        if extra is False:
+        if refuses_all(extra):
             own.closed = site.at("additionalProperties")
         elif isinstance(extra, dict) and extra:
             own.additional = Site(extra, site.at("additionalProperties"), site.base)
@@ -262,7 +284,7 @@ class Views:
         own.undecided = {keyword: schema[keyword] for keyword in UNDECIDED if keyword in schema}
         if "format" not in schema:
             _contents(own, schema)
-        if _number(schema.get("multipleOf")):
+        if is_number(schema.get("multipleOf")):
             own.multiples.add(schema["multipleOf"])
         discriminator = schema.get("discriminator")
         own.discriminator = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
@@ -276,18 +298,18 @@ class Views:
 
     def _bounds(self, view: View, schema: JsonObject) -> None:
         for keyword, _ in _SIZES:
-            if _number(schema.get(keyword)) and schema[keyword] > 0:
+            if is_number(schema.get(keyword)) and schema[keyword] > 0:
                 view.lower[keyword[3:]] = (schema[keyword], False)
             upper = "max" + keyword[3:]
-            if _number(schema.get(upper)):
+            if is_number(schema.get(upper)):
                 view.upper[keyword[3:]] = (schema[upper], False)
         for bound, exclusive, table in (("minimum", "exclusiveMinimum", view.lower), ("maximum", "exclusiveMaximum", view.upper)):
             value: Any = schema.get(bound)
             strict: Any = schema.get(exclusive)
             limits: list[tuple[float, bool]] = []
-            if _number(value):
+            if is_number(value):
                 limits.append((value, strict is True))
-            if _number(strict):
+            if is_number(strict):
                 limits.append((strict, True))
             if limits:
                 sign = 1 if table is view.lower else -1
@@ -385,7 +407,7 @@ def _conjoin(view: View, other: View) -> None:
     if other.types is not None:
         view.types = other.types if view.types is None else _common(view.types, other.types)
     if other.enum is not None:
-        view.enum = other.enum if view.enum is None else [value for value in view.enum if _in(value, other.enum)]
+        view.enum = other.enum if view.enum is None else [value for value in view.enum if among(value, other.enum)]
     for own, added, sign in ((view.lower, other.lower, 1), (view.upper, other.upper, -1)):
         for group, limit in added.items():
             own[group] = max(own.get(group, limit), limit, key=lambda entry: (sign * entry[0], entry[1]))
@@ -446,6 +468,12 @@ def _settle(view: View) -> None:
         view.lower, view.upper, view.unique = {}, {}, False
 
 
+def _overlap(kinds: list[frozenset[str] | None]) -> bool:
+    """Whether some value has two of the kinds."""
+    names = [name for kind in kinds if kind for name in ("number" if one == "integer" else one for one in kind)]
+    return len(set(names)) < len(names)
+
+
 def _common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
     both = first & second
     if ("integer" in first and "number" in second) or ("integer" in second and "number" in first):
@@ -453,47 +481,5 @@ def _common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
     return both
 
 
-def type_name(value: Json) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, (int, float)):
-        return "integer" if isinstance(value, int) or float(value).is_integer() else "number"
-    return "array" if isinstance(value, list) else "object"
-
-
-def fits(types: frozenset[str], value: Json) -> bool:
-    name = type_name(value)
-    return name in types or (name == "integer" and "number" in types)
-
-
-def canonical(value: Json) -> bytes:
-    """A value's identity: 1 and 1.0 are one, the order of keys does not count."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        value = int(value)
-    try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    except (TypeError, ValueError):
-        return repr(value).encode()
-
-
-def _in(value: Json, values: list[Json]) -> bool:
-    key = canonical(value)
-    return any(canonical(other) == key for other in values)
-
-
 def _values(view: View) -> frozenset[bytes] | None:
     return None if view.enum is None else frozenset(map(canonical, view.enum))
-
-
-def only_null(schema: Json) -> bool:
-    if not isinstance(schema, dict):
-        return False
-    return schema.get("type") in ("null", ["null"]) or schema.get("enum") == [None] or ("const" in schema and schema["const"] is None)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
