@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from commonplace.openapi.engine.index import Index, Node, Place
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver
-from commonplace.openapi.engine.summary import servers_of
 from commonplace.openapi.engine.validate_rule import RULES, Finding, Severity
+from commonplace.openapi.engine.validate_structure import no_response
 from commonplace.openapi.model import Document, Family, Json, JsonObject
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
@@ -21,6 +22,7 @@ _URL_FIELDS = frozenset(
     {"url", "termsOfService", "authorizationUrl", "tokenUrl", "refreshUrl", "openIdConnectUrl", "deviceAuthorizationUrl"}
 )
 _FORM_TYPES = frozenset({"multipart/form-data", "application/x-www-form-urlencoded"})
+_WITHOUT_SCOPES = frozenset({"apiKey", "http", "basic"})
 _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
 
 
@@ -63,7 +65,7 @@ class PathRules:
     # paths
 
     def paths(self) -> Iterator[Finding]:
-        shapes: dict[str, Node] = {}
+        shapes: dict[str, dict[str, Node]] = {}  # the first of each shape, and the first with each method
         for node in self.index.paths:
             if node.scope.component or node.scope.webhook or node.scope.callback:
                 if node.scope.callback or node.scope.webhook:
@@ -77,23 +79,27 @@ class PathRules:
             if "{" in rest or "}" in rest or any(not name.strip() for name in names):
                 yield found("path-template", node.place, f"The template {path!r} has unbalanced or empty braces.")
                 continue
-            for name in {name for name in names if names.count(name) > 1}:
-                yield found("path-repeats-parameter", node.place, f"{path!r} names {{{name}}} more than once.")
+            for name in _repeated(names):
+                yield found("path-repeats-parameter", node.place, f"{path!r} names {{{name}}} more than once.", self.forbidden_since_3_2)
             if "?" in rest or "#" in rest:
                 yield found("path-query", node.place, f"{path!r} holds a query string or a fragment.")
             if len(path) > 1 and path.endswith("/"):
                 yield found("path-trailing-slash", node.place, f"{path!r} ends with a slash.")
             shape = _EXPRESSION.sub("{}", path)
-            if shape in shapes:
+            others = shapes.setdefault(shape, {"": node})
+            methods = [method for method in self.document.family.methods if method in node.value]
+            if others[""] is not node:
                 # Where no method is in both, no request is ambiguous: the specification forbids it, but nothing breaks.
-                shared = self.methods_of(node) & self.methods_of(shapes[shape])
-                severity = None if shared else Severity.WARNING
-                yield found("path-ambiguous", node.place, f"{path!r} and {shapes[shape].scope.path!r} are the same path.", severity)
-            shapes.setdefault(shape, node)
+                other = next((others[method] for method in methods if method in others), None)
+                message = f"{path!r} and {(other or others['']).scope.path!r} are the same path."
+                yield found("path-ambiguous", node.place, message, None if other else Severity.WARNING)
+            for method in methods:
+                others.setdefault(method, node)
             yield from self.path_item(node, set(names))
 
-    def methods_of(self, node: Node) -> set[str]:
-        return {method for method in self.document.family.methods if method in node.value}
+    @property
+    def forbidden_since_3_2(self) -> Severity | None:
+        return Severity.ERROR if self.document.family is Family.V32 else None
 
     def path_item(self, node: Node, names: set[str]) -> Iterator[Finding]:
         home = node.home or node.place
@@ -183,7 +189,9 @@ class PathRules:
         responses = operation.get("responses")
         if isinstance(responses, dict):
             codes = [code for code in responses if not code.startswith("x-")]
-            if codes and not any(code == "default" or code[:1] in ("1", "2", "3") for code in codes):
+            if not codes:
+                yield no_response(f"{node.place.pointer}/responses")
+            elif not any(code == "default" or code[:1] in ("1", "2", "3") for code in codes):
                 yield found("response-success", node.place, f"{_operation(node)} has no success or default response.")
             for code in codes:
                 if code.isdigit() and len(code) == 3 and not 100 <= int(code) <= 599:
@@ -228,8 +236,7 @@ class PathRules:
             yield found("path-parameter-optional", node.place, f"The path parameter {name!r} must have required: true.", severity)
         if location == "header" and isinstance(name, str):
             if not _FIELD_NAME.fullmatch(name):
-                severity = Severity.ERROR if self.document.family is Family.V32 else None
-                yield found("parameter-header-name", node.place, f"{name!r} is not an HTTP field name.", severity)
+                yield found("parameter-header-name", node.place, f"{name!r} is not an HTTP field name.", self.forbidden_since_3_2)
             elif name.lower() in _IGNORED_HEADERS and not self.document.is_v2:
                 yield found("parameter-header-ignored", node.place, f"A header parameter called {name!r} is ignored.")
         if self.document.is_v2:
@@ -241,8 +248,7 @@ class PathRules:
 
     def header(self, node: Node) -> Iterator[Finding]:
         if not node.scope.component and not _FIELD_NAME.fullmatch(node.name):
-            severity = Severity.ERROR if self.document.family is Family.V32 else None
-            yield found("parameter-header-name", node.place, f"{node.name!r} is not an HTTP field name.", severity)
+            yield found("parameter-header-name", node.place, f"{node.name!r} is not an HTTP field name.", self.forbidden_since_3_2)
         if self.document.is_v2:
             yield from self.items_of(node)
         elif "$ref" not in node.value:
@@ -278,9 +284,13 @@ class PathRules:
     def links(self) -> Iterator[Finding]:
         known = {name for node in self.index.operations if isinstance(name := node.value.get("operationId"), str)}
         for node in self.index.links:
-            name = node.value.get("operationId")
+            name, ref = node.value.get("operationId"), node.value.get("operationRef")
             if isinstance(name, str) and name not in known:
                 yield found("link-operation", node.place, f"No operation has the operationId {name!r}.")
+            if isinstance(ref, str) and ref.startswith("#") and self.resolver.try_follow({"$ref": ref}) == {"$ref": ref}:
+                yield found("link-operation", node.place, f"No operation is at {ref}.")
+            if self.document.family is Family.V30 and not node.value.keys() & {"$ref", "operationId", "operationRef"}:
+                yield found("missing-field", node.place, f"The link {node.name!r} has neither operationId nor operationRef.")
 
     # security, servers, tags
 
@@ -309,6 +319,8 @@ class PathRules:
             yield found("security-undefined", where, f"No security scheme is called {name!r}.", severity)
             return
         scheme = schemes[name]
+        if scopes and isinstance(scheme, dict) and scheme.get("type") in _WITHOUT_SCOPES and not self.document.family.json_schema:
+            yield found("security-scope", where, f"{name!r} is no OAuth scheme: until 3.1 it takes no scopes.")
         if isinstance(scheme, dict) and scheme.get("type") == "oauth2" and isinstance(scopes, list):
             known = _scopes(scheme)
             for scope in scopes:
@@ -318,22 +330,28 @@ class PathRules:
     def servers(self) -> Iterator[Finding]:
         if self.document.is_v2:
             return
-        for position, server in enumerate(servers_of(self.document)):
-            variables = server.get("variables")
-            variables = variables if isinstance(variables, dict) else {}
-            url = server.get("url")
-            for name in _EXPRESSION.findall(url) if isinstance(url, str) else ():
-                if name not in variables:
-                    yield found("server-variable", f"/servers/{position}", f"The server variable {{{name}}} is not defined.")
-            for name, variable in variables.items():
-                if (
-                    isinstance(variable, dict)
-                    and isinstance(variable.get("enum"), list)
-                    and variable.get("default") not in variable["enum"]
-                ):
-                    severity = Severity.WARNING if self.document.family is Family.V30 else None
-                    where = f"/servers/{position}/variables/{escape(name)}"
-                    yield found("server-variable-default", where, f"The default of {name!r} is not in its enum.", severity)
+        items = {id(node.value): (node.value, (node.home or node.place).pointer) for node in self.index.paths}
+        holders = [(self.document.data, ""), *items.values(), *((node.value, node.place.pointer) for node in self.index.operations)]
+        for holder, pointer in holders:
+            servers = holder.get("servers")
+            for position, server in enumerate(servers if isinstance(servers, list) else ()):
+                yield from self.server(_object(server), f"{pointer}/servers/{position}")
+        for node in self.index.links:
+            yield from self.server(_object(node.value.get("server")), f"{node.place.pointer}/server")
+
+    def server(self, server: JsonObject, here: str) -> Iterator[Finding]:
+        url, variables = server.get("url"), _object(server.get("variables"))
+        names = _EXPRESSION.findall(url) if isinstance(url, str) else []
+        for name in dict.fromkeys(names):
+            if name not in variables:
+                yield found("server-variable", here, f"The server variable {{{name}}} is not defined.")
+        for name in _repeated(names) if self.document.family is Family.V32 else ():
+            yield found("server-variable", here, f"The server variable {{{name}}} is used more than once.", Severity.ERROR)
+        for name, variable in variables.items():
+            if isinstance(variable, dict) and isinstance(variable.get("enum"), list) and variable.get("default") not in variable["enum"]:
+                severity = Severity.WARNING if self.document.family is Family.V30 else None
+                where = f"{here}/variables/{escape(name)}"
+                yield found("server-variable-default", where, f"The default of {name!r} is not in its enum.", severity)
 
     def addresses(self) -> Iterator[Finding]:
         """E-mail addresses and URLs, which the specification wants to have the form of such."""
@@ -354,7 +372,8 @@ class PathRules:
             for name in _URL_FIELDS & value.keys():
                 url = value[name]
                 if isinstance(url, str) and _NO_URL.search(url):
-                    yield found("url", f"{where}/{name}", f"{url[:80]!r} is not a URL.")
+                    # Nothing at all is a relative reference: it leads to the document itself.
+                    yield found("url", f"{where}/{name}", f"{url[:80]!r} is not a URL.", None if url else Severity.WARNING)
 
     def tags(self) -> Iterator[Finding]:
         tags = self.document.data.get("tags")
@@ -378,6 +397,10 @@ class PathRules:
             for name in used if isinstance(used, list) else ():
                 if isinstance(name, str) and name not in declared:
                     yield found("tag-undeclared", f"{node.place.pointer}/tags", f"The tag {name!r} is not declared.")
+
+
+def _repeated(names: list[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _object(value: Json) -> JsonObject:

@@ -65,7 +65,12 @@ RULES: dict[str, Rule] = {
         # Paths and operations
         Rule("path-slash", _ERROR, "A path does not start with a slash.", "Start it with /."),
         Rule("path-template", _ERROR, "A path template has unbalanced, empty or nested braces.", "Write {name} once per parameter."),
-        Rule("path-repeats-parameter", _ERROR, "A path template names the same parameter twice.", "Give each its own name."),
+        Rule(
+            "path-repeats-parameter",
+            _WARNING,
+            "A path template names the same parameter twice: an error from 3.2 on.",
+            "Give each its own name.",
+        ),
         Rule("path-ambiguous", _ERROR, "Two paths differ only in the names of their parameters.", "Merge them."),
         Rule("path-query", _WARNING, "A path holds a query string or fragment.", "Describe query parameters as parameters."),
         Rule("path-trailing-slash", _WARNING, "A path ends with a slash.", "Remove the slash, unless the server needs it."),

@@ -156,6 +156,8 @@ def _findings(error: Any, family: Family, depth: int) -> Iterator[Finding]:
     elif name in ("additionalProperties", "unevaluatedProperties"):
         for field in kind.unexpected:
             yield _unexpected(str(field), pointer, family)
+    elif _about_no_response(error):
+        yield no_response(pointer)
     elif name == "required":
         missing = str(kind.property)
         yield _finding("missing-field", pointer, f"{_where(pointer)} has no {missing!r}, which is required.")
@@ -182,6 +184,18 @@ def _findings(error: Any, family: Family, depth: int) -> Iterator[Finding]:
         yield _finding("wrong-value", pointer, f"{_where(pointer)} has a key of the wrong form: {_sentence(error.message)}")
     else:
         yield _finding("wrong-structure", pointer, f"{_where(pointer)}: {_sentence(error.message)}")
+
+
+def no_response(pointer: str) -> Finding:
+    return _finding("missing-field", pointer, f"{pointer} has no response: a status code or 'default' is needed.")
+
+
+def _about_no_response(error: Any) -> bool:
+    """Whether it is about the responses of an operation, of which there is none."""
+    path, name = error.instance_path, error.kind.name
+    if not path or path[-1] != "responses" or path[-2:-1] == ["variables"]:
+        return False
+    return name == "minProperties" or (name == "required" and str(error.kind.property) == "default")
 
 
 def _unexpected(field: str, pointer: str, family: Family) -> Finding:
