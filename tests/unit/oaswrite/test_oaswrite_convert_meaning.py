@@ -11,8 +11,8 @@ from oaswrite_convert import V20, V30, V31, converted, schema_across, spec
 from commonplace.openapi.engine.convert.issues import Issue
 
 
-def form_across(schema: dict[str, Any], **components: Any) -> tuple[dict[str, Any], tuple[Issue, ...]]:
-    body = {"content": {"multipart/form-data": {"schema": schema}}}
+def form_across(schema: dict[str, Any], *, required: bool = False, **components: Any) -> tuple[dict[str, Any], tuple[Issue, ...]]:
+    body = {"content": {"multipart/form-data": {"schema": schema}}, "required": required}
     paths = {"/a": {"post": {"requestBody": body, "responses": {"200": {"description": "d"}}}}}
     result = converted(spec(V30, paths=paths, components={"schemas": components}), V30, V20)
     return {one["name"]: one for one in result.document["paths"]["/a"]["post"]["parameters"]}, result.issues
@@ -25,7 +25,7 @@ def test_a_form_has_the_fields_of_every_part_of_its_schema() -> None:
         "properties": {"file": {"type": "string", "format": "binary"}, "n": {"type": "integer", "minimum": 3, "exclusiveMinimum": True}},
         "required": ["file", "id"],
     }
-    fields, issues = form_across({"allOf": [{"$ref": "#/components/schemas/Base"}, more, {"required": ["n"]}]}, Base=base)
+    fields, issues = form_across({"allOf": [{"$ref": "#/components/schemas/Base"}, more, {"required": ["n"]}]}, required=True, Base=base)
     assert fields == {
         "id": {"name": "id", "in": "formData", "required": True, "type": "string"},
         "n": {"name": "n", "in": "formData", "required": True, "type": "integer", "minimum": 3, "exclusiveMinimum": True},

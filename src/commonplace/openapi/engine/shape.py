@@ -142,6 +142,9 @@ class Rewriter:
     """Rewrites a document bottom up. A subclass defines `on_<kind>(node)` for the kinds it changes; the hook gets a node whose
     children are already rewritten and returns that node, a new one, or DROP. It must not mutate what it is given: `edit` copies."""
 
+    booleans_stay: frozenset[str] = frozenset()
+    """Keywords of a schema whose true or false is said in those words in the target too."""
+
     def __init__(self) -> None:
         self.at: list[str] = []
         self._hooks: dict[str, Hook] = {}
@@ -190,6 +193,8 @@ class Rewriter:
                 new = self._map(value, kind)
             elif container == LIST or (container == ONE_OR_LIST and isinstance(value, list)):
                 new = self._list(value, kind)
+            elif value.__class__ is bool and key in self.booleans_stay:
+                new = value
             else:
                 new = self.rewrite(value, kind)
         finally:

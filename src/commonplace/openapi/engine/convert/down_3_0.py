@@ -10,12 +10,12 @@ from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown, old_reference
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
+from commonplace.openapi.engine.convert.swagger_security import SecurityDown
 from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
 from commonplace.openapi.engine.shape import Json, resolve_pointer
 from commonplace.openapi.model import Family
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
-_FLOWS = {"implicit": "implicit", "password": "password", "clientCredentials": "application", "authorizationCode": "accessCode"}
 _COLLECTIONS = {"form": "csv", "simple": "csv", "spaceDelimited": "ssv", "pipeDelimited": "pipes"}
 _HOST = re.compile(r"[^{}/ :\\]+(?::\d+)?")
 _OPERATION_FIELDS = ("tags", "summary", "description", "externalDocs", "operationId", "deprecated", "security")
@@ -29,13 +29,13 @@ class SwaggerDown:
         self.issues = issues
         self.components: dict[str, Any] = document.get("components") or {}
         self.values = ValueDown(document, issues)
-        self.schemes: dict[str, list[str]] = {}
+        self.security = SecurityDown(self.components, self._resolved, issues)
 
     def convert(self) -> dict[str, Any]:
         source = self.source
         result: dict[str, Any] = {"swagger": "2.0", "info": self._info()}
         result.update(self._server(source.get("servers"), ["servers"]))
-        definitions = self._security_definitions()
+        definitions = self.security.definitions()
         paths = source.get("paths")
         result["paths"] = {
             path: self._path_item(item, ["paths", path]) if isinstance(item, dict) and not path.startswith("x-") else item
@@ -43,7 +43,7 @@ class SwaggerDown:
         }
         result.update(self._components(definitions))
         if isinstance(source.get("security"), list):
-            result["security"] = self._requirements(source["security"], ["security"])
+            result["security"] = self.security.requirements(source["security"], ["security"])
         for key, value in source.items():
             if key in ("tags", "externalDocs") or (key.startswith("x-") and key != "x-webhooks"):
                 result[key] = value
@@ -67,6 +67,8 @@ class SwaggerDown:
             return {}
         if any(isinstance(server, dict) and server.get("variables") for server in servers):
             self.issues.warning(pointer_of(at), "2.0 has no server variables; their default values were put in.")
+        if any(isinstance(server, dict) and server.get("description") for server in servers):
+            self.issues.info(pointer_of(at), "2.0 cannot describe a server; its description was dropped.")
         parts = urlsplit(urls[0])
         result: dict[str, Any] = {}
         if parts.netloc and _HOST.fullmatch(parts.netloc):
@@ -144,75 +146,12 @@ class SwaggerDown:
         ):
             if value:
                 result[key] = value
+        for name in (name for name in components if name.startswith("x-")):
+            self.issues.info(pointer_of(["components", name]), "2.0 has no `components`; what extends them was dropped.")
         for name in ("links", "callbacks"):
             if section(name):
                 self.issues.critical(pointer_of(["components", name]), f"2.0 has no {name}; they were dropped.")
         return result
-
-    def _security_definitions(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        schemes = self.components.get("securitySchemes")
-        for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
-            at = ["components", "securitySchemes", name]
-            definitions = self._security_scheme(name, self._resolved(scheme), at)
-            self.schemes[name] = list(definitions)
-            found.update(definitions)
-        return found
-
-    def _security_scheme(self, name: str, scheme: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        rest = {key: value for key, value in scheme.items() if key == "description" or key.startswith("x-")}
-        kind = scheme.get("type")
-        if kind == "http":
-            if str(scheme.get("scheme", "")).lower() == "basic":
-                return {name: {"type": "basic", **rest}}
-            self.issues.warning(
-                pointer_of(at), f"2.0 has no HTTP scheme {scheme.get('scheme')!r}; it is an API key in the Authorization header."
-            )
-            return {name: {"type": "apiKey", "name": "Authorization", "in": "header", "x-scheme": scheme.get("scheme"), **rest}}
-        if kind == "apiKey":
-            if scheme.get("in") == "cookie":
-                self.issues.warning(pointer_of(at), "2.0 has no keys in cookies; it is an API key in the Cookie header.")
-                return {name: {"type": "apiKey", "name": "Cookie", "in": "header", "x-cookie-name": scheme.get("name"), **rest}}
-            return {name: {key: value for key, value in scheme.items() if key in ("type", "name", "in")} | rest}
-        if kind == "oauth2":
-            return self._oauth(name, scheme, rest, at)
-        self.issues.critical(pointer_of(at), f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the demand for it.")
-        return {}
-
-    def _oauth(self, name: str, scheme: dict[str, Any], rest: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        flows = {key: flow for key, flow in (scheme.get("flows") or {}).items() if key in _FLOWS and isinstance(flow, dict)}
-        if len(flows) > 1:
-            self.issues.info(pointer_of(at), f"2.0 has one flow per scheme; {name!r} became {len(flows)} schemes.")
-        result = {}
-        for index, (kind, flow) in enumerate(flows.items()):
-            definition = {"type": "oauth2", "flow": _FLOWS[kind], **rest}
-            wanted = {"implicit": ("authorizationUrl",), "authorizationCode": ("authorizationUrl", "tokenUrl")}.get(kind, ("tokenUrl",))
-            definition.update({key: flow.get(key, "") for key in wanted})
-            definition["scopes"] = flow.get("scopes") or {}
-            if "refreshUrl" in flow:
-                self.issues.info(pointer_of([*at, "flows", kind, "refreshUrl"]), "2.0 has no `refreshUrl`; it is kept as an extension.")
-                definition["x-refreshUrl"] = flow["refreshUrl"]
-            result[name if index == 0 else f"{name}_{_FLOWS[kind]}"] = definition
-        return result
-
-    def _requirements(self, requirements: list[Any], at: list[str]) -> list[Any]:
-        """A scheme that became several is satisfied by any one of them."""
-        found: list[dict[str, Any]] = []
-        for requirement in requirements:
-            if not isinstance(requirement, dict):
-                continue
-            alternatives: list[dict[str, Any]] = [{}]
-            for name, scopes in requirement.items():
-                names = self.schemes.get(name, [name])
-                if not names:
-                    continue
-                alternatives = [{**one, new: scopes} for one in alternatives for new in names]
-            if alternatives == [{}] and requirement:
-                continue
-            found.extend(one for one in alternatives if one not in found)
-        if requirements and not found:
-            self.issues.critical(pointer_of(at), "No security requirement could be carried over.")
-        return found
 
     # Paths
     def _path_item(self, item: dict[str, Any], at: list[str]) -> dict[str, Any]:
@@ -252,6 +191,7 @@ class SwaggerDown:
         if parameters:
             result["parameters"] = parameters
         produces: list[str] = []
+        mixed = False
         responses: dict[str, Any] = {}
         source = operation.get("responses")
         source = source if isinstance(source, dict) else {}
@@ -266,17 +206,21 @@ class SwaggerDown:
             if isinstance(response, dict) and isinstance(response.get("$ref"), str):
                 responses[kept] = {"$ref": response["$ref"]}
                 content = self._resolved(response).get("content")
-                produces += list(content) if isinstance(content, dict) else []
+                kinds = list(content) if isinstance(content, dict) else []
             else:
                 responses[kept], kinds = self._response(self._resolved(response), where)
-                produces += kinds
+            produces += kinds
+            mixed = mixed or bool(kinds and set(kinds) != set(produces))
         if not any(not code.startswith("x-") for code in responses):
             responses["default"] = {"description": ""}
+        if mixed:
+            told = "2.0 has media types per operation only; all that any response has are listed for all of them."
+            self.issues.warning(pointer_of([*at, "responses"]), told)
         if produces:
             result["produces"] = list(dict.fromkeys(produces))
         result["responses"] = responses
         if isinstance(operation.get("security"), list):
-            result["security"] = self._requirements(operation["security"], [*at, "security"])
+            result["security"] = self.security.requirements(operation["security"], [*at, "security"])
         if operation.get("callbacks"):
             self.issues.critical(pointer_of([*at, "callbacks"]), "2.0 has no callbacks; they were dropped.")
         if operation.get("servers"):
@@ -317,7 +261,16 @@ class SwaggerDown:
             self.issues.warning(pointer_of([*at, "content"]), "2.0 parameters have no content; the value is described as a string.")
             schema = {"type": "string"}
         result.update(self.values.value(schema or {}, pointer_of([*at, "schema"]), collection=self._collection(resolved, str(place), at)))
+        self._keep_example(result, resolved, at)
         return result
+
+    def _keep_example(self, result: dict[str, Any], source: dict[str, Any], at: list[str]) -> None:
+        """2.0 has examples of responses only; one of a parameter or header is kept the way other tools do."""
+        media = next(iter(source["content"].values()), None) if isinstance(source.get("content"), dict) else None
+        for node, where in ((source, at), (media, [*at, "content"]), (source.get("schema"), [*at, "schema"])):
+            for example in self._examples(node, where)[:1] if isinstance(node, dict) and "x-example" not in result else ():
+                self.issues.info(pointer_of(where), "2.0 has no examples here; this one is kept as `x-example`.")
+                result["x-example"] = example
 
     def _collection(self, parameter: dict[str, Any], place: str, at: list[str]) -> str:
         style = parameter.get("style") or ("form" if place == "query" else "simple")
@@ -340,6 +293,7 @@ class SwaggerDown:
             if isinstance(flat.get("properties"), dict) and flat["properties"]:
                 if any(content[kind].get("schema") != content[forms[0]].get("schema") for kind in forms):
                     self.issues.warning(pointer_of([*at, "content"]), f"2.0 has one form per operation; that of {forms[0]} was kept.")
+                self._tell_form(body, flat, at)
                 return forms, self._form(flat, content[forms[0]], [*at, "content", forms[0], "schema"])
         kinds = [kind for kind in content if kind not in forms] or list(content)
         if forms and len(kinds) < len(content):
@@ -358,12 +312,36 @@ class SwaggerDown:
             parameter["required"] = True
         parameter["schema"] = self._schema(schema, [*at, "content", chosen, "schema"])
         parameter.update({key: value for key, value in body.items() if key.startswith("x-") and key != "x-body-name"})
+        examples = {kind: example for kind in kinds for example in self._examples(content[kind], [*at, "content", kind])}
+        if examples:
+            self.issues.info(pointer_of([*at, "content"]), "2.0 has no examples of bodies; they are kept as `x-examples`.")
+            parameter.setdefault("x-examples", examples)
+        self._tell_extensions(content, at)
         return kinds, [parameter]
+
+    def _tell_extensions(self, content: dict[str, Any], at: list[str]) -> None:
+        for kind, media in content.items():
+            for key in (key for key in media if key.startswith("x-")):
+                self.issues.info(pointer_of([*at, "content", kind, key]), "2.0 has no media types to extend; this was dropped.")
+
+    def _tell_form(self, body: dict[str, Any], schema: dict[str, Any], at: list[str]) -> None:
+        """A form of 2.0 is its fields. What is said of the whole has no place there."""
+        lost = [key for key in body if key == "description" or (key.startswith("x-") and key != "x-body-name")]
+        if lost:
+            self.issues.info(pointer_of(at), f"2.0 forms are nothing but their fields; {', '.join(lost)} was dropped.")
+        demanded = bool(schema.get("required"))
+        if demanded and body.get("required") is not True:
+            self.issues.warning(pointer_of(at), "2.0 has no optional form with required fields; the form is required now.")
+        if not demanded and body.get("required") is True:
+            self.issues.warning(pointer_of(at), "2.0 has no required form without required fields; the form may be left out now.")
+        content = body["content"]
+        self._tell_extensions({kind: media for kind, media in content.items() if isinstance(media, dict)}, at)
 
     def _form(self, schema: dict[str, Any], media: dict[str, Any], at: list[str]) -> list[dict[str, Any]]:
         parameters = []
         required = schema.get("required") or []
         encoding = media.get("encoding") or {}
+        whole = next(iter(self._examples(media, at[:-1])), None)
         for name, part in schema["properties"].items():
             where = [*at, "properties", name]
             rule = encoding.get(name) if isinstance(encoding, dict) else None
@@ -385,6 +363,10 @@ class SwaggerDown:
                 value = {"type": "file"}
             parameter.update(value)
             parameter.update({key: extension for key, extension in flat.items() if key.startswith("x-")})
+            example = whole if isinstance(whole, dict) and name in whole else {name: flat["example"]} if "example" in flat else {}
+            if name in example:
+                self.issues.info(pointer_of(where), "2.0 has no examples here; this one is kept as `x-example`.")
+                parameter.setdefault("x-example", example[name])
             parameters.append(parameter)
         return parameters
 
@@ -404,6 +386,9 @@ class SwaggerDown:
                     result["schema"] = {"type": "file"}
                 else:
                     result["schema"] = self._schema(schema, [*at, "content", chosen, "schema"])
+            else:  # without a schema, 2.0 says that there is no content
+                result["schema"] = {} if any("json" in kind or kind.startswith("text/") for kind in content) else {"type": "file"}
+            self._tell_extensions(content, at)
             examples = {kind: example for kind, media in content.items() for example in self._examples(media, [*at, "content", kind])}
             if examples:
                 result["examples"] = examples
@@ -421,15 +406,19 @@ class SwaggerDown:
         examples = media.get("examples")
         values = [self._resolved(one) for one in examples.values()] if isinstance(examples, dict) else []
         given = [one["value"] for one in values if "value" in one]
-        if len(values) > 1:
-            self.issues.info(pointer_of([*at, "examples"]), f"2.0 has one example per media type; {len(values) - 1} were dropped.")
+        if len(values) > len(given[:1]):
+            lost = len(values) - len(given[:1])
+            self.issues.info(pointer_of([*at, "examples"]), f"2.0 has one example, with its value; {lost} of {len(values)} were dropped.")
         return given[:1]
 
     def _header(self, header: Json, at: list[str]) -> dict[str, Any]:
         resolved = self._resolved(header)
         result: dict[str, Any] = {key: value for key, value in resolved.items() if key == "description" or key.startswith("x-")}
         schema = resolved.get("schema")
+        if schema is None and isinstance(resolved.get("content"), dict):
+            self.issues.warning(pointer_of([*at, "content"]), "2.0 headers have no content; the value is described as a string.")
         result.update(self.values.value(schema if schema is not None else {"type": "string"}, pointer_of([*at, "schema"])))
+        self._keep_example(result, resolved, at)
         for keyword in ("required", "deprecated"):
             if resolved.get(keyword) is True:
                 self.issues.info(pointer_of([*at, keyword]), f"2.0 has no `{keyword}` in headers; it is kept as `x-{keyword}`.")

@@ -18,14 +18,14 @@ _ANNOTATIONS = frozenset(("title", "description", "default", "deprecated", "read
 
 
 class DownTo30(Rewriter):
+    booleans_stay = frozenset(("additionalProperties",))
+
     def __init__(self, document: dict[str, Any], issues: Issues) -> None:
         super().__init__()
         self.issues = issues
         self.mutual_tls = _mutual_tls(document)
 
     def on_boolean_schema(self, node: bool) -> Json:
-        if self.at and self.at[-1] == "additionalProperties":
-            return node
         return {} if node else {"not": {}}
 
     def on_schema(self, node: dict[str, Json]) -> Json:

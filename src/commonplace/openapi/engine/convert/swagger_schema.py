@@ -13,6 +13,8 @@ from commonplace.openapi.engine.shape import Json, Rewriter
 class SchemaUp(Rewriter):
     """Rewrites one 2.0 schema; references must already point to 3.0 places."""
 
+    booleans_stay = frozenset(("additionalProperties",))
+
     def __init__(self, issues: Issues, at: list[str]) -> None:
         super().__init__()
         self.issues = issues
@@ -49,7 +51,7 @@ class SchemaUp(Rewriter):
 
 
 class Restored(Rewriter):
-    """What the step to 2.0 kept as extensions of schemas, parameters and headers, in its own words again."""
+    """What the step to 2.0 kept as extensions of schemas, parameters, headers and path items, in its own words again."""
 
     def __init__(self, issues: Issues) -> None:
         super().__init__()
@@ -64,10 +66,13 @@ class Restored(Rewriter):
         return {**result, "discriminator": {"propertyName": node["discriminator"], "mapping": mapping}}
 
     def enter_parameter(self, node: dict[str, Json]) -> dict[str, Json]:
-        return self._renamed(node, ("deprecated",))
+        return self._renamed(node, ("deprecated", "example") if node.get("in") in ("path", "query", "header") else ("deprecated",))
 
     def enter_header(self, node: dict[str, Json]) -> dict[str, Json]:
-        return self._renamed(node, ("required", "deprecated"))
+        return self._renamed(node, ("required", "deprecated", "example"))
+
+    def enter_path_item(self, node: dict[str, Json]) -> dict[str, Json]:
+        return self._renamed(node, ("summary", "description"))
 
     def _renamed(self, node: dict[str, Json], keywords: tuple[str, ...]) -> dict[str, Json]:
         found = [one for one in keywords if f"x-{one}" in node and one not in node and _FORMS[one](node[f"x-{one}"])]
@@ -97,6 +102,8 @@ _FORMS: dict[str, Callable[[Json], bool]] = {
     "not": lambda value: isinstance(value, dict),
     "discriminator": _is_discriminator,
     **dict.fromkeys(("writeOnly", "deprecated", "required"), lambda value: value is True),
+    **dict.fromkeys(("summary", "description"), lambda value: isinstance(value, str)),
+    "example": lambda value: True,
 }
 
 

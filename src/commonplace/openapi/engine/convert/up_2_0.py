@@ -9,13 +9,13 @@ from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_schema import Restored, SchemaUp, pointer_of, value_schema
+from commonplace.openapi.engine.convert.swagger_security import scheme_up
 from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
 from commonplace.openapi.model import Family
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
 MULTIPART_TYPE = "multipart/form-data"
-_FLOWS = {"implicit": "implicit", "password": "password", "application": "clientCredentials", "accessCode": "authorizationCode"}
 _STYLES = {"csv": ("form", False), "multi": ("form", True), "ssv": ("spaceDelimited", False), "pipes": ("pipeDelimited", False)}
 _COMPONENT_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _HANDLED_ROOT = frozenset(
@@ -64,9 +64,11 @@ class SwaggerUp:
         self.consumes = _strings(document.get("consumes"))
         self.produces = _strings(document.get("produces"))
         self.renamed: dict[str, dict[str, str]] = {}
+        self.originals: dict[str, dict[str, str]] = {}
         for section in ("definitions", "parameters", "responses", "securityDefinitions"):
             names = list(_mapping(document, section))
             self.renamed[section] = component_names(names)
+            self.originals[section] = {new: old for old, new in self.renamed[section].items()}
             for old, new in self.renamed[section].items():
                 if old != new:
                     issues.info(pointer_of([section, old]), f"Renamed to {new!r}: 3.0 allows only letters, digits, `.`, `_`, `-` here.")
@@ -74,6 +76,7 @@ class SwaggerUp:
     def convert(self, version: str) -> dict[str, Any]:
         source = self._with_new_references(self.source)
         self.document = source
+        self.shared = self._shared_responses(source)
         result: dict[str, Any] = {"openapi": version}
         result["info"] = source.get("info", {})
         servers = self._servers(source.get("schemes"), note=True)
@@ -173,11 +176,11 @@ class SwaggerUp:
             else:
                 parameters[new] = self._parameter(parameter, at)
         responses = {
-            self.renamed["responses"][name]: self._response(response, self.produces, ["responses", name])
+            self.renamed["responses"][name]: self._response(response, self._produced(self.renamed["responses"][name]), ["responses", name])
             for name, response in _mapping(source, "responses").items()
         }
         schemes = {
-            self.renamed["securityDefinitions"][name]: self._security_scheme(scheme, ["securityDefinitions", name])
+            self.renamed["securityDefinitions"][name]: scheme_up(scheme, self.issues, ["securityDefinitions", name])
             for name, scheme in _mapping(source, "securityDefinitions").items()
         }
         for key, value in (
@@ -216,10 +219,9 @@ class SwaggerUp:
         if not isinstance(reference, str):
             return parameter
         name = reference.rsplit("/", 1)[-1]
-        for old, new in self.renamed["parameters"].items():
-            if new == name and reference.startswith(("#/components/parameters/", "#/components/requestBodies/")):
-                found = self.document["parameters"][old]
-                return found if isinstance(found, dict) else {}
+        if name in self.originals["parameters"] and reference.startswith(("#/components/parameters/", "#/components/requestBodies/")):
+            found = self.document["parameters"][self.originals["parameters"][name]]
+            return found if isinstance(found, dict) else {}
         try:
             found = resolve_pointer(self.document, reference)
         except LookupError:
@@ -229,7 +231,7 @@ class SwaggerUp:
     def _operation(self, operation: dict[str, Any], shared: list[tuple[Json, list[str]]], at: list[str]) -> dict[str, Any]:
         own = [(entry, [*at, "parameters", str(index)]) for index, entry in enumerate(operation.get("parameters") or [])]
         consumes = _strings(operation.get("consumes")) if "consumes" in operation else self.consumes
-        produces = _strings(operation.get("produces")) if "produces" in operation else self.produces
+        produces = self._produces(operation)
         result: dict[str, Any] = {key: value for key, value in operation.items() if key not in _HANDLED_OPERATION and key != "security"}
         plain = [self._parameter(entry, where) for entry, where in own if self._place(entry) not in ("body", "formData")]
         if plain:
@@ -272,6 +274,12 @@ class SwaggerUp:
         if parameter.get("required"):
             body["required"] = True
         body.update(_extensions(parameter))
+        examples = _mapping(body, "x-examples")
+        given = [kind for kind in body["content"] if kind in examples]
+        for kind in given:
+            body["content"][kind]["example"] = examples[kind]
+        if given and len(given) == len(examples):
+            del body["x-examples"]
         if parameter.get("name") not in (None, "body"):
             body.setdefault("x-body-name", parameter["name"])
         return body
@@ -288,6 +296,8 @@ class SwaggerUp:
             if "description" in field:
                 schema["description"] = field["description"]
             schema.update(_extensions(field))
+            if "x-example" in schema:
+                schema["example"] = schema.pop("x-example")
             properties[name] = schema
             if field.get("required"):
                 required.append(name)
@@ -335,9 +345,44 @@ class SwaggerUp:
         result["schema"] = value_schema(parameter, self.issues, at)
         return result
 
+    def _shared_responses(self, source: dict[str, Any]) -> dict[str, list[list[str]]]:
+        """What the operations that refer to a shared response produce: in 2.0 its media types are theirs."""
+        found: dict[str, list[list[str]]] = {}
+        for item in _mapping(source, "paths").values():
+            for operation in (item.get(method) for method in METHODS) if isinstance(item, dict) else ():
+                if not isinstance(operation, dict):
+                    continue
+                produces = self._produces(operation)
+                for response in _mapping(operation, "responses").values():
+                    reference = response.get("$ref") if isinstance(response, dict) else None
+                    lists = found.setdefault(reference, []) if isinstance(reference, str) else None
+                    if lists is not None and produces not in lists:
+                        lists.append(produces)
+        return found
+
+    def _produces(self, operation: dict[str, Any]) -> list[str]:
+        return _strings(operation.get("produces")) if "produces" in operation else self.produces
+
+    def _produced(self, name: str) -> list[str]:
+        """The media types of a shared response: those of the operations that refer to it, the document's where they differ."""
+        lists = self.shared.get(f"#/components/responses/{name}") or [self.produces]
+        return self.produces if self.produces in lists else lists[0]
+
+    def _referred(self, reference: Json, produces: list[str], at: list[str]) -> Any | None:
+        """A shared response as it is in an operation that produces other media types than the rest; None where it is the same."""
+        name = str(reference).removeprefix("#/components/responses/")
+        old = self.originals["responses"].get(name, "")
+        shared = _mapping(self.document, "responses").get(old)
+        if not isinstance(shared, dict) or not shared.keys() & {"schema", "examples"} or produces == self._produced(name):
+            return None
+        self.issues.info(pointer_of(at), f"The response {old!r} stands here itself, for this operation produces other media types.")
+        return self._response(shared, produces, at)
+
     def _response(self, response: Json, produces: list[str], at: list[str]) -> Any:
-        if not isinstance(response, dict) or "$ref" in response:
+        if not isinstance(response, dict):
             return response
+        if "$ref" in response:
+            return (self._referred(response["$ref"], produces, at) if at[0] == "paths" else None) or response
         result: dict[str, Any] = {"description": response.get("description", "")}
         if isinstance(response.get("headers"), dict):
             result["headers"] = {
@@ -383,25 +428,6 @@ class SwaggerUp:
             self._style(header, "header", at)
         result["schema"] = value_schema(header, self.issues, at)
         return result
-
-    def _security_scheme(self, scheme: Json, at: list[str]) -> Any:
-        if not isinstance(scheme, dict):
-            return scheme
-        rest = _extensions(scheme)
-        if "description" in scheme:
-            rest = {"description": scheme["description"], **rest}
-        kind = scheme.get("type")
-        if kind == "basic":
-            return {"type": "http", "scheme": "basic", **rest}
-        if kind == "oauth2":
-            flow = {key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme}
-            flow["scopes"] = {name: text for name, text in _mapping(scheme, "scopes").items() if not name.startswith("x-")}
-            name = _FLOWS.get(str(scheme.get("flow")))
-            if name is None:
-                self.issues.critical(pointer_of(at, "flow"), f"OAuth flow {scheme.get('flow')!r} is unknown; `implicit` is assumed.")
-                name = "implicit"
-            return {"type": "oauth2", "flows": {name: flow}, **rest}
-        return dict(scheme)
 
     def _requirements(self, requirements: Json) -> Any:
         if not isinstance(requirements, list):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
-from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.shape import SHAPE, Json, Rewriter, resolve_pointer
 from commonplace.openapi.model import Family
 
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
@@ -27,6 +28,7 @@ _ANNOTATIONS = frozenset(
         "nullable",
     ]
 )
+_PATH_ITEM = frozenset((*SHAPE["path_item"], "$ref", "summary", "description")) - {"query", "additionalOperations"}
 OCTETS = "application/octet-stream"
 
 
@@ -174,15 +176,30 @@ class UpTo31(Rewriter):
         lost = [key for key in ("allowReserved", "allowEmptyValue", "name", "in") if key in node]
         return {key: value for key, value in node.items() if key not in lost} if lost else node
 
+    def on_link(self, node: dict[str, Any]) -> Json:
+        """3.1's schema wants strings as the parameters of a link: expressions, or constants as they stand in a request."""
+        parameters = node.get("parameters")
+        if not isinstance(parameters, dict) or all(isinstance(value, str) for value in parameters.values()):
+            return node
+        self.issues.info(self.pointer("parameters"), "3.1 gives the parameters of a link as strings; other constants are written as text.")
+        written = {name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for name, value in parameters.items()}
+        return {**node, "parameters": written}
+
     def on_document(self, node: dict[str, Any]) -> Json:
         hooks = node.get("x-webhooks")
-        if isinstance(hooks, dict) and "webhooks" not in node and all(isinstance(one, dict) for one in hooks.values()):
+        if isinstance(hooks, dict) and "webhooks" not in node and not all(_is_path_item(one) for one in hooks.values()):
+            self.issues.info("/x-webhooks", "`x-webhooks` holds more than path items, so it stays an extension.")
+        elif isinstance(hooks, dict) and "webhooks" not in node:
             self.issues.info("/x-webhooks", "`x-webhooks` became `webhooks`.")
             self.at.append("x-webhooks")
             hooks = self._map(hooks, "path_item")
             self.at.pop()
             return {("webhooks" if key == "x-webhooks" else key): (hooks if key == "x-webhooks" else v) for key, v in node.items()}
         return node
+
+
+def _is_path_item(node: Json) -> bool:
+    return isinstance(node, dict) and all(key in _PATH_ITEM or key.startswith("x-") for key in node)
 
 
 def _only_nullable(part: Json) -> bool:
