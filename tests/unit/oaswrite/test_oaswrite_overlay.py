@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import time
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,59 @@ def test_findings_say_where() -> None:
         "/actions/1",
     ]
     assert (verdict.version, verdict.action_count) == ("1.0.0", 2)
+
+
+def test_the_root_is_the_document_in_nested_filters_too() -> None:
+    document = {"wanted": "x", "a": [{"b": [{"c": "x"}]}, {"b": [{"c": "y"}]}]}
+    made = applied(document, {"target": "$.a[?@.b[?@.c == $.wanted]]", "update": {"found": True}})
+    assert [one.get("found") for one in made["a"]] == [True, None]
+
+
+def test_a_query_from_the_root_is_asked_once_and_not_for_every_node() -> None:
+    def seconds(paths: int) -> float:
+        document = {"paths": {f"/p{number}": {"get": {"a": {}}} for number in range(paths)}}
+        begun = time.process_time()
+        applied(document, {"target": "$.paths[?count($..a) > 1]", "update": {"x-many": True}})
+        return time.process_time() - begun
+
+    assert seconds(4000) < 10 * max(seconds(1000), 0.01)  # sixteen times where each asks anew
+
+
+@pytest.mark.timeout(20)
+def test_no_pattern_takes_exponential_time() -> None:
+    document = {"a": [{"n": "a" * 5000 + "b"}, {"n": "aaa"}]}
+    made = applied(document, {"target": "$.a[?search(@.n, '^(a|aa)+$')]", "update": {"found": True}})
+    assert [one.get("found") for one in made["a"]] == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("function", "pattern", "found"),
+    [
+        ("match", "a.c", ["abc"]),
+        ("search", "b[c.]", ["abc", "xabcx"]),
+        ("match", "[.]", ["."]),
+        ("search", "\\\\.", ["."]),
+        ("match", "\\\\p{Lu}", ["Ä"]),
+        ("match", "(", []),
+    ],
+)
+def test_patterns_are_i_regexps(function: str, pattern: str, found: list[str]) -> None:
+    words = ["abc", "a\nc", "xabcx", ".", "Ä", 5]
+    made = applied({"w": words}, {"target": f"$.w[?{function}(@, '{pattern}')]", "update": "found"})
+    assert [old for old, new in zip(words, made["w"], strict=True) if new == "found"] == found
+
+
+def test_targets_are_found_however_deep_a_document_may_be() -> None:
+    document: dict[str, Any] = {"deep": True}
+    for _ in range(300):
+        document = {"a": document}
+    made = applied(document, {"target": "$..[?@.deep]", "update": {"found": True}})
+    for _ in range(300):
+        made = made["a"]
+    assert made == {"deep": True, "found": True}
+
+
+def test_copies_of_copies_are_bounded() -> None:
+    with pytest.raises(CommonplaceError, match="more than 2000000 values") as caught:
+        apply_overlay({"tags": [{"name": "a"}]}, overlay(*[{"target": "$.tags", "copy": "$.tags"}] * 60))
+    assert caught.value.code.name == "INVALID_OVERLAY"

@@ -6,17 +6,16 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathQuery
-
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.json_path import PATHS, JSONPathError, JSONPathQuery
 from commonplace.openapi.engine.shape import Json, clone
 from commonplace.openapi.errors import INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, UNSUPPORTED_VERSION
 
 SUPPORTED = ("1.0", "1.1")
 MAX_ACTIONS = 10_000
 MAX_MATCHES = 1_000_000
+MAX_ADDED = 2_000_000  # values: a copy of what was copied before doubles it
 _VERSION = re.compile(r"(\d+)\.(\d+)\.\d+")
-_PATHS = JSONPathEnvironment()
 _DASHED = re.compile(r"\.([A-Za-z_][\w]*(?:-[\w]+)+)")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 
@@ -72,6 +71,7 @@ class Applied:
     document: dict[str, Any]
     changes: list[Change]
     warnings: list[str]
+    added: int = 0
 
     @property
     def applied(self) -> int:
@@ -177,7 +177,7 @@ def _check_action(verdict: Verdict, action: Json, path: str, *, newer: bool) -> 
 
 def _check_path(verdict: Verdict, text: str, path: str) -> None:
     try:
-        _PATHS.compile(text)
+        PATHS.compile(text)
     except (JSONPathError, RecursionError) as error:
         repaired = _repaired(text)
         if repaired is not None:
@@ -203,7 +203,7 @@ def _repaired(text: str) -> str | None:
     if repaired == text:
         return None
     try:
-        _PATHS.compile(repaired)
+        PATHS.compile(repaired)
     except (JSONPathError, RecursionError):
         return None
     return repaired
@@ -211,11 +211,11 @@ def _repaired(text: str) -> str | None:
 
 def _compiled(text: str, index: int) -> JSONPathQuery:
     try:
-        return _PATHS.compile(text)
+        return PATHS.compile(text)
     except (JSONPathError, RecursionError) as error:
         repaired = _repaired(text)
         if repaired is not None:
-            return _PATHS.compile(repaired)
+            return PATHS.compile(repaired)
         raise CommonplaceError(
             INVALID_OVERLAY,
             f"Action {index}: {text[:200]!r} is not a JSONPath by RFC 9535: {_first_line(error)}.",
@@ -257,9 +257,21 @@ def _apply(result: Applied, action: dict[str, Any], index: int, *, newer: bool) 
             _remove(result, location, index)
     elif operation != "none":
         value = action.get("update") if operation == "update" else _source(result.document, action["copy"], index)
+        result.added += _size(value) * len(locations)
+        if result.added > MAX_ADDED:
+            raise CommonplaceError(INVALID_OVERLAY, f"Action {index} makes the overlay add more than {MAX_ADDED} values.")
         for location in locations:
             _update(result, location, value, index, newer=newer)
     return change
+
+
+def _size(value: Json) -> int:
+    pending, count = [value], 0
+    while pending:
+        node = pending.pop()
+        count += 1
+        pending.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+    return count
 
 
 def _locations(document: dict[str, Any], query: JSONPathQuery, index: int) -> list[tuple[int | str, ...]]:
