@@ -38,7 +38,7 @@ _SCALARS = {
     Scalar.BOOLEAN: "bool",
     Scalar.DATE: "datetime.date",
     Scalar.DATE_TIME: "datetime.datetime",
-    Scalar.BYTES: "Base64Bytes",
+    Scalar.BYTES: "Bytes",
     Scalar.ANY: "Any",
 }
 # Attributes that a field or member may not hide.
@@ -65,7 +65,7 @@ _CLASS_NAMES = (
     "Model",
     "OpenModel",
     "Any",
-    "Base64Bytes",
+    "Bytes",
     "Enum",
     "Field",
     "Root",
@@ -121,7 +121,7 @@ class PythonPackage:
 
     def spell(self, kind: Type, prefix: str = "") -> str:
         if isinstance(kind, Primitive):
-            return _SCALARS[kind.scalar]
+            return _SCALARS[kind.scalar] if not prefix or kind.scalar is not Scalar.BYTES else "bytes"
         if isinstance(kind, ListOf):
             return f"list[{self.use(kind.item, prefix)}]"
         if isinstance(kind, MapOf):
@@ -150,9 +150,9 @@ class PythonPackage:
             "from enum import IntEnum, StrEnum",
             "from typing import Any, TypeAlias",
             "",
-            "from pydantic import Base64Bytes, Field",
+            "from pydantic import Field",
             "",
-            "from .runtime import Model, OpenModel, Root",
+            "from .runtime import Bytes, Model, OpenModel, Root",
             "",
         ]
         aliases: list[str] = []
@@ -237,6 +237,7 @@ class PythonPackage:
         ]
         text = "\n".join(body)
         names = [name for name in ("BaseClient", "Body", "Encoding", "Operation", "Parameter", "Scheme") if f"{name}(" in text]
+        names += ["Bytes"] if any(re.search(r"^        '\w+': .*\bBytes\b", line) for line in tables) else []
         head = [HEADER, f'"""A client for {_one_line(self.api.title)}."""', "", "from __future__ import annotations", ""]
         head += ["import datetime"] if "datetime." in text else []
         head += ["from typing import Any", ""]
@@ -273,7 +274,7 @@ class PythonPackage:
     def _response_kind(self, contents: list[Body]) -> str:
         for body in contents:
             if body.kind == "json":
-                return self.spell(body.use.type, "models.").replace("Base64Bytes", "bytes")
+                return re.sub(r"\bbytes\b", "Bytes", self.use(body.use, "models."))  # in JSON they are base64
         return "str" if any(body.kind == "text" for body in contents) else "bytes" if contents else "None"
 
     def _result(self, operation: Operation) -> str:
@@ -285,7 +286,7 @@ class PythonPackage:
                 continue
             for body in response.contents:
                 if body.kind == "json":
-                    kinds.append(self.spell(body.use.type, "models.").replace("Base64Bytes", "bytes"))
+                    kinds.append(self.spell(body.use.type, "models."))
                 else:
                     kinds.append("str" if body.kind == "text" else "bytes")
             if not response.contents or any(body.use.nullable for body in response.contents):
@@ -303,14 +304,14 @@ class PythonPackage:
             name = scope.claim(snake(parameter.name), f"{snake(parameter.name)}_{parameter.place}")
             values.append(name)
             if parameter.required:
-                required.append(f"{name}: {self.spell(parameter.use.type, 'models.').replace('Base64Bytes', 'bytes')}")
+                required.append(f"{name}: {self.spell(parameter.use.type, 'models.')}")
             else:
-                optional.append(f"{name}: {self.optional(parameter.use, 'models.').replace('Base64Bytes', 'bytes')} = None")
+                optional.append(f"{name}: {self.optional(parameter.use, 'models.')} = None")
         for body in operation.bodies:
             alone = len(operation.bodies) == 1
             name = scope.claim("body" if alone else f"{body.kind}_body")
             bodies.append(name)
-            spelled = self.spell(body.use.type, "models.").replace("Base64Bytes", "bytes")
+            spelled = self.spell(body.use.type, "models.")
             if alone and operation.body_required:
                 required.append(f"{name}: {spelled}")
             else:
