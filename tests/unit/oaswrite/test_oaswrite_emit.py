@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.openapi.engine.edit import edited_yaml
-from commonplace.openapi.engine.emit import to_json, to_yaml
+from commonplace.openapi.engine.emit import to_json, to_yaml, yaml_key
 from commonplace.openapi.engine.load import parse_text
 
 TRICKY = [
@@ -112,18 +113,43 @@ def test_any_value_survives_yaml_and_json(value: dict[str, Any]) -> None:
     assert parse_text(to_json(value)).data == value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_editing_a_text_gives_the_new_value_whatever_changed(data: st.DataObject) -> None:
-    keys = st.sampled_from(["a", "b", "c", "paths", "200"])
+def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(data: st.DataObject) -> None:
+    keys = st.sampled_from(["a", "b", "c", "paths", "200", "no", "a b"])
     values = st.recursive(
-        st.integers(0, 3) | st.sampled_from(["x", "y z", "true"]),
+        st.integers(0, 3) | st.sampled_from(["x", "y z", "true", "one\ntwo\n", "a, b: [c]", "", None]),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
         max_leaves=8,
     )
     objects = st.dictionaries(keys, values, min_size=1, max_size=4)
-    old, new = data.draw(objects), data.draw(objects)
-    assert parse_text(edited_yaml(to_yaml(old), old, new)).data == new
+    old, new = ({"openapi": "3.0.0", **data.draw(objects)} for _ in range(2))
+    block = to_yaml(old)
+    flow = "".join(f"{yaml_key(key)}: {json.dumps(value)}  # {key}\n" for key, value in old.items())
+    for text in (f"# head\n{block}# tail\n", f"# head\n{flow}# tail\n"):
+        edited = edited_yaml(text, old, new)
+        assert parse_text(edited).data == new
+        assert edited.startswith("# head\nopenapi: ")
+        assert edited.endswith("# tail\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "edited"),
+    [
+        ("a: T  # c\n", {"a": "x\ny"}, 'a: "x\\ny"  # c\n'),
+        ("# c\na: T\nb: 1\n", {"a": "x\ny\n", "b": 1}, "# c\na: |\n  x\n  y\nb: 1\n"),
+        ("# c\na: |\n  x\n  y\nb: 1\n", {"a": "z", "b": 1}, "# c\na: z\nb: 1\n"),
+        ("# c\na:\nb: 1\n", {"a": "z", "b": 1}, "# c\na: z\nb: 1\n"),
+        ("# c\na:\n- 1\n- 2\n", {"a": []}, "# c\na: []\n"),
+        ("a:\n- x: 1 # one\n- x: 2 # two\n- x: 3 # three\n", {"a": [{"x": 1}, {"x": 3}]}, "a:\n- x: 1 # one\n- x: 3 # three\n"),
+        ("a:\n  - 1 # one\n  - {b: 2}\n", {"a": [1, 5]}, "a:\n  - 1 # one\n  - 5\n"),
+        ("a: {b: 1, c: {d: e}}  # c\n", {"a": {"b": 1, "c": {"d": "f, g"}, "h": [1]}}, 'a: {b: 1, c: {d: "f, g"}, h: [1]}  # c\n'),
+        ("a: [1, 2]  # c\n", {"a": [1, 2, {"b": True}]}, 'a: [1, 2, {"b": true}]  # c\n'),
+        ("a: # c\n  b: 1\n", {"a": {}}, "a: # c\n  {}\n"),
+    ],
+)
+def test_an_edit_changes_no_more_than_it_says(text: str, new: dict[str, Any], edited: str) -> None:
+    assert edited_yaml(text, parse_text(text).data, new) == edited
 
 
 def test_a_key_that_is_renamed_beside_one_that_goes_keeps_its_comments() -> None:

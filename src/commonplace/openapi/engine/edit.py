@@ -5,6 +5,8 @@ not give the new value (anchors, exotic layouts) the whole text is written anew.
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import yaml
@@ -15,6 +17,7 @@ from commonplace.openapi.engine.load import parse_text
 from commonplace.openapi.engine.shape import same_json
 from commonplace.openapi.model import Json
 
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -42,7 +45,7 @@ def edited_yaml(text: str, old: Json, new: Json) -> str:
             raise _Impossible
         _Editor(text, edits).change(root, old, new)
         result = text
-        for edit in sorted(edits, key=lambda one: one.start, reverse=True):
+        for edit in sorted(reversed(edits), key=lambda one: one.start, reverse=True):  # of two at one place, the outer comes behind
             result = result[: edit.start] + edit.text + result[edit.end :]
         if same_json(parse_text(result).data, new):
             return result
@@ -52,21 +55,23 @@ def edited_yaml(text: str, old: Json, new: Json) -> str:
 
 
 class _Editor:
+    """`flow`: whether a place lies inside of braces or brackets, where values are written as JSON."""
+
     def __init__(self, text: str, edits: list[_Edit]) -> None:
         self.text = text
         self.edits = edits
 
-    def change(self, node: yaml.Node, old: Json, new: Json) -> None:
+    def change(self, node: yaml.Node, old: Json, new: Json, *, flow: bool = False) -> None:
         if isinstance(node, yaml.MappingNode) and isinstance(old, dict) and isinstance(new, dict):
-            self._mapping(node, old, new)
+            self._mapping(node, old, new, flow=flow or bool(node.flow_style))
         elif isinstance(node, yaml.SequenceNode) and isinstance(old, list) and isinstance(new, list):
-            self._sequence(node, old, new)
+            self._sequence(node, old, new, flow=flow or bool(node.flow_style))
         elif isinstance(node, yaml.ScalarNode) and not isinstance(new, (dict, list)):
-            self._scalar(node, new)
+            self._scalar(node, new, flow=flow)
         else:
             raise _Impossible
 
-    def _mapping(self, node: yaml.MappingNode, old: dict[str, Any], new: dict[str, Any]) -> None:
+    def _mapping(self, node: yaml.MappingNode, old: dict[str, Any], new: dict[str, Any], *, flow: bool) -> None:
         pairs = {str(key.value): (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         if len(pairs) != len(node.value) or pairs.keys() != old.keys():
             raise _Impossible  # merge keys, duplicate or odd keys
@@ -74,77 +79,123 @@ class _Editor:
         for name, (key, value) in pairs.items():
             target = renamed.get(name, name)
             if target not in new:
-                if node.flow_style or not any(one in new or one in renamed for one in old):
+                if flow or not any(one in new or one in renamed for one in old):
                     raise _Impossible
-                self._delete(key, value, node)
+                self._delete(key, value)
                 continue
             if target != name:
-                self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, yaml_key(target)))
+                self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, _flow(target) if flow else yaml_key(target)))
             if not same_json(old[name], new[target]):
-                self._child(value, old[name], new[target], key)
+                self._child(value, old[name], new[target], key, flow=flow)
         added = {name: value for name, value in new.items() if name not in old and name not in renamed.values()}
-        if added:
+        if added and flow:
+            words = [f"{yaml_key(name) if _WORD.fullmatch(name) else _flow(name)}: {_flow(value)}" for name, value in added.items()]
+            self._append(node.value[-1][1] if node.value else None, words)
+        elif added:
             self._add(node, added)
 
-    def _child(self, value: yaml.Node, old: Json, new: Json, key: yaml.Node) -> None:
+    def _child(self, value: yaml.Node, old: Json, new: Json, key: yaml.Node, *, flow: bool) -> None:
         mark = len(self.edits)
         try:
-            self.change(value, old, new)
+            self.change(value, old, new, flow=flow)
         except _Impossible:
             del self.edits[mark:]
-            self._replace(value, new, key.start_mark.column)
+            self._replace(value, new, key, flow=flow)
 
-    def _replace(self, value: yaml.Node, new: Json, column: int) -> None:
-        """The whole value anew, under its key."""
-        end = self._end(value)
+    def _replace(self, value: yaml.Node, new: Json, key: yaml.Node, *, flow: bool) -> None:
+        """The whole value anew, behind or under its key."""
+        start, end = int(value.start_mark.index), self._end(value)
+        if flow:
+            self.edits.append(_Edit(start, end, _flow(new)))
+            return
+        behind = self.text[end : self._line_end(end)].lstrip().startswith("#")
+        if isinstance(new, str) and "\n" in new and behind:
+            self.edits.append(_Edit(start, end, _flow(new)))  # the comment behind it would become a part of it
+            return
+        commented = "#" in self.text[key.end_mark.index : start]
+        while self.text[start - 1] in " \n":
+            start -= 1
         if isinstance(new, (dict, list)) and new:
-            body = to_yaml(new, column + 2)
-            start = value.start_mark.index
-            while self.text[start - 1] in " \n":
-                start -= 1
-            if self.text[end : self._line_end(end)].lstrip().startswith("#"):
+            if behind:
                 end = self._line_end(end)  # a comment about what is gone must not stand behind something else
-            self.edits.append(_Edit(start, end, "\n" + body.rstrip("\n")))
+            self.edits.append(_Edit(start, end, "\n" + to_yaml(new, key.start_mark.column + 2).rstrip("\n")))
         else:
-            self.edits.append(_Edit(value.start_mark.index, end, to_yaml(new).rstrip("\n")))
+            written = to_yaml({"k": new}, key.start_mark.column).rstrip("\n").lstrip()
+            lead = f"\n{' ' * (key.start_mark.column + 2)}" if commented else ""  # else it would join the comment
+            self.edits.append(_Edit(start, end, lead + written.removeprefix("k:").lstrip(" " if commented else "")))
 
-    def _scalar(self, node: yaml.ScalarNode, new: Json) -> None:
-        if node.style in ("|", ">") or (isinstance(new, str) and "\n" in new):
+    def _scalar(self, node: yaml.ScalarNode, new: Json, *, flow: bool) -> None:
+        if node.style in ("|", ">") or (isinstance(new, str) and "\n" in new and not flow) or node.start_mark.index == node.end_mark.index:
             raise _Impossible
-        text = to_yaml(new).rstrip("\n")
+        text = to_yaml(new).rstrip("\n") if not flow or not isinstance(new, str) or _WORD.fullmatch(new) else _flow(new)
         if node.style in ("'", '"') and isinstance(new, str):
             text = "'" + new.replace("'", "''") + "'" if node.style == "'" else text if text.startswith('"') else f'"{new}"'
-            if '"' in new or "\\" in new:
-                text = to_yaml(new).rstrip("\n")
+            if '"' in new or "\\" in new or "\n" in new:
+                text = _flow(new) if flow else to_yaml(new).rstrip("\n")
         self.edits.append(_Edit(node.start_mark.index, node.end_mark.index, text))
 
-    def _sequence(self, node: yaml.SequenceNode, old: list[Any], new: list[Any]) -> None:
-        if len(new) < len(old) or len(node.value) != len(old):
+    def _sequence(self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool) -> None:
+        if len(node.value) != len(old):
             raise _Impossible
+        if len(new) < len(old):
+            self._shorten(node, old, new, flow=flow)
+            return
         for child, before, after in zip(node.value, old, new, strict=False):
             if not same_json(before, after):
-                mark = len(self.edits)
-                try:
-                    self.change(child, before, after)
-                except _Impossible:
-                    del self.edits[mark:]
-                    raise
+                self._item(child, before, after, node, flow=flow)
         extra = new[len(old) :]
-        if extra:
-            if node.flow_style or not node.value:
-                raise _Impossible
-            column = node.start_mark.column
+        if extra and flow:
+            self._append(node.value[-1] if node.value else None, [_flow(one) for one in extra])
+        elif extra:
             end = self._line_end(self._end(node.value[-1]))
-            self.edits.append(_Edit(end, end, "\n" + to_yaml(extra, column).rstrip("\n")))
+            self.edits.append(_Edit(end, end, "\n" + to_yaml(extra, node.start_mark.column).rstrip("\n")))
+
+    def _item(self, child: yaml.Node, before: Json, after: Json, node: yaml.SequenceNode, *, flow: bool) -> None:
+        mark = len(self.edits)
+        try:
+            self.change(child, before, after, flow=flow)
+        except _Impossible:
+            del self.edits[mark:]
+            start, end = (int(child.start_mark.index), self._end(child)) if flow else (self._dash(child), self._end(child))
+            text = _flow(after) if flow else to_yaml([after], node.start_mark.column).strip()
+            self.edits.append(_Edit(start, end, text))
+
+    def _shorten(self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool) -> None:
+        """Items that are gone leave with their lines, where the others are as they were."""
+        if flow or not new:
+            raise _Impossible
+        left = list(new)
+        for child, before in zip(node.value, old, strict=True):
+            if left and same_json(before, left[0]):
+                left.pop(0)
+                continue
+            start = self.text.rfind("\n", 0, self._dash(child)) + 1
+            self.edits.append(_Edit(start, min(self._line_end(self._end(child)) + 1, len(self.text)), ""))
+        if left:
+            raise _Impossible
+
+    def _dash(self, item: yaml.Node) -> int:
+        """Where the dash of a list item stands, which must be the first on its line."""
+        start = self.text.rfind("\n", 0, item.start_mark.index) + 1
+        before = self.text[start : item.start_mark.index]
+        if before.strip() != "-":
+            raise _Impossible
+        return start + before.index("-")
+
+    def _append(self, last: yaml.Node | None, words: list[str]) -> None:
+        if last is None:
+            raise _Impossible
+        end = self._end(last)
+        self.edits.append(_Edit(end, end, "".join(f", {word}" for word in words)))
 
     def _add(self, node: yaml.MappingNode, added: dict[str, Any]) -> None:
-        if node.flow_style or not node.value:
+        if not node.value:
             raise _Impossible
         column = node.value[0][0].start_mark.column
         end = self._line_end(self._end(node.value[-1][1]))
         self.edits.append(_Edit(end, end, "\n" + to_yaml(added, column).rstrip("\n")))
 
-    def _delete(self, key: yaml.Node, value: yaml.Node, node: yaml.MappingNode) -> None:
+    def _delete(self, key: yaml.Node, value: yaml.Node) -> None:
         start = key.start_mark.index - key.start_mark.column
         if self.text[start : key.start_mark.index].strip():
             raise _Impossible  # the first key of a list item stands behind its dash
@@ -167,6 +218,11 @@ class _Editor:
         """The end of the line: a comment behind a value stays with it."""
         end = self.text.find("\n", index)
         return len(self.text) if end < 0 else end
+
+
+def _flow(value: Json) -> str:
+    """One line, valid inside of braces and brackets."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _renamed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
