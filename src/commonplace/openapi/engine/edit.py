@@ -44,14 +44,19 @@ def edited_yaml(text: str, old: Json, new: Json) -> str:
         if root is None:
             raise _Impossible
         _Editor(text, edits).change(root, old, new)
-        result = text
-        for edit in sorted(reversed(edits), key=lambda one: one.start, reverse=True):  # of two at one place, the outer comes behind
-            result = result[: edit.start] + edit.text + result[edit.end :]
+        result = _applied(text, edits)
         if same_json(parse_text(result).data, new):
             return result
     except (_Impossible, yaml.YAMLError, CommonplaceError, RecursionError):
         pass
     return to_yaml(new)
+
+
+def _applied(text: str, edits: list[_Edit]) -> str:
+    """The edits made from the end on, so that places before them stay true; of two at one place the later is made first."""
+    for edit in sorted(edits, key=lambda one: one.start)[::-1]:
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
 
 
 class _Editor:
