@@ -79,7 +79,9 @@ def _check(url: str, rules: UrlRules) -> tuple[SplitResult, str]:
     except ValueError:
         raise CommonplaceError(URL_NOT_ALLOWED, "The address is not a URL.", hint="Pass http://... or https://...") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise CommonplaceError(URL_NOT_ALLOWED, f"Only http and https addresses are fetched, not {parts.scheme[:20] or 'this'!r}.")
+        scheme = parts.scheme[:20] if parts.scheme not in ("http", "https") else ""
+        message = f"Only http and https addresses are fetched, not {scheme!r}." if scheme else "The address names no host to ask."
+        raise CommonplaceError(URL_NOT_ALLOWED, message, hint="Pass http://... or https://..., or a path as `file`.")
     if any(ord(character) <= 32 or ord(character) == 127 for character in url):
         raise CommonplaceError(URL_NOT_ALLOWED, "The address holds spaces or control characters.", hint="Percent-encode them.")
     try:

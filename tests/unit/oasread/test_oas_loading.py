@@ -74,6 +74,23 @@ def test_utf16_with_a_mark_is_read_and_other_bytes_are_refused() -> None:
     assert refused(b"openapi: 3.0.0\n\xff\xfe\xfa").code.name == "SPEC_UNREADABLE"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-8-sig"])
+def test_json_is_read_in_each_encoding_of_unicode(encoding: str) -> None:
+    assert load('{"openapi": "3.0.0", "info": {"title": "é"}}'.encode(encoding)).data["info"] == {"title": "é"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("openapi: 3.0.0\n---\nopenapi: 3.0.0\n", "several YAML documents"),
+        ("%YAML 1.2\n---\nopenapi: 3.0.0\n---\n", "several YAML documents"),
+        ("# list\n---\n- openapi: 3.0.0\n", "is a list"),
+    ],
+)
+def test_several_documents_in_one_text_are_refused_by_name(text: str, told: str) -> None:
+    assert told in refused(text).message
+
+
 @pytest.mark.parametrize(
     ("name", "text", "code"),
     [

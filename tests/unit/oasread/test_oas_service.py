@@ -254,6 +254,13 @@ def test_other_addresses_are_not_fetched(url: str) -> None:
     assert code(OpenApiService(), url=url) in ("URL_NOT_ALLOWED", "FETCH_FAILED")
 
 
+def test_a_path_given_as_an_address_is_told_where_it_belongs() -> None:
+    with pytest.raises(CommonplaceError) as caught:
+        OpenApiService().load(Spec(url="openapi.yaml"))
+    assert "names no host" in caught.value.message
+    assert "`file`" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize(
     ("address", "local", "remote"),
     [

@@ -17,6 +17,8 @@ from commonplace.openapi.model import SUPPORTED, Document, Duplicate, Family, Js
 DEFAULT_LIMITS = Limits()
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
+_MARK = re.compile(r"^---(?:\s|$)", re.MULTILINE)
+_CONTENT = re.compile(r"^[^\s#%]", re.MULTILINE)
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?")
 
 
@@ -36,6 +38,9 @@ def as_document(tree: Tree, *, name: str = "content", base: str | None = None) -
     """A parsed tree as an OpenAPI description of a supported version."""
     data = tree.data
     if not isinstance(data, dict):
+        if isinstance(data, list) and tree.format == "yaml" and _several(tree.text):
+            hint = "Pass one of them, without the lines `---` between them."
+            raise CommonplaceError(NOT_A_SPEC, "The text holds several YAML documents, not one.", hint=hint)
         what = "a list" if isinstance(data, list) else "empty" if data is None else "plain text" if isinstance(data, str) else "a scalar"
         hint = "Pass an OpenAPI document; its root is an object with `openapi` or `swagger`."
         if tree.text.count("\n") < 2 and len(tree.text) < 500:
@@ -43,6 +48,11 @@ def as_document(tree: Tree, *, name: str = "content", base: str | None = None) -
         raise CommonplaceError(NOT_A_SPEC, f"The document is {what}, not an object.", hint=hint)
     version, family = detect_version(data)
     return Document(data, version, family, tree.format, tree.raw, name, base, tree.duplicates)
+
+
+def _several(text: str) -> bool:
+    """Whether a YAML text goes on after its first document."""
+    return any(_CONTENT.search(text, 0, mark.start()) for mark in _MARK.finditer(text))
 
 
 def detect_version(data: JsonObject) -> tuple[str, Family]:
@@ -78,7 +88,7 @@ def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS, keep: bo
             f"The document has {len(source)} bytes; the limit is {limits.size_bytes}.",
             details={"limit_bytes": limits.size_bytes},
         )
-    if isinstance(source, bytes) and source[:2] in _UTF16:
+    if isinstance(source, bytes) and (source[:2] in _UTF16 or b"\0" in source[:4]):
         source = _decode(source)
     with collector_off(keep=keep):
         raw = source.removeprefix("\ufeff") if isinstance(source, str) else source.removeprefix(b"\xef\xbb\xbf")
@@ -171,7 +181,7 @@ def _too_deep(limits: Limits) -> CommonplaceError:
 
 
 def _decode(source: bytes) -> str:
-    encoding = "utf-16" if source[:2] in _UTF16 else "utf-8"
+    encoding = json.detect_encoding(source).removesuffix("-sig")
     try:
         return source.decode(encoding)
     except UnicodeDecodeError as error:
