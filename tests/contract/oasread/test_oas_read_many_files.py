@@ -135,3 +135,31 @@ def test_findings_of_other_files_have_no_line_of_this_one(ask: Any, root: Path) 
     assert "line" not in errors["wrong-value"]
     assert "line" not in errors["operation-id-duplicate"]
     assert errors["tag-duplicate"]["line"] == 10
+
+
+HEAD = 'openapi: 3.0.3\ninfo: {title: M, version: "1"}\n'
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"root.yaml": HEAD + "paths: {/a: {$ref: 'a.yaml#/'}}\n", "a.yaml": "get: {summary: s, responses: {'200': {description: ok}}}\n"},
+        {
+            "root.yaml": HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: 'sub/x.yaml'}}}\n",
+            "sub/x.yaml": "{$ref: 'sub/x.yaml'}\n",
+            "sub/sub/x.yaml": "type: string\n",
+        },
+    ],
+    ids=["the whole of a file", "the same words in another folder"],
+)
+def test_references_that_look_odd_lead_where_they_are_meant_to(tmp_path: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    answer = Tools().call("oas_validate", spec={"file": str(tmp_path / "root.yaml")})
+    assert (answer["errors"], answer["warnings"]) == ([], [])
+
+
+def test_a_pointer_to_an_entry_without_a_name_points_to_nothing_in_the_document_itself() -> None:
+    content = HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: '#/'}}}\n"
+    assert [one["rule"] for one in Tools().call("oas_validate", spec={"content": content})["errors"]] == ["ref-unresolved"]

@@ -43,7 +43,7 @@ def decoded(ref: str) -> str:
 
 def at_pointer(data: Json, pointer: str) -> Json:
     """The value at a JSON pointer (percent-encoded as in a URI fragment), or MISSING."""
-    if pointer in ("", "/") and pointer == "":
+    if not pointer:
         return data
     if not pointer.startswith("/"):
         return MISSING
@@ -129,6 +129,8 @@ class Resolver:
             value = at_pointer(data, fragment)
             if value is MISSING and not address:
                 value = self._within_a_resource(fragment, where)
+            elif value is MISSING and fragment == "/":
+                value, fragment = data, ""  # strictly an entry without a name, but many mean the whole file
         if value is MISSING:
             raise CommonplaceError(
                 UNRESOLVED_REF, f"{ref} points to nothing.", hint="Define the target or correct the reference.", details={"ref": ref}
@@ -138,12 +140,12 @@ class Resolver:
     def follow(self, value: Json, base: str = "") -> Target:
         """The value at the end of a chain of references."""
         target = Target(value, base, "")
-        seen: list[str] = []
+        seen: dict[tuple[str, str], None] = {}  # the same words in another file may lead elsewhere
         while type(target.value) is dict and type(target.value.get("$ref")) is str:
             ref = target.value["$ref"]
-            if ref in seen or len(seen) > MAX_HOPS:
-                raise CommonplaceError(CIRCULAR_REF, f"{ref} leads back to itself.", details={"refs": seen[:20]})
-            seen.append(ref)
+            if (target.base, ref) in seen or len(seen) > MAX_HOPS:
+                raise CommonplaceError(CIRCULAR_REF, f"{ref} leads back to itself.", details={"refs": [one for _, one in seen][:20]})
+            seen[target.base, ref] = None
             target = self.resolve(ref, target.base)
         return target
 
