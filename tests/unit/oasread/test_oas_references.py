@@ -142,6 +142,15 @@ def test_patterns_match_segments_and_cannot_be_made_slow() -> None:
     assert time.process_time() - begun < 1
 
 
+def test_a_path_pattern_needs_no_slash_at_its_start() -> None:
+    assert match_path("*", "/users/{id}/posts")
+    assert match_path("*posts", "/users/{id}/posts")
+    assert not match_path("*Posts", "/users/{id}/posts")
+    assert match_path("users/*", "/users/{id}")
+    assert not match_path("users/*", "/users/{id}/posts")
+    assert match_path("{$request.body#/url}/*", "{$request.body#/url}/data")
+
+
 def _true_lines(text: str) -> dict[str, int]:
     found: dict[str, int] = {}
 

@@ -26,9 +26,13 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def match_path(pattern: str, path: str) -> bool:
-    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is equal."""
+    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is equal. `*` is any text without a slash."""
     if "*" not in pattern:
         return pattern == path
+    if "/" not in pattern:
+        return glob(pattern, path, case=True)
+    if path[:1] == "/" != pattern[0]:
+        pattern = f"/{pattern}"  # no path begins otherwise
     if pattern.count("**") > 1 or pattern.count("*") > 12:
         return _match_segments(tuple(pattern.split("/")), tuple(path.split("/")))
     return _path_pattern(pattern).fullmatch(path) is not None

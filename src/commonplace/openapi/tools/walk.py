@@ -24,7 +24,7 @@ def _lowered(value: Any) -> Any:
     return value
 
 
-PATH = "Path pattern: * is one segment, ** any number, e.g. /users/* or /repos/**/issues."
+PATH = "Path pattern: * is one segment, ** any number, e.g. /users/* or /repos/**/issues; without a slash * is any text: *users*."
 METHOD = "HTTP method (get, post, ...), any case."
 EXTENSION = "Filter by extension: x-name (it is there) or x-name=value, e.g. x-internal=true."
 GROUPED = "Return {key, count} groups instead of items, largest first."
