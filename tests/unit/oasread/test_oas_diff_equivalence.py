@@ -208,3 +208,23 @@ def test_a_number_that_becomes_a_boolean_is_seen(old: Any, new: Any) -> None:
 def test_a_document_without_servers_has_the_root_of_its_host() -> None:
     assert told(minimal(), minimal(servers=[{"url": "/"}])) == told(minimal(servers=[{"url": "/"}]), minimal()) == []
     assert told(minimal(), minimal(servers=[{"url": "https://a.example"}])) == [("server-added", "info")]
+
+
+def test_alternatives_that_differ_deep_inside_are_found_in_any_order() -> None:
+    def branch(*reasons: str) -> dict[str, Any]:
+        exemption = {"type": "object", "properties": {"reason": {"type": "string", "enum": list(reasons)}}}
+        return {"type": "object", "properties": {"exemption": exemption, "name": {"type": "string"}}}
+
+    old, new = both({"oneOf": [branch("a", "b"), branch("c", "d")]}), both({"oneOf": [branch("d", "c"), branch("b", "a")]})
+
+    assert told(old, new) == []
+    more = both({"oneOf": [branch("e"), branch("d", "c"), branch("b", "a")]})
+    assert {rule for rule, _ in told(old, more)} == {"alternative-added"}
+
+
+def test_the_order_of_a_servers_values_and_what_is_said_about_them_is_no_change() -> None:
+    def api(*values: str, **more: str) -> dict[str, Any]:
+        return minimal(servers=[{"url": "https://{h}", "variables": {"h": {"default": "a", "enum": list(values), **more}}}])
+
+    assert told(api("a", "b"), api("b", "a", description="host")) == []
+    assert told(api("a", "b"), api("a")) == [("server-variable-changed", "warning")]

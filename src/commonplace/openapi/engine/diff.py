@@ -69,7 +69,7 @@ class _Diff:
             return  # it is what holds where no server is named
         self.named("server", before, after, path)
         for url in before.keys() & after.keys():
-            if canonical(before[url].get("variables")) != canonical(after[url].get("variables")):
+            if _variables(before[url]) != _variables(after[url]):
                 self.out.add("server-variable-changed", path, f"The variables of {url!r} changed.")
 
     def own_servers(self, old: Operation, new: Operation) -> None:
@@ -327,6 +327,14 @@ def _address(server: JsonObject) -> str:
     """Paths begin with a slash, so that one at the end of a server says nothing."""
     url = str(server.get("url"))
     return url.rstrip("/") or url
+
+
+def _variables(server: JsonObject) -> dict[str, Json]:
+    """What each variable may be and is, without what is only said about it."""
+    found = server.get("variables")
+    known = {name: one for name, one in found.items() if isinstance(one, dict)} if isinstance(found, dict) else {}
+    values = {name: one["enum"] if isinstance(one.get("enum"), list) else [] for name, one in known.items()}
+    return {name: (canonical(one.get("default")), sorted(map(canonical, values[name]))) for name, one in known.items()}
 
 
 def _written(media: str) -> str:

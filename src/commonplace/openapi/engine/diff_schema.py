@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from typing import Protocol
 
 from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Direction
+from commonplace.openapi.engine.diff_shape import Keys, Shapes, deep_key, kind_keys, name_of, own_key, plain_key
 from commonplace.openapi.engine.diff_value import canonical, only_null
 from commonplace.openapi.engine.diff_view import ALL_TYPES, Identity, Site, View, Views
 from commonplace.openapi.engine.refs import decoded
@@ -54,6 +55,7 @@ class SchemaDiff:
     def __init__(self, old: Views, new: Views, collector: Collector, same: Same) -> None:
         self.same = same
         self.old, self.new = old, new
+        self.old_shapes, self.new_shapes = Shapes(old), Shapes(new)
         self.collector = collector
         self._queue: deque[tuple[Site, Site, Direction]] = deque()
         self._seen: set[tuple[str, str, Direction]] = set()
@@ -322,7 +324,7 @@ class SchemaDiff:
             return False
         branches = several.choices[0].branches
         sides = ([plain.site], branches) if plain is old else (branches, [plain.site])
-        if not any(self._matched(*sides, keys, apart)[0] for keys, apart in ((_own_key, False), (_shape_key, False), (_kind_keys, True))):
+        if not any(self._matched(*sides, keys, apart)[0] for keys, apart in _ways(False)):
             return False
         self._branches(*sides, direction, report)
         return True
@@ -332,7 +334,7 @@ class SchemaDiff:
     ) -> None:
         """`named`: a discriminator tells branches by the names of their schemas, so that another name is another branch."""
         # What is alike in kind is the same branch, changed; the rest came or went.
-        for keys, apart in ((_own_key, False), (_shape_key, named), (_kind_keys, True)):
+        for keys, apart in _ways(named):
             pairs, before, after = self._matched(before, after, keys, apart)
             for old, new in pairs:
                 self.compare(old, new, direction)
@@ -347,13 +349,13 @@ class SchemaDiff:
         """Pairs of branches that share a key, and what is left of both sides. `apart`: not two that both have names."""
         waiting: dict[Hashable, deque[int]] = {}
         for position, site in enumerate(after if before else ()):
-            for key in keys(self.new, site, True):
-                waiting.setdefault((key, apart and bool(_name(site))), deque()).append(position)
+            for key in keys(self.new_shapes, site, True):
+                waiting.setdefault((key, apart and bool(name_of(site))), deque()).append(position)
         taken: set[int] = set()
         pairs, left = [], []
         for branch in before:
-            sorts = (False, True) if apart and not _name(branch) else (False,)
-            free = (waiting.get((key, sort)) for key in keys(self.old, branch, False) for sort in sorts)
+            sorts = (False, True) if apart and not name_of(branch) else (False,)
+            free = (waiting.get((key, sort)) for key in keys(self.old_shapes, branch, False) for sort in sorts)
             match = next((one for queue in free if queue and (one := _first(queue, taken)) is not None), None)
             if match is None:
                 left.append(branch)
@@ -363,40 +365,15 @@ class SchemaDiff:
         return pairs, left, [site for position, site in enumerate(after) if position not in taken]
 
 
-Keys = Callable[[Views, Site, bool], Iterable[Hashable]]
-"""What a branch is known by. The last argument: all that it may be found by, not what to look for."""
-
-
-def _own_key(views: Views, site: Site, found: bool) -> Iterable[Hashable]:
-    """The name of what it refers to, or its text."""
-    return [_name(site) or canonical(site.schema)]
-
-
-def _shape_key(views: Views, site: Site, found: bool) -> Iterable[Hashable]:
-    """What it takes at first sight."""
-    return [views.shape(site)]
-
-
-def _kind_keys(views: Views, site: Site, found: bool) -> Iterable[Hashable]:
-    """Its types, and of objects one property at least."""
-    view = views.view(site)
-    if view.types is not None:
-        properties = view.properties if "object" in view.types else {}
-        yield from ((view.types, name) for name in properties)
-        if found or not properties:
-            yield view.types, None
+def _ways(named: bool) -> tuple[tuple[Keys, bool], ...]:
+    """How branches are found again, the surest first, and whether not by another name. `named`: a discriminator tells by the name."""
+    return (own_key, False), (deep_key, named), (plain_key, named), (kind_keys, True)
 
 
 def _first(queue: deque[int], taken: set[int]) -> int | None:
     while queue and queue[0] in taken:
         queue.popleft()
     return queue[0] if queue else None
-
-
-def _name(site: Site) -> str:
-    """The name of the schema that a branch refers to; empty where it stands in place."""
-    ref = site.schema.get("$ref") if isinstance(site.schema, dict) else None
-    return decoded(ref).rpartition("/")[2] if isinstance(ref, str) else ""
 
 
 def _label(site: Site) -> str:

@@ -38,7 +38,6 @@ _MOST = 64
 
 
 Identity = tuple[tuple[int, str], ...]
-Shape = tuple[Any, ...]
 
 
 class Site(NamedTuple):
@@ -126,7 +125,6 @@ class Views:
         self.document = document
         self.resolver = resolver
         self._known: dict[Identity, View] = {}
-        self._shapes: dict[Identity, Shape] = {}
         self._targets = _Targets(self)
         self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
 
@@ -178,19 +176,6 @@ class Views:
             _settle(known)
             self._known[key] = known
             self._alive.append(site.schema)
-        return known
-
-    def shape(self, site: Site) -> Shape:
-        """What tells a schema from others at first sight: its kind, the names of its properties and the values that they are held to."""
-        known = self._shapes.get(site.identity)
-        if known is None:
-            view = self.view(site)
-            within = [self.view(inner) for inner in (view.items, view.additional) if inner is not None]
-            told = {name: self.view(one) for name, one in view.properties.items()}
-            fixed = frozenset((name, _values(one)) for name, one in told.items() if one.enum is not None)
-            names = (frozenset(view.properties), frozenset(view.required), bool(view.closed), len(view.choices))
-            kinds = ((view.types, _values(view)), *((one.types, _values(one)) for one in within))
-            known = self._shapes[site.identity] = (kinds, names, fixed)
         return known
 
     def levelled(self, view: View) -> View:
@@ -479,7 +464,3 @@ def _common(first: frozenset[str], second: frozenset[str]) -> frozenset[str]:
     if ("integer" in first and "number" in second) or ("integer" in second and "number" in first):
         both |= {"integer"}
     return both
-
-
-def _values(view: View) -> frozenset[bytes] | None:
-    return None if view.enum is None else frozenset(map(canonical, view.enum))
