@@ -104,3 +104,10 @@ def test_an_operation_without_any_response_is_one_finding(version: str, response
     found = verdicts(minimal(version, paths={"/a": {"get": operation(responses=responses)}}))
 
     assert found == [("missing-field", "error", "/paths/~1a/get/responses")]
+
+
+def test_a_type_that_is_no_text_is_wrong_but_no_failure() -> None:
+    schemes = {"k": {"type": ["apiKey"]}}
+    data = minimal(paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}}, components={"securitySchemes": schemes})
+
+    assert [one[1] for one in verdicts(data)] == ["error"]

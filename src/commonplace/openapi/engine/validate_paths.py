@@ -319,7 +319,7 @@ class PathRules:
             yield found("security-undefined", where, f"No security scheme is called {name!r}.", severity)
             return
         scheme = schemes[name]
-        if scopes and isinstance(scheme, dict) and scheme.get("type") in _WITHOUT_SCOPES and not self.document.family.json_schema:
+        if scopes and isinstance(scheme, dict) and str(scheme.get("type")) in _WITHOUT_SCOPES and not self.document.family.json_schema:
             yield found("security-scope", where, f"{name!r} is no OAuth scheme: until 3.1 it takes no scopes.")
         if isinstance(scheme, dict) and scheme.get("type") == "oauth2" and isinstance(scopes, list):
             known = _scopes(scheme)
