@@ -163,3 +163,11 @@ def test_references_that_look_odd_lead_where_they_are_meant_to(tmp_path: Path, f
 def test_a_pointer_to_an_entry_without_a_name_points_to_nothing_in_the_document_itself() -> None:
     content = HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: '#/'}}}\n"
     assert [one["rule"] for one in Tools().call("oas_validate", spec={"content": content})["errors"]] == ["ref-unresolved"]
+
+
+def test_a_reference_that_may_not_be_followed_says_why(tmp_path: Path) -> None:
+    text = HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: 'http://169.254.169.254/x.yaml'}}}\n"
+    (tmp_path / "root.yaml").write_text(text)
+    answer = Tools().call("oas_validate", spec={"file": str(tmp_path / "root.yaml")})
+    assert [one["rule"] for one in answer["warnings"]] == ["ref-external"]
+    assert "was not checked. 169.254.169.254 is in a private or local network" in answer["warnings"][0]["message"]

@@ -54,7 +54,12 @@ RULES: dict[str, Rule] = {
         Rule("ref-unresolved", _ERROR, "A reference points to nothing.", "Define the target, or correct the reference."),
         Rule("ref-kind", _ERROR, "A reference points to a component of another kind.", "Refer to a component of the kind that is needed."),
         Rule("ref-circular", _ERROR, "References lead only to each other.", "Define the value somewhere on the circle."),
-        Rule("ref-external", _WARNING, "A reference to another file could not be checked.", "Pass the document as file or url."),
+        Rule(
+            "ref-external",
+            _WARNING,
+            "A reference to another file could not be checked.",
+            "Pass the document as file or url, with the other file where it may be read.",
+        ),
         Rule(
             "ref-siblings",
             _WARNING,

@@ -85,7 +85,8 @@ class SchemaRules:
             if error.code is CIRCULAR_REF:
                 return found("ref-circular", "", f"{node.ref} leads only to other references and back.")
             if error.details.get("external") and error.details.get("cause") not in ("SPEC_NOT_FOUND", "SPEC_SYNTAX"):
-                return found("ref-external", "", f"{node.ref} is in another file and was not checked.")
+                why = f" {error.message.removeprefix(f'{node.ref}: ')}" if "cause" in error.details else ""
+                return found("ref-external", "", f"{node.ref} is in another file and was not checked.{why}")
             return found("ref-unresolved", "", error.message)
         kind = self._kind_of(node.ref)
         wanted = _KINDS.get(node.node_type)
