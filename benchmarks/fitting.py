@@ -36,6 +36,7 @@ class Features:
     coverage: np.ndarray
     between: np.ndarray  # (query, candidate, candidate): cosines of the candidates with each other
     information: np.ndarray
+    legibility: np.ndarray  # of each query, to the model
     documents: int
     grades: np.ndarray
     present: np.ndarray
@@ -58,12 +59,13 @@ def evidence(features: Features, parameters: Parameters) -> np.ndarray:
     """fusion.py's formula over arrays; a test holds the two together. -1 where there is no candidate."""
     told = features.information / (features.information + parameters.prior_terms * math.log1p(features.documents))
     lexical = parameters.lexical_weight * features.share * told[:, None] * (1 + parameters.coverage_gain * features.coverage**2)
-    first = np.where(features.present, lexical + _semantic(features.cosine, parameters), -1.0)
+    read = features.legibility[:, None]
+    first = np.where(features.present, lexical + read * _semantic(features.cosine, parameters), -1.0)
     if parameters.consensus <= 0:
         return first
     leaders = np.argsort(-first, axis=1, kind="stable")[:, :LEADERS]
     shares = np.maximum(np.take_along_axis(first, leaders, axis=1), 0.0)
-    shares = shares / shares.sum(axis=1, keepdims=True)
+    shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
     rows = np.arange(len(first))[:, None]
     towards = (features.between[rows, leaders] * shares[:, :, None]).sum(axis=1)
     among = features.between[rows[:, :, None], leaders[:, :, None], leaders[:, None, :]]
@@ -73,7 +75,7 @@ def evidence(features: Features, parameters: Parameters) -> np.ndarray:
     moved = (features.cosine + weight * towards) / np.sqrt(1 + 2 * weight * near + weight**2 * length)[:, None]
     best = np.where(features.present, features.cosine, -1.0).max(axis=1)
     moved -= (np.where(features.present, moved, -1.0).max(axis=1) - best)[:, None]
-    return np.where(features.present, lexical + _semantic(moved, parameters), -1.0)
+    return np.where(features.present, lexical + read * _semantic(moved, parameters), -1.0)
 
 
 def _semantic(cosine: np.ndarray, parameters: Parameters) -> np.ndarray:

@@ -72,6 +72,7 @@ class Bench:
         embed_models.install_default(models)
         self.embedder = LocalEmbedder(models / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=60)
         self.embed = VectorCache(self.embedder, cache, lambda message: print(f"  {message} ...")).embed
+        self.legibility = self.embedder.legibility
         self.indexed: dict[str, tuple[Chunked, MemoryPostings, np.ndarray]] = {}
 
     def index(self, collection: Collection) -> tuple[Chunked, MemoryPostings, np.ndarray]:
@@ -91,6 +92,7 @@ class Bench:
             *(np.zeros((count, width)) for _ in range(3)),
             between=np.zeros((count, width, width), dtype=np.float32),
             information=np.zeros(count),
+            legibility=np.array([self.legibility(text) for text in collection.queries.values()]),
             documents=len(postings.keys),
             grades=np.zeros((count, width)),
             present=np.zeros((count, width), dtype=bool),
@@ -143,7 +145,7 @@ class Bench:
             rows = by_words | {int(row) for row in np.argsort(-cosines, kind="stable")[:CANDIDATES]}
             near = {postings.keys[row]: float(cosines[row]) for row in rows}
             own = {postings.keys[row]: vectors[row] for row in rows}
-            hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own)
+            hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own, legibility=self.legibility(text))
             best.append(hits[0].score if hits else 0.0)
         return np.array(best)
 
@@ -155,6 +157,7 @@ class RememberedEmbedder:
         self.identity, self.dimensions = bench.embedder.identity, bench.embedder.dimensions
         self.description, self.state = bench.embedder.description, "ready"
         self._embed = bench.embed
+        self.legibility = bench.embedder.legibility
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         return self._embed(list(texts))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.files.postgres_embeddings import PostgresEmbeddings
-from commonplace.search.embed import Embedder
+from commonplace.search.embed import Embedder, legibility
 from commonplace.search.embed_external import ExternalModel, query_vector
 from commonplace.search.store import KeyNeededError, Partition, Passage
 
@@ -25,6 +25,9 @@ class LocalSide:
 
     async def vector(self, query: str, model_key: str | None) -> Any:
         return await asyncio.to_thread(self._embedder.embed_query, query)
+
+    async def legibility(self, query: str) -> float:
+        return legibility(self._embedder, query)
 
     async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
         return await self.embeddings.nearest(partition, vector, limit, prefix, also)

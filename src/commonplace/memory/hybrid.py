@@ -97,7 +97,8 @@ class HybridIndex(LexicalIndex):
         if cosines is None:
             return await super().search(tenant, sought, wanted, limit)
         words = await self._completed(tenant, terms, words, [key for key in cosines if key not in {m.key for m in words.matches}])
-        matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT, explained=False)]
+        read = self._meaning.legibility(sought.query)
+        matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT, legibility=read, explained=False)]
         return Found(tuple(matches[:limit]), min(len(matches), POOL), True)
 
     async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.search.embed import Embedder, EmbedderUnavailableError
+from commonplace.search.embed import Embedder, EmbedderUnavailableError, legibility
 
 if TYPE_CHECKING:
     from commonplace.memory.store import Vector
@@ -76,6 +76,9 @@ class Meaning:
 
     def embed_query(self, text: str) -> Any:
         return self._embedder.embed_query(text)
+
+    def legibility(self, text: str) -> float:
+        return legibility(self._embedder, text)
 
     def of_question(self, query: str, context: str) -> Vector | None:
         """The question's meaning, leaning towards the conversation's; None where the model went away."""

@@ -14,8 +14,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,6 +29,9 @@ BULK_TEXTS = 32  # taken at a time by a bulk job: between two, another job may h
 MAX_TEXT_CHARS = 8_192  # more can never reach the model's token limit
 _CACHED_QUERIES = 256
 _DESCRIPTION = "model.json"
+_SHATTERED = 1.5  # letters a token: a script that the vocabulary spells out letter by letter, and nobody trained the model on
+_UNKNOWN = ("[UNK]", "<unk>")  # a token for what the vocabulary cannot even spell
+_WORDS = 3.0  # its own language, names and misspellings included
 
 
 class EmbedderUnavailableError(Exception):
@@ -49,6 +54,18 @@ class Embedder(Protocol):
     def embed_query(self, text: str) -> Vectors: ...
 
 
+@runtime_checkable
+class ReadsOneLanguage(Protocol):
+    """An embedder that can say how far it reads a text."""
+
+    def legibility(self, text: str) -> float: ...
+
+
+def legibility(embedder: Embedder, text: str) -> float:
+    """How far an embedder reads a text, 0 to 1; 1 where it does not say."""
+    return embedder.legibility(text) if isinstance(embedder, ReadsOneLanguage) else 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
     """`model.json` of an installed model."""
@@ -61,6 +78,7 @@ class ModelDescription:
     source: str
     licence: str
     files: dict[str, str]  # name -> SHA-256
+    language: str = "en"  # the only one it was trained on; empty: several, or not known
 
     @classmethod
     def read(cls, folder: Path) -> ModelDescription:
@@ -153,6 +171,14 @@ class LocalEmbedder:
                 self._queries.popitem(last=False)
         return vector
 
+    def legibility(self, text: str) -> float:
+        """A vocabulary holds the words of the language it was made for. Other languages fall into pieces, and their vectors say ever
+        less; a script that falls into letters has vectors that say nothing, however near they lie to each other."""
+        if self.description.language != "en":
+            return 1.0
+        letters = self._wanted().letters_per_token(text)
+        return min(1.0, max(0.0, (letters - _SHATTERED) / (_WORDS - _SHATTERED))) ** 2
+
     def unload_if_idle(self) -> bool:
         """Drop the model when it has not been used for `idle_seconds`; the next use loads it again. A timer calls it."""
         with self._state:
@@ -226,12 +252,28 @@ class _Model:
         self._tokenizer.no_padding()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        # A lone surrogate is legal in our strings and fatal to the tokenizer.
-        clean = [text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode("utf-8") for text in texts]
-        return [encoding.ids for encoding in self._tokenizer.encode_batch(clean)]
+        return [encoding.ids for encoding in self._tokenizer.encode_batch([_clean(text) for text in texts])]
+
+    def letters_per_token(self, text: str) -> float:
+        """Of the tokens that hold letters. A short word that is one token is known; a text without letters is in no foreign language."""
+        text = _clean(text)
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        letters, tokens = 0.0, 0
+        for _, word in groupby(zip(encoding.word_ids, encoding.tokens, encoding.offsets, strict=True), key=itemgetter(0)):
+            pieces = [(token, piece) for _, token, (start, end) in word if any(map(str.isalpha, piece := text[start:end]))]
+            found = sum(map(str.isalpha, "".join(piece for _, piece in pieces)))
+            known = not any(token in _UNKNOWN for token, _ in pieces)
+            letters += max(found, _WORDS) if known and len(pieces) == 1 and pieces[0][1].isascii() else found
+            tokens += len(pieces) if known else found
+        return letters / tokens if tokens else _WORDS
 
     def run(self, tokens: list[int]) -> Any:
         import numpy as np
 
         ids = np.array([tokens], dtype=np.int64)
         return self._session.run(None, {"ids": ids, "mask": np.ones_like(ids)})[0][0]
+
+
+def _clean(text: str) -> str:
+    """A lone surrogate is legal in our strings and fatal to the tokenizer."""
+    return text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode("utf-8")

@@ -199,7 +199,8 @@ def _build(models: Path, name: str, source: Path, origin: str, licence: str, int
             progress("build", 0.6)
             shutil.copyfile(source / "tokenizer.json", target / "tokenizer.json")
             _keep_licences(source, target, name, origin, licence)
-            draft = ModelDescription(name, "draft", shape.hidden, shape.max_tokens, "float32", origin, licence, {})
+            language = _in_front(source, "language") or ""
+            draft = ModelDescription(name, "draft", shape.hidden, shape.max_tokens, "float32", origin, licence, {}, language)
             reference = _reference(target, draft, embed_graph.build(source, source / "model.safetensors", int8=False))
             (target / "reference.json").write_text(json.dumps({"cosines": reference}), "utf-8")
             progress("quantise", 0.8)
@@ -258,9 +259,14 @@ def _compare(folder: Path) -> tuple[float, float]:
 
 
 def _licence_of(folder: Path) -> str:
+    return _in_front(folder, "license") or "see the model's own page"
+
+
+def _in_front(folder: Path, name: str) -> str | None:
+    """A single value of a model card's front matter; a list is none."""
     readme = folder / "README.md"
-    found = re.search(r"^license:\s*(\S+)", readme.read_text("utf-8", "replace"), re.MULTILINE) if readme.is_file() else None
-    return found.group(1) if found else "see the model's own page"
+    found = re.search(rf"^{name}:[ \t]*([\w.-]+)[ \t]*$", readme.read_text("utf-8", "replace"), re.MULTILINE) if readme.is_file() else None
+    return found.group(1) if found else None
 
 
 def _keep_licences(source: Path, target: Path, name: str, origin: str, licence: str) -> None:

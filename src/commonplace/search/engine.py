@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from commonplace.search.embed import Embedder, EmbedderUnavailableError
+from commonplace.search.embed import Embedder, EmbedderUnavailableError, legibility
 from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, Parameters, Weights, describe, fuse
 from commonplace.search.lexical import MAX_QUERY_CHARACTERS
 from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, Retrieval, SearchUnavailableError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from commonplace.search.vector import Neighbours, VectorIndex
 
 NO_MODEL = "no embedding model is installed; run: commonplace models install"
+UNREAD = "the embedding model does not read this script"
+UNREAD_BELOW = 0.05
 
 
 @runtime_checkable
@@ -37,6 +39,13 @@ class Side(Protocol):
     async def vector(self, query: str, model_key: str | None) -> Any: ...
 
     async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours: ...
+
+
+@runtime_checkable
+class ReadingSide(Protocol):
+    """A side that can say how far its model reads a query, 0 to 1."""
+
+    async def legibility(self, query: str) -> float: ...
 
 
 class Semantics(Protocol):
@@ -86,7 +95,7 @@ class HybridRetriever:
         terms = query_terms(query)
         finding = asyncio.ensure_future(self._words(partition, terms, max(limit, self._policy.lexical_candidates), weights, prefix))
         try:
-            near = await self._near(partition, query, finding, limit, prefix, notes, model_key)
+            near, read = await self._near(partition, query, finding, limit, prefix, notes, model_key)
             words = await finding
         finally:
             finding.cancel()  # of no effect unless this call ends early
@@ -98,7 +107,7 @@ class HybridRetriever:
         elif near is not None:
             words = await self._completed(partition, terms, words, near, weights)
         cosines, vectors = (near.cosines, near.vectors) if near is not None else (None, None)
-        hits = fuse(words, cosines, self._policy.parameters, self._policy.fixed, vectors)[:limit]
+        hits = fuse(words, cosines, self._policy.parameters, self._policy.fixed, vectors, legibility=read)[:limit]
         self._remark(hits, words, near, notes)
         return Retrieval(tuple(hits), "hybrid" if near is not None else "lexical", tuple(notes))
 
@@ -123,13 +132,17 @@ class HybridRetriever:
         prefix: str,
         notes: list[str],
         model_key: str | None,
-    ) -> Neighbours | None:
-        """The neighbours from the first side that has any; the notes say why one was passed over."""
+    ) -> tuple[Neighbours | None, float]:
+        """The neighbours from the first side that has any, and how far it read the query; the notes say why one was passed over."""
         reasons: list[str] = [] if self._sides else [self._without]
         wanted = max(limit, self._policy.semantic_candidates)
         for side in self._sides if query.strip() else ():
             try:
                 vector = await side.vector(query, model_key)
+                read = await self._read(side, query)
+                if read < UNREAD_BELOW:
+                    reasons.append(UNREAD)
+                    continue
                 words = await finding
                 also = [match.key for match in words.matches] if isinstance(words, LexicalResult) else []
                 near = await side.nearest(partition, vector, wanted, prefix, also)
@@ -138,11 +151,15 @@ class HybridRetriever:
                 continue
             if near.rows > 0:
                 notes += [f"meaning by the local model: {reason}" for reason in reasons]
-                return near
+                return near, read
             reasons.append("nothing has been embedded here yet")
         if reasons:
             notes.append(f"ranked by words alone: {'; '.join(dict.fromkeys(reasons))}")
-        return None
+        return None, 1.0
+
+    async def _read(self, side: Side, query: str) -> float:
+        """How far a side's model reads the query. Weights that somebody set hold whatever the query."""
+        return await side.legibility(query) if self._policy.fixed is None and isinstance(side, ReadingSide) else 1.0
 
     async def _completed(
         self, partition: Partition, terms: Sequence[str], words: LexicalResult, near: Neighbours, weights: Mapping[str, float]
@@ -175,6 +192,9 @@ class LocalSide:
 
     async def vector(self, query: str, model_key: str | None) -> Any:
         return await asyncio.to_thread(self._semantics.embedder.embed_query, query)
+
+    async def legibility(self, query: str) -> float:
+        return legibility(self._semantics.embedder, query)
 
     async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
         return await nearest_on_disk(self._semantics.vectors, partition, vector, limit, prefix, also)

@@ -9,7 +9,8 @@ evidence whatever ranks first, and a query far from every text gets little seman
 share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the part of I that the document's terms
 hold; N = documents. Where both lists agree on something, it should count: the query is moved by `consensus` towards the LEADERS best
 by that sum, and the cosines are taken again, with the best one held in place. The score is the sum, mapped to 0..1 so that it reads as
-the chance that the hit is right; where nobody was asked for meaning, the same words speak for more.
+the chance that the hit is right; where nobody was asked for meaning, the same words speak for more. A query that the model reads badly
+(another language than its own) has that much less semantic evidence: its cosines are as high as any, and say little.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ def lexical_evidence(share: float, coverage: float, information: float, document
     return parameters.lexical_weight * share * told * (1 + parameters.coverage_gain * coverage * coverage)
 
 
-def calibrated(evidence: float, parameters: Parameters = DEFAULT, *, words_alone: bool = False) -> float:
-    """Evidence as a chance between 0 and 1; keeps the order."""
-    odds = math.exp(parameters.intercept + (WORDS_ALONE if words_alone else 0.0)) * math.pow(max(evidence, 0.0), SLOPE)
+def calibrated(evidence: float, parameters: Parameters = DEFAULT, *, unread: float = 0.0) -> float:
+    """Evidence as a chance between 0 and 1; keeps the order. `unread`: how much of the query nobody read for its meaning."""
+    odds = math.exp(parameters.intercept + unread * WORDS_ALONE) * math.pow(max(evidence, 0.0), SLOPE)
     return odds / (1 + odds)
 
 
@@ -84,29 +85,33 @@ def fuse(
     fixed: Weights | None = None,
     vectors: Mapping[str, Vectors] | None = None,
     *,
+    legibility: float = 1.0,
     explained: bool = True,
 ) -> list[Hit]:
     """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side.
 
-    `vectors` are the candidates' own; without them there is no consensus."""
+    `vectors` are the candidates' own; without them there is no consensus. `legibility` says how far the model read the query."""
     information = sum(term.idf for term in lexical.terms)
     idf = {term.term: term.idf for term in lexical.terms}
     matches = {match.key: match for match in lexical.matches}
     found = {key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()}
     stretched = _stretch(found, cosines or {}) if fixed is not None else {}
-    agreed = _agreed(found, cosines, vectors, parameters) if cosines and vectors and fixed is None else {}
+    agreed = _agreed(found, cosines, vectors, parameters, legibility) if cosines and vectors and fixed is None else {}
+    unread = 1.0 if cosines is None else 1.0 - legibility
     hits = []
     for key in sorted(found.keys() | (cosines or {}).keys()):
         side = found.get(key)
         cosine = cosines.get(key) if cosines is not None else None
-        semantic = semantic_evidence(agreed.get(key, cosine), parameters) if cosine is not None else 0.0
+        semantic = legibility * semantic_evidence(agreed.get(key, cosine), parameters) if cosine is not None else 0.0
         words = side.evidence if side is not None else 0.0
-        judged = calibrated(semantic + words, parameters, words_alone=cosines is None)
+        judged = calibrated(semantic + words, parameters, unread=unread)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
         explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure) if explained else {}
         if explained and cosine is not None and key in agreed:
             explain["consensus"] = round(agreed[key] - cosine, 4)
+        if explained and cosine is not None and legibility < 1:
+            explain["legibility"] = round(legibility, 4)
         shown = None if cosine is None else round(min(1.0, max(0.0, cosine)), 6)
         hits.append(
             Hit(
@@ -123,15 +128,20 @@ def fuse(
 
 
 def _agreed(
-    found: Mapping[str, _Lexical], cosines: Mapping[str, float], vectors: Mapping[str, Vectors], parameters: Parameters
+    found: Mapping[str, _Lexical],
+    cosines: Mapping[str, float],
+    vectors: Mapping[str, Vectors],
+    parameters: Parameters,
+    legibility: float,
 ) -> dict[str, float]:
     """Cosines with the query moved towards the leaders, shifted so that the best stays what it was: scores keep their meaning."""
     import numpy as np
 
     keys = sorted(key for key in cosines if key in vectors)
-    if not keys or parameters.consensus <= 0:
+    if not keys or parameters.consensus <= 0 or legibility <= 0:
         return {}
-    first = {key: semantic_evidence(cosines[key], parameters) + (found[key].evidence if key in found else 0.0) for key in keys}
+    words = {key: found[key].evidence if key in found else 0.0 for key in keys}
+    first = {key: legibility * semantic_evidence(cosines[key], parameters) + words[key] for key in keys}
     leaders = sorted(keys, key=lambda key: (-first[key], key))[:LEADERS]
     total = sum(first[key] for key in leaders)
     shares = np.array([first[key] / total for key in leaders])

@@ -110,6 +110,41 @@ def test_a_model_that_cannot_load_degrades_visibly(stores: Stores) -> None:
     assert any("the file is damaged" in note for note in found.notes)
 
 
+class HalfReader(WordEmbedder):
+    """Knows the words of the tests, and reads a query as far as it is told to."""
+
+    read = 0.0
+
+    def legibility(self, text: str) -> float:
+        return self.read
+
+
+def test_a_query_in_a_script_that_the_model_does_not_read_is_answered_by_words_and_the_result_says_so(stores: Stores) -> None:
+    stores.semantics.embedder = HalfReader()
+    found = ask(HybridRetriever(stores.postings, stores.semantics), "sqlite locked")
+    assert (found.mode, [hit.key for hit in found.hits]) == ("lexical", ["/db.md#1"])
+    assert found.notes == ("ranked by words alone: the embedding model does not read this script",)
+    words = ask(HybridRetriever(stores.postings), "sqlite locked")
+    assert [(hit.key, hit.score) for hit in found.hits] == [(hit.key, hit.score) for hit in words.hits]
+
+
+def test_meaning_counts_as_far_as_the_model_reads_the_query(stores: Stores) -> None:
+    whole = ask(HybridRetriever(stores.postings, stores.semantics), "timeout writer").hits[0]
+    stores.semantics.embedder = HalfReader()
+    stores.semantics.embedder.read = 0.5
+    half = ask(HybridRetriever(stores.postings, stores.semantics), "timeout writer").hits[0]
+    assert half.explain["legibility"] == 0.5
+    assert half.explain["semantic_evidence"] == pytest.approx(whole.explain["semantic_evidence"] / 2, abs=1e-3)
+    assert half.explain["lexical_evidence"] == whole.explain["lexical_evidence"]
+    assert "legibility" not in whole.explain
+
+
+def test_weights_that_somebody_set_hold_whatever_the_model_reads(stores: Stores) -> None:
+    stores.semantics.embedder = HalfReader()
+    found = ask(HybridRetriever(stores.postings, stores.semantics, Policy(fixed=Weights(1.0, 0.0))), "sqlite locked")
+    assert found.mode == "hybrid"
+
+
 def test_vectors_of_another_model_are_not_used_and_the_result_says_so(stores: Stores, tmp_path: Path) -> None:
     newer = WordEmbedder("fake/2")
     found = ask(HybridRetriever(stores.postings, Semantics(newer, VectorIndex(tmp_path / "vectors", newer))), "sqlite locked")

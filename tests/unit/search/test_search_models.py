@@ -19,6 +19,7 @@ from commonplace.search import embed_models
 from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
 from commonplace.search.embed_graph import UnsupportedModelError, build, read_safetensors, read_shape
 from commonplace.search.embed_models import DEFAULT_MODEL, PROBES, ModelError
+from commonplace.search.engine import UNREAD_BELOW
 
 HIDDEN, LAYERS, HEADS, INNER, POSITIONS = 32, 2, 4, 64, 64
 Array = npt.NDArray[np.float32]
@@ -260,3 +261,63 @@ def test_the_default_model_puts_a_paraphrase_first(real: Path) -> None:
     notice = (real / DEFAULT_MODEL / "NOTICE").read_text()
     assert "Apache-2.0" in notice
     embedder.close()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how do I rotate the signing keys",
+        "boundary layer transition at high Reynolds number",
+        "kubectl get pods returns ImagePullBackOff",
+        "Wie lange dauert das? the same in English, mostly",
+        "404",
+        "2.13.1 -> 2.14",
+        "",
+        "🙂🙂",
+        "\ud800 is half of a pair",
+    ],
+)
+def test_the_default_model_reads_english_and_what_is_no_language(real: Path, text: str) -> None:
+    embedder = LocalEmbedder(real / DEFAULT_MODEL, load_wait_seconds=60)
+    try:
+        assert embedder.legibility(text) == 1.0
+    finally:
+        embedder.close()
+
+
+def test_the_default_model_reads_other_languages_in_part_and_other_scripts_not_at_all(real: Path) -> None:
+    embedder = LocalEmbedder(real / DEFAULT_MODEL, load_wait_seconds=60)
+    try:
+        for text in (
+            "Contrôler le tampon circulaire du noyau",
+            "Rechnernamensauflösung über einen lokalen Dienst",
+            "configura una interfaz de red",
+        ):
+            assert 0 < embedder.legibility(text) < 1, text
+        for text in (
+            "обзор сетевых пространств имён",
+            "内核与用户之间的通讯",
+            "ファイルのチェックサムを計算する",
+            "كيفية تثبيت الحزمة",
+            "फ़ाइल को कैसे पढ़ें",
+            "파일을 읽는 방법",
+            "επισκόπηση δικτύου",
+            "ქსელის მიმოხილვა",
+            "የአውታረ መረብ አጠቃላይ እይታ",
+        ):
+            assert embedder.legibility(text) < UNREAD_BELOW, text
+        assert embedder.legibility("netlink 内核 socket interface") > 0.5
+    finally:
+        embedder.close()
+
+
+def test_a_model_of_several_languages_is_trusted_with_any(source: Path, tmp_path: Path) -> None:
+    for card, language in (("language: en", "en"), ("language:\n- multilingual\n- ar", ""), ("license: mit", "")):
+        (source / "README.md").write_text(f"---\n{card}\n---\n")
+        description = embed_models.install_folder(tmp_path / "models", source, name="tiny", force=True)
+        assert description.language == language
+        embedder = LocalEmbedder(tmp_path / "models" / "tiny")
+        try:
+            assert embedder.legibility("обзор") == (0 if language else 1)
+        finally:
+            embedder.close()

@@ -25,6 +25,7 @@ COLLECTION = retrieval.Collection(
 class FakeBench(quality.Bench):
     def __init__(self) -> None:
         self.indexed = {}
+        self.legibility = lambda text: len(text) % 5 / 4  # type: ignore[method-assign,assignment]
         self.embed = lambda texts: np.stack([_direction(text) for text in texts])  # type: ignore[method-assign,assignment]
 
 
@@ -44,8 +45,10 @@ def test_the_array_formula_is_the_products_formula() -> None:
         by_words = [int(row) for row in np.argsort(-scores, kind="stable")[: quality.CANDIDATES] if scores[row] > 0]
         rows = {*by_words, *(int(row) for row in np.argsort(-cosines, kind="stable")[: quality.CANDIDATES])}
         near = {postings.keys[row]: float(cosines[row]) for row in rows}
-        hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors={postings.keys[row]: vectors[row] for row in rows})
-        expected = sorted((calibrated(float(value)) for value in found[at][features.present[at]]), reverse=True)
+        own = {postings.keys[row]: vectors[row] for row in rows}
+        read = bench.legibility(text)
+        hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own, legibility=read)
+        expected = sorted((calibrated(float(value), unread=1 - read) for value in found[at][features.present[at]]), reverse=True)
         assert [hit.score for hit in hits] == pytest.approx(expected, abs=1e-5)
 
 
