@@ -2,6 +2,7 @@
 
 Terms are case- and accent-folded stems. An identifier gives itself whole (separators removed) and its parts. Every word also
 gets its English stem; text that reads as French gets French stems beside them, so a query matches whichever way it was judged.
+A word in another alphabet gets the stem of the language most written in it.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ _RUN = rf"[\w{_MARKS}]{{1,{_MAX_WORD_CHARS}}}"
 _WORD = re.compile(rf"[vV]?\d+(?:\.\d+)+|(?<!\w)[cCfF](?:\+\+|\#)(?![\w+#])|{_RUN}(?:-{_RUN}){{0,{_MAX_PARTS}}}")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _OTHER_PARTS = re.compile(r"\d+|[^\d\s_-]+")
-# Scripts written without spaces are indexed by pairs of characters.
+# Scripts written without spaces are indexed by pairs of characters; Korean too, whose words carry their particles with them.
 _UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
+    r"\U00020000-\U0003ffff]+"
 )
-_ACCENTS = re.compile(r"[\u0300-\u036f]")
+_IDEOGRAPHS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_ACCENTS = re.compile(r"(?<![иИ])[\u0300-\u036f]|[\u0300-\u0305\u0307-\u036f]")  # й is a letter of its own, and endings are made of it
 _LETTERS = str.maketrans(
     {"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i"}
 )
@@ -82,6 +85,17 @@ _FRENCH_LETTERS = re.compile(r"[àâçéèêëîïôùûœ]", re.IGNORECASE)
 # No inner caches: a stemmer then holds no state between calls, and each call runs under the interpreter's lock.
 _english = Stemmer.Stemmer("english", 0)
 _french = Stemmer.Stemmer("french", 0)
+_OTHER_ALPHABETS = tuple(
+    (re.compile(letters), Stemmer.Stemmer(language, 0))
+    for letters, language in (
+        (r"[\u0370-\u03ff]", "greek"),
+        (r"[\u0400-\u04ff]", "russian"),
+        (r"[\u0531-\u0587]", "armenian"),
+        (r"[\u0600-\u06ff]", "arabic"),
+        (r"[\u0900-\u097f]", "hindi"),
+        (r"[\u0b80-\u0bff]", "tamil"),
+    )
+)
 
 _TermsOf = dict[str, tuple[str, ...]]
 _english_terms: _TermsOf = {}
@@ -96,8 +110,10 @@ def analyze(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a query, in order."""
-    return list(dict.fromkeys(analyze(text)))
+    """The distinct terms of a query, in order. An ideograph inside a word is looked for with its neighbours only."""
+    terms = dict.fromkeys(analyze(text))
+    pairs = "".join(term for term in terms if len(term) == 2)
+    return [term for term in terms if len(term) != 1 or term.isascii() or term not in pairs]
 
 
 def is_stop_word(term: str) -> bool:
@@ -204,7 +220,7 @@ def _word_terms(word: str, french: bool) -> Iterator[str]:
         if folded in _STOP:
             yield folded
             continue
-        stem = _stem(_english, folded)
+        stem = _stem(_english if part.isascii() else _stemmer_for(folded), folded)
         yield stem
         if french:
             other = _stem(_french, folded)
@@ -215,6 +231,10 @@ def _word_terms(word: str, french: bool) -> Iterator[str]:
 def _stem(stemmer: Stemmer.Stemmer, word: str) -> str:
     stem = stemmer.stemWord(word)
     return word if stem in _STOP else stem  # "willing" and "canned" are no stop words
+
+
+def _stemmer_for(word: str) -> Stemmer.Stemmer:
+    return next((stemmer for letters, stemmer in _OTHER_ALPHABETS if letters.search(word)), _english)
 
 
 def _fold(word: str) -> str:
@@ -230,6 +250,8 @@ def _pairs(word: str, french: bool) -> Iterator[str]:
             yield from _word_terms(word[at : run.start()], french)
         chars = run.group().casefold()
         yield from (chars[i : i + 2] for i in range(max(len(chars) - 1, 1)))
+        if len(chars) > 1:
+            yield from _IDEOGRAPHS.findall(chars)  # each is a word too
         at = run.end()
     if at < len(word):
         yield from _word_terms(word[at:], french)

@@ -69,14 +69,35 @@ def test_english_words_that_are_french_stop_words_stay() -> None:
     assert analyze("main car AI son") == ["main", "car", "ai", "son"]
 
 
-def test_scripts_without_spaces_give_pairs() -> None:
-    assert analyze("東京タワー") == ["東京", "京タ", "タワ", "ワー"]
+def test_scripts_without_spaces_give_pairs_and_ideographs_themselves_too() -> None:
+    assert analyze("東京タワー") == ["東京", "京タ", "タワ", "ワー", "東", "京"]
     assert analyze("京") == ["京"]
     assert set(query_terms("タワー")) <= set(analyze("東京タワー2024を見る"))
+    assert query_terms("東京タワー 猫") == ["東京", "京タ", "タワ", "ワー", "猫"]  # not what any text with one of the two characters holds
+    assert set(query_terms("猫")) <= set(analyze("二匹の黒猫がいる"))
+
+
+def test_korean_words_are_found_without_their_particles() -> None:
+    assert set(query_terms("파일 검색")) <= set(analyze("파일을 검색하는 방법"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("блокировка базы данных", "Блокировки баз данных"),
+        ("сетевой", "сетевых"),
+        ("ёлка", "елки"),
+        ("مكتبة", "المكتبة"),
+        ("किताब", "किताबें"),
+        ("δίκτυο", "δίκτυα"),
+    ],
+)
+def test_forms_of_a_word_meet_in_other_alphabets(one: str, other: str) -> None:
+    assert query_terms(one) == query_terms(other)
 
 
 def test_vowel_signs_stay_in_their_word() -> None:
-    assert analyze("हिन्दी") == ["हिन्दी"]
+    assert analyze("हिन्दी") == ["हिन्द"]  # one word, and its stem
 
 
 @pytest.mark.parametrize(
