@@ -118,7 +118,7 @@ def put(
 
     content = text_of(_bytes_of(source, _service().settings.max_file_bytes))
     if content is None:
-        raise CommonplaceError(INVALID_ARGUMENT, f"{source or 'standard input'} is binary.", hint=ENCODE_ADVICE)
+        raise CommonplaceError(INVALID_ARGUMENT, f"{source or 'Standard input'} is binary, or text that is not UTF-8.", hint=ENCODE_ADVICE)
     arguments = {"project": project, "path": path, "content": content, "mode": "APPEND" if append else "TRUNCATE"}
     answer = session().call("file_write", arguments)
     _settle()
@@ -160,8 +160,7 @@ def ls(
         return
     rows = [(e["path"] + ("/" if e["type"] == "DIRECTORY" else ""), e["size"] or "", e["updated_at"]) for e in answer["entries"]]
     out.print(table(("path", "bytes", "updated"), rows))
-    if answer["has_more"]:
-        say("there is more: raise --limit")
+    _say_what_is_left(answer)
 
 
 @app.command()
@@ -230,6 +229,8 @@ def search(
             out.print(Text(f"       {shown}", style="dim"))
     if not answer["chunks"]:
         say("nothing found")
+    for note in answer.get("notes", ()):
+        say(f"note: {note}")
 
 
 @app.command()
@@ -250,8 +251,7 @@ def grep(
     else:
         for match in answer["matches"]:
             out.print(Text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True)
-        if answer["has_more"]:
-            say("there is more: raise --limit")
+        _say_what_is_left(answer)
     if not answer["matches"]:
         raise typer.Exit(1)
 
@@ -303,7 +303,7 @@ async def _import(found: list[Any], project: str, to: str) -> dict[str, Any]:
             try:
                 content = text_of(_bytes_of(candidate.source, service.settings.max_file_bytes))
                 if content is None:
-                    skipped.append({"path": candidate.path, "reason": "binary"})
+                    skipped.append({"path": candidate.path, "reason": "binary, or text that is not UTF-8"})
                     continue
                 taken[path] = candidate.path
                 entry = await service.stat(user, project, path)
@@ -384,6 +384,13 @@ def status(project: Annotated[str | None, typer.Option("--project", "-p", help="
             say(f"given up: {letter['file_path']}: {letter['error']}")
     if answer["dead"]:
         raise typer.Exit(1)
+
+
+def _say_what_is_left(answer: dict[str, Any]) -> None:
+    for note in answer.get("notes", ()):  # a limit that was lowered
+        say(f"note: {note}")
+    if answer["has_more"]:
+        say("there is more: raise --limit" if "notes" not in answer else "there is more")
 
 
 def _answer(answer: dict[str, Any], as_json: bool, line: str) -> None:

@@ -54,6 +54,20 @@ def test_a_file_is_stored_read_edited_found_moved_removed_and_restored(typed: Ty
     assert answer(typed, "reindex", "--rebuild") == {"queued": 1, "up_to_date": True}
 
 
+def test_what_a_call_remarks_is_shown_to_people_too(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_MODELS", str(tmp_path / "none"))
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("harbour\n")
+        typed("put", f"/{name}.md", name)
+    shown = "".join(typed("search", "harbour", "--limit", "50")[1:])
+    assert "limit 50 was lowered to 20" in shown
+    assert "ranked by words alone: no embedding model is installed" in shown
+    assert "limit 5000 was lowered to 1024" in "".join(typed("ls", "--limit", "5000")[1:])
+    assert "limit 501 was lowered to 500" in "".join(typed("grep", "harbour", "--limit", "501")[1:])
+    assert "there is more: raise --limit" in "".join(typed("ls", "--limit", "1")[1:])
+    assert "note:" not in "".join(typed("ls")[1:])
+
+
 MISTAKES = {
     "put a file that is not there": (("put", "/a.md", "nowhere.md"), 3, "nowhere.md"),
     "put a folder": (("put", "/a.md", "folder"), 2, "folder"),

@@ -77,7 +77,7 @@ def test_a_folder_goes_in_and_comes_out_the_same(run: Any, tmp_path: Path) -> No
     )
     summary = run("import", str(source), "--project", "zoo")
     assert (summary["stored"], summary["unchanged"], summary["indexed"]) == (3, 0, True)
-    assert summary["skipped"] == [{"path": "/logo.png", "reason": "binary"}]
+    assert summary["skipped"] == [{"path": "/logo.png", "reason": "binary, or text that is not UTF-8"}]
     assert run("import", str(source), "--project", "zoo")["unchanged"] == 3
     assert run("search", "walrus", "--project", "zoo")["chunks"][0]["file_path"] == "/a.md"
     assert run("export", str(tmp_path / "back"), "--project", "zoo")["exported"] == 3
