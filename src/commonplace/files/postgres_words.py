@@ -16,7 +16,7 @@ from commonplace.files.sql_index import COLLECTION, key_of
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import LexicalMode
 from commonplace.search.postgres import PostgresPostings
-from commonplace.search.sql_postings import MAX_LOOKUPS, MAX_QUERY_TERMS, SCORE_DIGITS, TIE_ROOM, Terms, idf, upper_bound
+from commonplace.search.sql_postings import MAX_LOOKUPS, MAX_QUERY_TERMS, SCORE_DIGITS, TIE_ROOM, Terms, idf, told_most, upper_bound
 from commonplace.search.store import Document, LexicalMatch, LexicalResult, Partition, QueryTerm, SearchUnavailableError
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.postgres import Connection, PostgresDatabase
@@ -95,7 +95,7 @@ def _ranked(
     bound = {term: f"{_quoted(f'#{row[0]}')} & {_quoted(term)}" for term in asked}
     holders = connection.execute(_QUERIES["words_holders"], {"terms": _json(list(bound.values()))}).fetchall()
     told = [QueryTerm(asked[number - 1], int(held), idf(documents, int(held))) for number, held in holders]
-    told = sorted(told, key=lambda term: (-term.idf, term.term))[:MAX_QUERY_TERMS]
+    told = sorted(told, key=told_most)[:MAX_QUERY_TERMS]
     values = {
         **place,
         "terms": _json([(bound[term.term], _quoted(term.term), term.idf) for term in told]),

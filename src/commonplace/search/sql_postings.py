@@ -31,7 +31,7 @@ Ranked = tuple[int, float, str]
 
 K1 = 1.5  # a little above the customary 1.2: better on prose, no worse on code (ADR 0043)
 B = 0.75
-MAX_QUERY_TERMS = 64  # the rarest are kept
+MAX_QUERY_TERMS = 64  # the rarest that somebody holds are kept
 MAX_LOOKUPS = 512  # distinct terms of a query whose statistics are looked at
 SELECTIVE_PREFIX = 2_000  # documents below a prefix up to which only they are scored
 PREFIX_ROOM = 16  # times the limit read at first where a prefix lets most documents pass
@@ -55,6 +55,11 @@ class Plan:
     postings: int
     documents: int
     ceiling: float
+
+
+def told_most(term: QueryTerm) -> tuple[bool, float, str]:
+    """The order in which a long query's terms are kept: what nobody holds finds nothing, however rare it is."""
+    return not term.documents, -term.idf, term.term
 
 
 def upper_bound(prefix: str) -> str:
@@ -287,7 +292,7 @@ class SqlPostings(Generic[C]):
                     held[field] = (holders, identity)
             holders = max([documents for documents, _ in held.values()], default=0)
             found.append((QueryTerm(term, holders, idf(total, holders)), held))
-        found.sort(key=lambda item: (-item[0].idf, item[0].term))
+        found.sort(key=lambda item: told_most(item[0]))
         return self._weighed(number, found[:MAX_QUERY_TERMS], fields, weights, waiting)
 
     def _weighed(

@@ -196,6 +196,14 @@ def test_a_megabyte_of_query_is_answered(box: Box) -> None:
     assert "characters" in answer["notes"][0]
 
 
+def test_the_words_that_nobody_holds_do_not_crowd_out_those_that_somebody_does(box: Box) -> None:
+    box.write("/keeper.md", "The lighthouse keeper writes his report.")
+    box.write("/other.md", "Something else.")
+    box.index()
+    unknown = " ".join(f"{chr(97 + n % 26)}{chr(97 + n // 26)}quux" for n in range(200))
+    assert box.found(f"{unknown} lighthouse keeper") == ["/keeper.md"]
+
+
 def test_explain_keeps_the_score_components(box: Box) -> None:
     """003-7.4.4"""
     box.write("/a", "the quick brown fox")
