@@ -142,6 +142,53 @@ def test_the_keyboard_palette_goes_anywhere(visitor: Visitor, keyed: tuple[Serve
     visitor.page.wait_for_url("**/console/audit")
 
 
+def test_an_unknown_address_is_answered_by_the_console(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    visitor.sign_in(keyed[1]["read"])
+    answer = visitor.page.goto(f"http://{visitor.address}/console/no-such-page")
+    assert answer is not None
+    assert answer.status == 404
+    visitor.page.get_by_text("There is no such page.").wait_for()
+    visitor.page.get_by_role("button", name="Tools").click()
+    visitor.page.wait_for_url("**/console/tools")
+
+
+def test_on_a_narrow_dark_screen_lists_are_cards_that_the_keyboard_opens(
+    browser: Browser, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    server, keys, _ = keyed
+    rule = {"id": "narrow-rule", "title": "Seen narrowly", "body": "Be seen.", "lastReviewedAt": "2020-01-01T00:00:00Z"}
+    call(server, keys["admin"], "instructions_add", {"entry": {**rule, "nextReviewDue": "2020-02-01T00:00:00Z"}, "lax": True})
+    document = "openapi: 3.1.0\ninfo: {title: Narrow, version: '1'}\npaths: {/a: {get: {operationId: narrowly}}}\n"
+    call(server, keys["admin"], "file_write", {"project": "narrow", "path": "/api.yaml", "content": document})
+    context = browser.new_context(viewport={"width": 400, "height": 900}, color_scheme="dark")
+    context.set_default_timeout(30_000)
+    visitor = Visitor(context, server.address)
+    visitor.sign_in(keys["admin"])
+    visitor.page.get_by_text("Calls per second").first.wait_for()
+    visitor.go("/console/instructions?q=narrowly")
+    link = visitor.page.get_by_role("link", name="narrow-rule")
+    link.wait_for()
+    assert visitor.axe() == []
+    link.focus()
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_url("**/console/instructions/narrow-rule")
+    visitor.go("/console/instructions?tab=governance")
+    card = visitor.page.locator(".q-table__grid-item-card", has_text="narrow-rule")
+    card.get_by_role("checkbox").click()
+    visitor.page.get_by_role("button", name="Mark as reviewed").click()
+    visitor.page.get_by_text("Mark 1 as reviewed today?").wait_for()
+    visitor.page.get_by_role("button", name="Cancel").click()
+    card.get_by_text("Seen narrowly").click()
+    visitor.page.wait_for_url("**/console/instructions/narrow-rule")
+    visitor.go("/console/openapi?ref=file:narrow/api.yaml&tab=operations")
+    button = visitor.page.locator(".q-table__grid-item-card").get_by_role("button")
+    button.first.focus()
+    visitor.page.keyboard.press("Enter")
+    expect(visitor.page.get_by_role("dialog")).to_be_visible()
+    assert visitor.problems == []
+    context.close()
+
+
 def something_on_every_page(server: Served, key: str) -> None:
     document = (
         "openapi: 3.1.0\ninfo: {title: Seen, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n      summary: A\n"

@@ -54,7 +54,7 @@ def large_document(folder: Path) -> Path:
 def overview(visitor: Visitor, year: Year) -> None:
     page = visitor.page
     expect(page.get_by_text(f"{SIZES.instructions:,}", exact=True)).to_be_visible()
-    expect(page.get_by_text(f"{SIZES.files:,} in 1 projects")).to_be_visible()
+    expect(page.get_by_text(f"{SIZES.files:,} in 1 project")).to_be_visible()
     expect(page.get_by_text(f"{SIZES.memories:,}", exact=True)).to_be_visible()
     expect(page.locator("canvas").first).to_be_visible()
 

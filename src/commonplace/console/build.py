@@ -20,14 +20,27 @@ def prepare(storage: str) -> None:
 
 
 def build_pages(sessions: Sessions, version: str) -> Starlette:
-    from nicegui import ui
+    from nicegui import Client, ui
+    from nicegui import app as nicegui
+    from starlette.requests import Request
+    from starlette.responses import PlainTextResponse, Response
 
-    from commonplace.console.shell import Shell
+    from commonplace.console.shell import Shell, empty
 
     app = Starlette()
     shell = Shell(sessions, version)
     for name in PAGES:
         import_module(f"commonplace.console.pages.{name}").register(shell)
+
+    @nicegui.exception_handler(404)
+    async def missing(request: Request, exception: Exception) -> Response:
+        """A mistyped address is answered by the console, from where everything else can be reached."""
+        if "commonplace.session" not in request.scope or "/_nicegui" in request.url.path:
+            return PlainTextResponse("Not Found", 404)
+        with Client(ui.page(""), request=request) as client, shell.page("Not found"):
+            empty("There is no such page.", "Choose one above, or press Ctrl+K and type a part of its name.")
+        return client.build_response(request, 404)
+
     ui.run_with(
         app,  # type: ignore[arg-type]  # typed FastAPI, works with its base
         mount_path="/console",

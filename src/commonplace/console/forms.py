@@ -10,6 +10,7 @@ from nicegui import ui
 
 LONG_TEXT = frozenset({"content", "body", "prompt", "context", "entry", "text"})
 UNSET = "(default)"
+CHOOSE = "(choose)"
 
 
 class Form:
@@ -38,7 +39,7 @@ class Form:
 def _field(name: str, label: str, schema: Mapping[str, Any], initial: Any) -> Callable[[], Any]:
     kind = schema.get("type")
     if "enum" in schema:
-        return _choice(label, [str(value) for value in schema["enum"]], initial)
+        return _choice(label, [str(value) for value in schema["enum"]], initial, CHOOSE if label.endswith("*") else UNSET)
     if kind == "boolean":
         return _switch(label, initial)
     if kind in ("integer", "number"):
@@ -48,11 +49,11 @@ def _field(name: str, label: str, schema: Mapping[str, Any], initial: Any) -> Ca
     return _json(name, label, initial)
 
 
-def _choice(label: str, options: list[str], initial: Any) -> Callable[[], Any]:
+def _choice(label: str, options: list[str], initial: Any, unset: str) -> Callable[[], Any]:
     select = (
-        ui.select([UNSET, *options], value=initial if initial in options else UNSET, label=label).props("outlined dense").classes("w-full")
+        ui.select([unset, *options], value=initial if initial in options else unset, label=label).props("outlined dense").classes("w-full")
     )
-    return lambda: None if select.value == UNSET else select.value
+    return lambda: None if select.value == unset else select.value
 
 
 def _switch(label: str, initial: Any) -> Callable[[], Any]:

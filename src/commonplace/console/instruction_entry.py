@@ -47,8 +47,11 @@ class InstructionPage:
                     if answer.error is not None:
                         failure(answer.error)
                     else:
-                        empty(f"No instruction is called {self._id}.", "It may have been removed; its history is below.")
-                        await self._history()
+                        place = ui.column().classes("w-full")
+                        removed = await self._history()
+                        with place:
+                            hint = "It was removed; its history is below." if removed else "All instructions lists what there is."
+                            empty(f"No instruction is called {self._id}.", hint)
                 return
             self._item = answer.output["item"]
         with self._body:
@@ -159,10 +162,10 @@ class InstructionPage:
             ui.notify("Removed", type="positive")
             await self._load()
 
-    async def _history(self) -> None:
+    async def _history(self) -> bool:
         answer = await self._view.call("instructions_history", {"id": self._id, "limit": 20})
         if answer.error is not None or not answer.output["changes"]:
-            return
+            return False
         ui.label("History").classes("font-semibold")
         for number, change in enumerate(answer.output["changes"]):
             with ui.card().props("flat bordered").classes("w-full gap-1 p-3"):
@@ -181,6 +184,7 @@ class InstructionPage:
                 fields = [name for name in change["diff"]["fields"] if name != "body"]
                 if fields:
                     ui.label(f"Fields: {', '.join(fields)}").classes("text-xs cp-muted cp-text")
+        return True
 
     async def _undo(self, change: int) -> None:
         answer = await self._view.call("instructions_restore", {"id": self._id, "change": change})

@@ -14,6 +14,7 @@ from commonplace.search.text import matches, query_terms
 MOUNT = "/console"
 ANY = "any"
 MAX_MARKS = 60
+LOOKS = {"id": "cp-id", "nextReviewDue": "cp-whole", "updated": "cp-whole", "lastUsedAt": "cp-whole"}  # of columns that wrap badly
 QUIET = "flat dense no-caps text-color=none"  # with class cp-quiet, which has a colour for each theme
 LANGUAGES: dict[str, str] = {
     "c": "C",
@@ -102,8 +103,9 @@ async def asked(question: str, label: str, value: str, action: str) -> str | Non
 def linked(table: ui.table, column: str, page: str) -> ui.table:
     """Rows that open `page`/id: by a click anywhere, and by a link for the keyboard. The slot shows values as text."""
     place = f"`{MOUNT}{page}/${{encodeURIComponent(props.row.id)}}`"
-    cell = f'<q-td :props="props"><a class="nicegui-link" :href="{place}">{{{{ props.value }}}}</a></q-td>'
-    table.add_slot(f"body-cell-{column}", cell)
+    link = f'<a class="nicegui-link" :href="{place}" @click.stop>'
+    table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{link}{{{{ props.value }}}}</a></q-td>')
+    _cards(table, column, f"{link}{{{{ col.value }}}}</a>", "$parent.$emit('rowClick', {}, props.row)")
     table.on("rowClick", lambda event: ui.navigate.to(f"{page}/{event.args[1]['id']}"))
     return table
 
@@ -111,21 +113,38 @@ def linked(table: ui.table, column: str, page: str) -> ui.table:
 def opening(table: ui.table, column: str, act: Callable[[dict[str, Any]], Awaitable[None]], *, wraps: bool = True) -> ui.table:
     """One column as a button, for the keyboard. The slot shows the value as text."""
     look = "cp-quiet cp-text" if wraps else "cp-quiet cp-whole"
-    button = f'<q-btn flat dense no-caps align="left" class="{look}" :label="String(props.value ?? \'\')"'
-    table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{button} @click.stop="$parent.$emit(\'opened\', props.row)" /></q-td>')
+    tell = "$parent.$emit('opened', props.row)"
+
+    def button(value: str) -> str:
+        return f'<q-btn flat dense no-caps align="left" class="{look}" :label="String({value} ?? \'\')" @click.stop="{tell}" />'
+
+    table.add_slot(f"body-cell-{column}", f'<q-td :props="props">{button("props.value")}</q-td>')
+    _cards(table, column, button("col.value"), tell)
     table.on("opened", lambda event: act(event.args))
     return table
+
+
+def _cards(table: ui.table, column: str, inner: str, clicked: str) -> None:
+    """The same where the screen is narrow: Quasar then draws rows as cards and leaves the slots of their cells out."""
+    tick = '<div class="q-table__grid-item-row"><q-checkbox dense v-model="props.selected" @click.stop /></div><q-separator />'
+    row = (
+        '<div class="q-table__grid-item-row" v-for="col in props.cols" :key="col.name">'
+        '<div class="q-table__grid-item-title">{{ col.label }}</div><div class="q-table__grid-item-value">'
+        f"<template v-if=\"col.name === '{column}'\">{inner}</template><template v-else>{{{{ col.value }}}}</template></div></div>"
+    )
+    card = f'<div class="q-table__grid-item-card q-table__card" @click="{clicked}">{tick if table.selection else ""}{row}</div>'
+    table.add_slot("item", f'<div class="q-table__grid-item col-12">{card}</div>')
 
 
 def choice(title: str, options: list[str], value: str) -> ui.select:
     """A filter: one of the options, or any. A value of the address that is no option stays, and finds nothing."""
     known = [ANY, *options] if value in ("", *options) else [ANY, *options, value]
-    return ui.select(known, value=value or ANY, label=title).props("outlined dense options-dense").classes("min-w-28")
+    return ui.select(known, value=value or ANY, label=title).props("outlined dense options-dense").classes("min-w-32")
 
 
 def columns_of(names: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Columns of a table from (field, title) pairs."""
-    return [{"name": name, "label": title, "field": name, "align": "left"} for name, title in names]
+    return [{"name": name, "label": title, "field": name, "align": "left", "classes": LOOKS.get(name, "")} for name, title in names]
 
 
 def pager(total: int, size_of_page: int, page: int, turn: Callable[[int], Awaitable[None]]) -> None:

@@ -48,6 +48,8 @@ a.cp-link { color: inherit; text-decoration: none; }
 .cp-bar { color: #0b6e69; } .body--dark .cp-bar, .body--dark .q-toggle__inner--truthy { color: #4fb8b1; }
 .q-td .q-btn { min-height: 0; padding: 0 2px; font-size: 13px; }
 .cp-whole { white-space: nowrap; }
+.cp-id { min-width: 10rem; }
+.q-table__grid-item-card { color: inherit; cursor: pointer; }
 .cp-mark { background: #ffe08a; color: #1d1d1d; border-radius: 2px; }
 .cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
 .cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
@@ -62,6 +64,7 @@ a.cp-link { color: inherit; text-decoration: none; }
 .cp-editor { height: 60vh; }
 @media (max-width: 600px) {
   .cp-wide { display: none; }
+  .cp-tree { max-height: 30vh; }
   .cp-nav .q-btn__content .block { font-size: 0; }
   .cp-nav .q-icon { margin: 0; }
   .q-table { table-layout: fixed; width: 100%; }
@@ -177,8 +180,11 @@ class Shell:
         def show() -> None:
             found.clear()
             wanted = (field.value or "").lower()
+            fitting = [entry for entry in self.palette if wanted in entry[0].lower()][:12]
             with found:
-                for name, path in [entry for entry in self.palette if wanted in entry[0].lower()][:12]:
+                if not fitting:
+                    ui.label("No page or tool has that in its name.").classes("cp-muted text-sm p-2")
+                for name, path in fitting:
                     ui.button(name, on_click=lambda path=path: ui.navigate.to(path)).props("flat dense no-caps align=left").classes(
                         "w-full"
                     )
@@ -261,6 +267,6 @@ def empty(text: str, hint: str = "") -> None:
     """Nothing to show, and how to change that."""
     with ui.column().classes("w-full items-center p-8 gap-1"):
         ui.icon("inbox", size="2rem").classes("cp-muted")
-        ui.label(text).classes("text-base")
+        ui.label(text).classes("text-base text-center")
         if hint:
             ui.label(hint).classes("cp-muted text-sm text-center")

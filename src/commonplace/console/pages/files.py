@@ -93,7 +93,7 @@ class _Files:
         self._hello.clear()
         self._hello.set_visibility(True)
         with self._hello:
-            empty("Pick a file on the left, or search in words.", "Search finds by meaning and by exact words.")
+            empty("Pick a file, or search in words.", "Search finds by meaning and by exact words.")
 
     # Folders and files
 

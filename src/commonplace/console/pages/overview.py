@@ -142,7 +142,7 @@ class _Overview:
         if projects.ok:
             listed = projects.output["projects"]
             total = sum(one["files"] for one in listed)
-            self._files.text = f"{total:,} in {len(listed):,} projects" if listed else "none yet"
+            self._files.text = f"{total:,} in {len(listed):,} project{'' if len(listed) == 1 else 's'}" if listed else "none yet"
         if memories.ok:
             self._memories.text = f"{memories.output['total']:,}"
         if index.ok:
