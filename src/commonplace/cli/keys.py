@@ -28,8 +28,14 @@ def add(
     Example:
       commonplace keys add --tenant team-a --label alice --scope write
     """
-    record, token = _store().add(tenant, label, scope)
-    _show_token(record, token, as_json)
+    given = {"tenant": tenant, "label": label, "scope": scope.value}
+
+    def make() -> tuple[KeyRecord, str]:
+        record, token = _store().add(tenant, label, scope)
+        given["id"] = record.id
+        return record, token
+
+    _show_token(*session().recorded("keys_add", given, make), as_json)
 
 
 @app.command("list")
@@ -51,7 +57,7 @@ def list_keys(
 @app.command()
 def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
     """End a key. Running servers refuse it from the next call on; the tenant's data stays."""
-    record = _store().revoke(key_id)
+    record = session().recorded("keys_revoke", {"id": key_id}, lambda: _store().revoke(key_id))
     if as_json:
         print_json(_public(record))
     else:
@@ -61,8 +67,7 @@ def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
 @app.command()
 def rotate(key_id: KeyId, as_json: JsonFlag = False) -> None:
     """Give a key a new secret and print it once; the old one stops at once."""
-    record, token = _store().rotate(key_id)
-    _show_token(record, token, as_json)
+    _show_token(*session().recorded("keys_rotate", {"id": key_id}, lambda: _store().rotate(key_id)), as_json)
 
 
 def _store() -> KeyStore:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -85,6 +86,26 @@ class Session:
         if outcome.error is not None:
             raise outcome.error
         return made[0]
+
+    def recorded(self, name: str, arguments: Mapping[str, Any], work: Callable[[], T]) -> T:
+        """Run a change of who may call. No switch forbids it, but it is in the audit trail, and not made where that cannot be written."""
+        from commonplace.kernel.auth import local_user
+        from commonplace.telemetry.recent import Finished
+
+        audit = self.app().audit
+        if audit is None:
+            return work()
+        audit.ready()
+        user, began, code = local_user(), time.time(), None
+        try:
+            return work()
+        except CommonplaceError as failed:
+            code = failed.code.name
+            raise
+        finally:
+            outcome, took = "failed" if code else "ok", time.time() - began
+            trace = secrets.token_hex(8)
+            audit.append(Finished(began, name, name, user.tenant, user.label, None, outcome, code, took, trace, arguments).as_record())
 
     def close(self) -> None:
         self._closing.close()

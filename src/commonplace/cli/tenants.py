@@ -47,9 +47,13 @@ def move(
     if source == target:
         raise CommonplaceError(INVALID_ARGUMENT, "Old and new name are the same.")
     run = session()
-    with alone(run.config().settings.data):
+
+    def move_all() -> dict[str, int]:
         moved = {name: _moved(service(), source, target) for name, service in _movers(run.app().services)}
-        moved["keys"] = run.app().keys.move_tenant(source, target)
+        return moved | {"keys": run.app().keys.move_tenant(source, target)}
+
+    with alone(run.config().settings.data):
+        moved = run.recorded("tenants_move", {"from": source, "to": target}, move_all)
     if as_json:
         print_json({"from": source, "to": target, "moved": moved})
     else:

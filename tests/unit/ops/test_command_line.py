@@ -136,6 +136,27 @@ def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_wo
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
 
+def test_who_may_call_is_changed_on_record(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+    made = run_json(capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read")
+    rotated = run_json(capsys, "keys", "rotate", made["id"])
+    run(capsys, "keys", "revoke", made["id"])
+    run(capsys, "keys", "revoke", "nothere1", expect=3)
+    run(capsys, "tenants", "move", "team-a", "team-b")
+    records = run_json(capsys, "audit", "query")["records"]
+    assert [(one["tool"], one["outcome"], one.get("code")) for one in reversed(records)] == [
+        ("keys_add", "ok", None),
+        ("keys_rotate", "ok", None),
+        ("keys_revoke", "ok", None),
+        ("keys_revoke", "failed", "KEY_NOT_FOUND"),
+        ("tenants_move", "ok", None),
+    ]
+    assert records[-1]["arguments"] == {"tenant": "team-a", "label": "alice", "scope": "read", "id": made["id"]}
+    kept = "".join(path.read_text() for path in (own_world / "data" / "audit" / "chains").iterdir())
+    assert made["key"] not in kept
+    assert rotated["key"] not in kept
+    assert run_json(capsys, "audit", "verify")["ok"] is True
+
+
 def test_moving_a_tenant_moves_its_files_and_its_memory(capsys: pytest.CaptureFixture[str]) -> None:
     run_json(capsys, "call", "file_write", "project=p", "path=/a.md", "content=mine")
     run_json(capsys, "call", "rekall_add", "type=bug", "title=Mine", "content=learned")
@@ -382,7 +403,7 @@ def test_a_backup_restores_everything_and_its_audit_verifies(capsys: pytest.Capt
     assert (other / "instructions" / "one.json").read_text() == '{"id": "one"}'
     assert not (other / "models").exists()
     assert verify(other / "audit").ok
-    assert verify(other / "audit").records == 2
+    assert verify(other / "audit").records == 4  # two chains: the key and x, each after the record that opens it
 
 
 def test_restore_keeps_what_was_there_and_refuses_without_force(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
