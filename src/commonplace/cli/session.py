@@ -95,6 +95,7 @@ class Session:
         audit = self.app().audit
         if audit is None:
             return work()
+        self.config().settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is wrong with the folder is said of the folder
         audit.ready()
         user, began, code = local_user(), time.time(), None
         try:
