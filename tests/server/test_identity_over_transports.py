@@ -208,6 +208,7 @@ def test_a_key_over_its_rate_is_told_when_to_come_back(tmp_path: Path) -> None:
     with serve_http(tmp_path, None, "--auth", "keys") as server:
         answers = [over_rpc(server, "health_check", token) for _ in range(6)]
         assert [status for status, _, _ in answers] == [200, 200, 200, 429, 429, 429]
+        assert all(int(headers["retry-after"]) >= 1 for _, headers, _ in answers[3:])
         assert answers[-1][2] == "CALL_RATE_LIMITED"
         assert over_rpc(server, "health_check", other)[0] == 200
 

@@ -406,7 +406,7 @@ def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> No
             assert int(told["access-control-max-age"]) > 0
             status, told = answer("POST", path, {"Origin": page, "Authorization": f"Bearer {key}"}, b"{}")
             assert (status, told["access-control-allow-origin"], told["vary"]) == (401, page, "Origin")
-            assert told["access-control-expose-headers"] == "Mcp-Session-Id"
+            assert told["access-control-expose-headers"] == "Mcp-Session-Id, WWW-Authenticate, Retry-After"
             for other in ({"Origin": "https://evil.example", **asked}, {"Origin": f"http://{server.address}", **asked}, {}):
                 status, told = answer("OPTIONS", path, other)
                 assert status in (401, 403, 405)

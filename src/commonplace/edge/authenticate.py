@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Protocol
@@ -87,7 +88,7 @@ class Authenticator:
             return CommonplaceError(
                 CALL_RATE_LIMITED,
                 "Too many requests without a valid key.",
-                details={"retry_after_seconds": max(1, round(wait))},
+                details={"retry_after_seconds": max(1, math.ceil(wait))},
                 retryable=True,
             )
         self._failures.take("")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,7 @@ log = logging.getLogger("commonplace.edge.http")
 
 BODY_TIMEOUT_SECONDS = 60.0
 JSON_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+NO_STORE = {"Cache-Control": "no-store"}
 STATUS_OF_RPC = {PARSE_ERROR: 400, INVALID_REQUEST: 400, METHOD_NOT_FOUND: 404, RESOURCE_LIMIT: 413, INTERNAL_ERROR: 500}
 
 
@@ -311,33 +313,32 @@ class RpcEndpoint:
             return await too_large(self._core.product.max_message_bytes)(scope, receive, send)
         except TimeoutError:
             return await Response(status_code=408)(scope, receive, send)
-        status, answer = await self._answer(body, auth, requested_selection(headers, self._core.product.selection)[1])
-        if answer is None:
-            await Response(status_code=202)(scope, receive, send)
-        else:
-            await _send_json(send, status, answer)
+        status, answer, more = await self._answer(body, auth, requested_selection(headers, self._core.product.selection)[1])
+        await Response(answer, status, more, "application/json" if answer else None)(scope, receive, send)
         return None
 
-    async def _answer(self, body: bytes, auth: AuthContext, read_only: bool) -> tuple[int, bytes | None]:
+    async def _answer(self, body: bytes, auth: AuthContext, read_only: bool) -> tuple[int, bytes | None, dict[str, str]]:
+        """Status, body and headers of the answer."""
         try:
             one = message(decode(body))
         except InvalidMessage as invalid:
             self._core.product.observer.count("malformed")
-            return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error)
+            return STATUS_OF_RPC[invalid.error.code], encode_error(invalid.request_id, invalid.error), NO_STORE
         if not one.is_request:
-            return 202, None
+            return 202, None, {}
         assert one.id is not None
         assert one.method is not None
         if one.method in ("shutdown", "exit"):
-            return 200, encode_result(one.id, b"null")  # a connectionless caller has nothing of its own to end
+            return 200, encode_result(one.id, b"null"), NO_STORE  # a connectionless caller has nothing of its own to end
         try:
             started = self._core.start_bare(one.method, one.params, auth, read_only=read_only)
             outcome = started if isinstance(started, Outcome) else await started
             if outcome.error is not None:
-                return shown(outcome.error).http_status, encode_error(one.id, rpc_error(outcome.error))
-            return 200, encode_result(one.id, self._core.encode_bare(outcome))
+                wait = retry_after(outcome.error) | NO_STORE
+                return shown(outcome.error).http_status, encode_error(one.id, rpc_error(outcome.error)), wait
+            return 200, encode_result(one.id, self._core.encode_bare(outcome)), NO_STORE
         except RpcError as error:
-            return STATUS_OF_RPC.get(error.code, 400), encode_error(one.id, error)
+            return STATUS_OF_RPC.get(error.code, 400), encode_error(one.id, error), NO_STORE
 
 
 def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[Selection, bool]:
@@ -354,13 +355,17 @@ def requested_selection(headers: Mapping[str, str], served: Selection) -> tuple[
 
 
 def unauthorized(error: CommonplaceError) -> Response:
-    headers = {}
+    headers = retry_after(error)
     if error.code.kind is Kind.UNAUTHENTICATED:
         headers["WWW-Authenticate"] = challenge(error)
-    if error.code.kind is Kind.RATE:
-        headers["Retry-After"] = str(error.details.get("retry_after_seconds", 1))
     body = encode_error(None, rpc_error(error))
     return Response(body, status_code=shown(error).http_status, media_type="application/json", headers=headers)
+
+
+def retry_after(error: CommonplaceError) -> dict[str, str]:
+    """The header that says when to come back, in whole seconds and never too early."""
+    seconds = error.details.get("retry_after_seconds")
+    return {} if seconds is None else {"Retry-After": str(max(1, math.ceil(seconds)))}
 
 
 def too_large(limit: int) -> Response:

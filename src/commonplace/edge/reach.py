@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from starlette.types import Message, Send
 
 PREFLIGHT_SECONDS = 600
+EXPOSED = b"Mcp-Session-Id, WWW-Authenticate, Retry-After"  # what a client in a browser needs to read besides the body
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -59,7 +60,7 @@ def shared(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send
         return send
     allowed = [
         (b"access-control-allow-origin", origin.encode("latin-1")),
-        (b"access-control-expose-headers", b"Mcp-Session-Id"),
+        (b"access-control-expose-headers", EXPOSED),
         (b"vary", b"Origin"),
     ]
 
