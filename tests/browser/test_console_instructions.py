@@ -55,6 +55,9 @@ def test_a_person_writes_a_rule_mends_it_changes_it_and_undoes_it(visitor: Visit
     expect(page.get_by_label("Title")).to_have_value("Roll back first")
 
     visitor.go("/console/instructions")
+    page.get_by_label("Search").fill("hostile-rule")
+    expect(page.get_by_role("cell", name="hostile-rule", exact=True)).to_be_visible()
+    expect(page.get_by_text("Instructions: 1")).to_be_visible()
     page.get_by_label("Search").fill("look for the cause")
     expect(page.get_by_text("Instructions: 1")).to_be_visible()
     page.get_by_role("cell", name="roll-back", exact=True).click()

@@ -35,7 +35,7 @@ def test_a_person_checks_a_stored_document_and_goes_to_the_line_of_a_finding(
     visitor.go("/console/openapi")
     page.get_by_label("A stored document").fill("file:apis/pets.yaml")
     page.get_by_role("button", name="Check").click()
-    expect(page.get_by_text("1 paths, 1 operations, 0 schemas")).to_be_visible()
+    expect(page.get_by_text("1 path, 1 operation, 0 schemas")).to_be_visible()
     expect(page.get_by_text("Not valid")).to_be_visible()
     page.get_by_role("cell", name="wrong-structure").click()
     expect(page.locator(".cm-line.cp-hit")).to_contain_text("200")

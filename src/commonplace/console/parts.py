@@ -176,6 +176,10 @@ def remember(shared: str) -> None:
     ui.navigate.history.replace(f"{MOUNT}{shared}")
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def size(count: int) -> str:
     if count < 1024:
         return f"{count} B"

@@ -65,6 +65,7 @@ a.cp-link { color: inherit; text-decoration: none; }
 @media (max-width: 600px) {
   .cp-wide { display: none; }
   .cp-tree { max-height: 30vh; }
+  .cp-editor { height: 40vh; }
   .cp-nav .q-btn__content .block { font-size: 0; }
   .cp-nav .q-icon { margin: 0; }
   .q-table { table-layout: fixed; width: 100%; }

@@ -152,16 +152,25 @@ class _Rules:
         if self._order.value:
             arguments["sort"] = {"field": self._order.value, "direction": "desc" if self._order.value == "updatedAt" else "asc"}
         answer = await self._view.call("instructions_query", arguments)
+        named = await self._called(query) if answer.ok and list(filters) == ["text"] and self._page == 1 else None
         self._rows.clear()
         with self._rows:
             if answer.error is not None:
                 failure(answer.error)
             else:
                 self._hash = answer.output["hash"]
-                self._table(answer.output, bool(filters))
+                self._table(answer.output, bool(filters), named)
 
-    def _table(self, found: dict[str, Any], narrowed: bool) -> None:
-        total = found["total"]
+    async def _called(self, query: str) -> dict[str, Any] | None:
+        """The instruction whose id was typed: the search is over titles and texts."""
+        answer = await self._view.call("instructions_get", {"id": query})
+        item: dict[str, Any] | None = answer.output.get("item") if answer.ok else None
+        return item
+
+    def _table(self, found: dict[str, Any], narrowed: bool, named: dict[str, Any] | None) -> None:
+        items = [item for item in found["items"] if named is None or item["id"] != named["id"]]
+        extra = named is not None and len(items) == len(found["items"])
+        total = found["total"] + extra
         if not total:
             if narrowed:
                 empty("No instruction fits.", "Take a filter away or search for another word.")
@@ -171,12 +180,12 @@ class _Rules:
         ui.label(f"Instructions: {total:,}").classes("text-sm cp-muted")
         rows = [
             {name: (str(item.get(name) or "")[:10] if name == "nextReviewDue" else item.get(name)) for name, _ in COLUMNS}
-            for item in found["items"]
+            for item in ([named] if named is not None else []) + items
         ]
         table = ui.table(columns=columns_of(COLUMNS), rows=rows, row_key="id")
         table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
         linked(table, "id", "/instructions")
-        pager(total, PAGE, self._page, self._turn)
+        pager(found["total"], PAGE, self._page, self._turn)
 
     async def _turn(self, page: int) -> None:
         self._page = page

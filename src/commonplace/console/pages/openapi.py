@@ -10,7 +10,7 @@ from nicegui import ui
 from commonplace.console.openapi_document import DocumentPane
 from commonplace.console.openapi_panels import FindingsPanel, OperationsPanel, SchemasPanel, Shared
 from commonplace.console.openapi_work import ComparePanel, GeneratePanel, OverlayPanel
-from commonplace.console.parts import address, remember
+from commonplace.console.parts import address, counted, remember
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 TABS = (
@@ -103,7 +103,7 @@ class _OpenApi:
             with ui.row().classes("w-full items-center gap-2"):
                 ui.label(found.get("title") or "Without a title").classes("text-lg font-semibold cp-text min-w-0")
                 ui.label(f"OpenAPI {found['version']}").classes("cp-tag")
-            counts = f"{found['path_count']:,} paths, {found['operation_count']:,} operations, {found['schema_count']:,} schemas"
+            counts = ", ".join(counted(found[f"{noun}_count"], noun) for noun in ("path", "operation", "schema"))
             ui.label(counts).classes("text-sm")
             if found.get("description"):
                 ui.label(found["description"][:600]).classes("text-sm cp-muted cp-text")

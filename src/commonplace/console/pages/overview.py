@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.charts import bar_chart, line_chart
-from commonplace.console.parts import columns_of, size
+from commonplace.console.parts import columns_of, counted, size
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.kernel.clock import utc_now
 
@@ -142,7 +142,7 @@ class _Overview:
         if projects.ok:
             listed = projects.output["projects"]
             total = sum(one["files"] for one in listed)
-            self._files.text = f"{total:,} in {len(listed):,} project{'' if len(listed) == 1 else 's'}" if listed else "none yet"
+            self._files.text = f"{total:,} in {counted(len(listed), 'project')}" if listed else "none yet"
         if memories.ok:
             self._memories.text = f"{memories.output['total']:,}"
         if index.ok:
