@@ -63,7 +63,11 @@ def init(
 
 @app.command()
 def check(as_json: JsonFlag = False) -> None:
-    """Read the configuration and say whether it is right (exit code 2 where it is not)."""
+    """Read the configuration and say whether it is right (exit code 2 where it is not).
+
+    Example:
+      commonplace --config new.yaml config check
+    """
     config = session().config()
     session().app()  # refuses names of toolsets and tools that nothing has, as a server would
     if as_json:

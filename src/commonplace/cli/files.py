@@ -136,7 +136,11 @@ def get(
     length: Annotated[int, typer.Option(help="Bytes to read; -1 = to the end.")] = -1,
     as_json: JsonFlag = False,
 ) -> None:
-    """Print a file."""
+    """Print a file.
+
+    Example:
+      commonplace files get /notes/locks.md --project demo > locks.md
+    """
     answer = session().call("file_read", {"project": project, "path": path, "offset": offset, "length": length})
     if as_json:
         print_json(answer)
@@ -153,7 +157,11 @@ def ls(
     limit: Annotated[int, typer.Option(help="Most entries.")] = 256,
     as_json: JsonFlag = False,
 ) -> None:
-    """List files and directories."""
+    """List files and directories.
+
+    Example:
+      commonplace files ls /notes --project demo --depth 3
+    """
     answer = session().call("file_list", {"project": project, "path": path, "depth": depth, "limit": limit})
     if as_json:
         print_json(answer)
@@ -170,20 +178,32 @@ def rm(
     recursive: Annotated[bool, typer.Option("--recursive", "-r", help="A directory with everything below it.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Delete a file or a directory; `restore` brings it back within the retention."""
+    """Delete a file or a directory; `restore` brings it back within the retention.
+
+    Example:
+      commonplace files rm /notes --recursive --project demo
+    """
     _answer(session().call("file_delete", {"project": project, "path": path, "recursive": recursive}), as_json, "{deleted} deleted")
 
 
 @app.command()
 def mv(path: PathArgument, new_path: PathArgument, project: Project = "default", as_json: JsonFlag = False) -> None:
-    """Rename a file or a directory."""
+    """Rename a file or a directory.
+
+    Example:
+      commonplace files mv /notes/locks.md /notes/locking.md --project demo
+    """
     _answer(session().call("file_rename", {"project": project, "path": path, "new_path": new_path}), as_json, "{renamed} renamed")
     _settle()
 
 
 @app.command()
 def restore(path: PathArgument, project: Project = "default", as_json: JsonFlag = False) -> None:
-    """Bring back a deleted file, or everything deleted below a directory."""
+    """Bring back a deleted file, or everything deleted below a directory.
+
+    Example:
+      commonplace files restore /notes --project demo
+    """
     _answer(session().call("file_restore", {"project": project, "path": path}), as_json, "{restored} restored")
     _settle()
 
@@ -197,7 +217,11 @@ def edit(
     replace_all: Annotated[bool, typer.Option("--all", help="Every occurrence.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Replace an exact piece of text that occurs once."""
+    """Replace an exact piece of text that occurs once.
+
+    Example:
+      commonplace files edit /notes/locks.md "30 seconds" "60 seconds" --project demo
+    """
     arguments = {"project": project, "path": path, "old_text": old, "new_text": new, "replace_all": replace_all}
     _answer(session().call("file_edit", arguments), as_json, "{replacements} replaced")
     _settle()
@@ -212,7 +236,11 @@ def search(
     explain: Annotated[bool, typer.Option("--explain", help="Say why each chunk ranked.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find the parts of files that answer a query."""
+    """Find the parts of files that answer a query.
+
+    Example:
+      commonplace files search "who holds the lock" --project demo --explain
+    """
     _service()
     _settle()
     arguments = {"project": project, "query": query, "path_prefix": prefix, "limit": limit, "explain": True}
@@ -243,7 +271,11 @@ def grep(
     limit: Annotated[int, typer.Option(help="Most lines, up to 500.")] = 100,
     as_json: JsonFlag = False,
 ) -> None:
-    """Find lines that match; exit code 1 when there is none."""
+    """Find lines that match; exit code 1 when there is none.
+
+    Example:
+      commonplace files grep "TODO|FIXME" --project demo --prefix /src/
+    """
     arguments = {"project": project, "pattern": pattern, "path_prefix": prefix, "literal": literal}
     answer = session().call("file_grep", {**arguments, "ignore_case": ignore_case, "limit": limit})
     if as_json:
@@ -330,7 +362,11 @@ def export(
     prefix: Prefix = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a project's files into a folder. Files that are there are replaced, others are left alone."""
+    """Write a project's files into a folder. Files that are there are replaced, others are left alone.
+
+    Example:
+      commonplace files export ./copy --project demo
+    """
 
     async def copy() -> int:
         written, after = 0, ""
@@ -356,7 +392,11 @@ def reindex(
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Forget the index first and build it anew.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Bring the search index up to date with the files."""
+    """Bring the search index up to date with the files.
+
+    Example:
+      commonplace files reindex --project demo --rebuild
+    """
     queued = _run(_service().reindex(local_user(), project, rebuild=rebuild))
     settled = _settle()
     _answer({"queued": queued, "up_to_date": settled}, as_json, "{queued} files indexed" if settled else "{queued} files queued")

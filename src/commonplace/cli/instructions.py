@@ -62,7 +62,11 @@ def search(
     limit: Annotated[int, typer.Option(help="Most entries shown.")] = 10,
     as_json: JsonFlag = False,
 ) -> None:
-    """Search titles and bodies, best first."""
+    """Search titles and bodies, best first.
+
+    Example:
+      commonplace instructions search "force push" --limit 5
+    """
     answer = _call("instructions_search", q=query, limit=limit, highlight=True)
     if as_json:
         print_json(answer)
@@ -79,7 +83,11 @@ def show(
     history: Annotated[bool, typer.Option("--history", help="Its changes, with differences.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show one instruction."""
+    """Show one instruction.
+
+    Example:
+      commonplace instructions show no-force-push --history
+    """
     item = _existing(id_)
     changes = _call("instructions_history", id=id_) if history else None
     if as_json:
@@ -172,7 +180,11 @@ def _report_write(answer: dict[str, Any], as_json: bool) -> None:
 
 @app.command()
 def edit(id_: Id) -> None:
-    """Change the body of an instruction in $VISUAL or $EDITOR."""
+    """Change the body of an instruction in $VISUAL or $EDITOR.
+
+    Example:
+      EDITOR=vim commonplace instructions edit no-force-push
+    """
     item = _existing(id_)
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
@@ -218,7 +230,11 @@ def remove(
     ids: Annotated[list[str], typer.Argument(help="Ids to remove.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Remove instructions; `restore` brings them back."""
+    """Remove instructions; `restore` brings them back.
+
+    Example:
+      commonplace instructions remove no-force-push --yes
+    """
     if not yes and not typer.confirm(f"Remove {', '.join(ids)}?"):
         raise typer.Exit(1)
     answer = _call("instructions_remove", ids=ids, confirm=True)
@@ -230,14 +246,22 @@ def remove(
 def restore(
     id_: Id, change: Annotated[int | None, typer.Option(help="Number of the change to undo (show --history lists them).")] = None
 ) -> None:
-    """Undo the latest change or removal of an instruction, or a numbered one."""
+    """Undo the latest change or removal of an instruction, or a numbered one.
+
+    Example:
+      commonplace instructions restore no-force-push
+    """
     answer = _call("instructions_restore", id=id_, change=change)
     say(f"restored {id_} as it was before change #{answer['change']}")
 
 
 @app.command()
 def lint(as_json: JsonFlag = False) -> None:
-    """Check the catalogue: broken files, drift, duplicates, dangling references, overdue reviews, gates. Exit 1 on problems."""
+    """Check the catalogue: broken files, drift, duplicates, dangling references, overdue reviews, gates. Exit 1 on problems.
+
+    Example:
+      commonplace instructions lint && git commit -m "Rules"
+    """
     problems = list(_problems())
     if as_json:
         print_json({"problems": problems, "count": len(problems)})
@@ -289,7 +313,11 @@ def import_(
     mode: Annotated[str, typer.Option(help="What to do with ids that exist: skip, overwrite or merge.")] = "skip",
     as_json: JsonFlag = False,
 ) -> None:
-    """Import instructions."""
+    """Import instructions.
+
+    Example:
+      commonplace instructions import rules.json --mode overwrite
+    """
     from rich.progress import Progress
 
     entries = list(_entries(source))
@@ -331,7 +359,12 @@ def export(
     target: Annotated[Path | None, typer.Argument(help="A file, or an existing folder for one file each; stdout when absent.")] = None,
     ids: Annotated[list[str] | None, typer.Option("--id", help="Only this id; repeat for more.")] = None,
 ) -> None:
-    """Export instructions as JSON."""
+    """Export instructions as JSON.
+
+    Examples:
+      commonplace instructions export rules.json
+      commonplace instructions export --id no-force-push
+    """
     items = _call("instructions_export", ids=ids)["items"]
     if target is None:
         print_json({"entries": items})
@@ -350,7 +383,11 @@ def graph(
     enrich: Annotated[bool, typer.Option(help="Metadata and categories as nodes.")] = False,
     max_edges: Annotated[int | None, typer.Option(help="Cut the edges after this many.")] = None,
 ) -> None:
-    """Draw how instructions share categories."""
+    """Draw how instructions share categories.
+
+    Example:
+      commonplace instructions graph --format dot | dot -Tsvg > graph.svg
+    """
     answer = _call("graph_export", format=format_, enrich=enrich, includeCategoryNodes=enrich, maxEdges=max_edges)
     if format_ == "json":
         print_json(answer)
@@ -365,7 +402,11 @@ def groom(
     remove_deprecated: Annotated[bool, typer.Option("--remove-deprecated", help="Delete deprecated entries that are replaced.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Correct hashes and categories, merge duplicates, drop what is replaced."""
+    """Correct hashes and categories, merge duplicates, drop what is replaced.
+
+    Example:
+      commonplace instructions groom --dry-run
+    """
     answer = _call("instructions_groom", mode={"dryRun": dry_run, "mergeDuplicates": merge, "removeDeprecated": remove_deprecated})
     if as_json:
         print_json(answer)
@@ -378,7 +419,11 @@ def groom(
 
 @app.command()
 def init() -> None:
-    """Write a small starter set of instructions, gates and prompt criteria; what exists is left alone."""
+    """Write a small starter set of instructions, gates and prompt criteria; what exists is left alone.
+
+    Example:
+      commonplace init
+    """
     from commonplace.instructions.starter import write_starter
 
     written = write_starter(session().config().settings.instructions_directory)

@@ -43,7 +43,11 @@ def list_keys(
     all_keys: Annotated[bool, typer.Option("--all", help="Revoked keys too.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show the keys, without their secrets."""
+    """Show the keys, without their secrets.
+
+    Example:
+      commonplace keys list --all
+    """
     rows = [_public(record) for record in _store().all() if all_keys or record.active]
     if as_json:
         print_json({"keys": rows})
@@ -56,7 +60,11 @@ def list_keys(
 
 @app.command()
 def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
-    """End a key. Running servers refuse it from the next call on; the tenant's data stays."""
+    """End a key. Running servers refuse it from the next call on; the tenant's data stays.
+
+    Example:
+      commonplace keys revoke v5phswss
+    """
     record = session().recorded("keys_revoke", {"id": key_id}, lambda: _store().revoke(key_id))
     if as_json:
         print_json(_public(record))
@@ -66,7 +74,11 @@ def revoke(key_id: KeyId, as_json: JsonFlag = False) -> None:
 
 @app.command()
 def rotate(key_id: KeyId, as_json: JsonFlag = False) -> None:
-    """Give a key a new secret and print it once; the old one stops at once."""
+    """Give a key a new secret and print it once; the old one stops at once.
+
+    Example:
+      commonplace keys rotate v5phswss
+    """
     _show_token(*session().recorded("keys_rotate", {"id": key_id}, lambda: _store().rotate(key_id)), as_json)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.", no_args_is_help=True)
 
-Id = Annotated[str, typer.Argument(help="Id of the entry, or its first 5 characters or more.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="Id of the entry, or its first 5 characters or more.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Most results.")]
 
 
@@ -127,7 +127,11 @@ def search(
 
 @app.command()
 def show(id_: Id, as_json: JsonFlag = False) -> None:
-    """Show an entry with its links."""
+    """Show an entry with its links.
+
+    Example:
+      commonplace memory show 01M7KPP5BJ
+    """
     entry = session().call("rekall_show", {"id": id_})
     if as_json:
         print_json(entry)
@@ -166,7 +170,11 @@ def list_entries(
     deleted: Annotated[bool, typer.Option("--deleted", help="Deleted entries instead.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """List entries, newest first."""
+    """List entries, newest first.
+
+    Example:
+      commonplace memory list --type bug --tag sqlite
+    """
     arguments: dict[str, Any] = {"limit": min(max(limit, 1), 200), "deleted": deleted}
     arguments |= {"type": type_.value} if type_ else {}
     arguments |= {"project": _project(project)} if project else {}
@@ -193,7 +201,11 @@ def edit(
     obsolete: Annotated[bool | None, typer.Option("--obsolete/--active", help="Retire it, or bring it back.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Correct an entry. Without options the text opens in $EDITOR; what it was stays in its history."""
+    """Correct an entry. Without options the text opens in $EDITOR; what it was stays in its history.
+
+    Example:
+      commonplace memory edit 01M7KPP5BJ --title "Importer waits for the lock" --confidence 4
+    """
     changes: dict[str, Any] = {
         "title": title,
         "content": sys.stdin.read() if content == "-" else content,
@@ -224,7 +236,12 @@ def rm(
     restore: Annotated[bool, typer.Option("--restore", help="Bring a deleted entry back.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Delete an entry, so that it can be restored."""
+    """Delete an entry, so that it can be restored.
+
+    Examples:
+      commonplace memory rm 01M7KPP5BJ
+      commonplace memory rm 01M7KPP5BJ --restore
+    """
     done = session().call("memory_delete", {"id": id_, "restore": restore})
     if as_json:
         print_json(done)
@@ -239,7 +256,11 @@ def link(
     relation: Annotated[Relation, typer.Option("--relation", "--type", "-r", help="Kind of relation.")] = Relation.RELATED,
     as_json: JsonFlag = False,
 ) -> None:
-    """Link two entries; `--relation supersedes` retires the target."""
+    """Link two entries; `--relation supersedes` retires the target.
+
+    Example:
+      commonplace memory link 01M7KPP5BJ 01M7KPP63B --relation supersedes
+    """
     made = session().call("rekall_link", {"source_id": source, "target_id": target, "relation_type": relation.value})
     if as_json:
         print_json(made)
@@ -253,7 +274,11 @@ def related(
     depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")] = 1,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the entries around one."""
+    """List the entries around one.
+
+    Example:
+      commonplace memory related 01M7KPP5BJ --depth 2
+    """
     found = session().call("memory_related", {"id": id_, "depth": depth})
     if as_json:
         print_json(found)
@@ -267,7 +292,11 @@ def graph(
     depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")] = 2,
     as_json: JsonFlag = False,
 ) -> None:
-    """Draw the links around an entry as a tree."""
+    """Draw the links around an entry as a tree.
+
+    Example:
+      commonplace memory graph 01M7KPP5BJ
+    """
     found = session().call("memory_related", {"id": id_, "depth": depth})
     if as_json:
         print_json(found)
@@ -286,7 +315,12 @@ def suggest(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=50, help="Most of each kind.")] = 10,
     as_json: JsonFlag = False,
 ) -> None:
-    """List what memory proposes, or decide on it."""
+    """List what memory proposes, or decide on it.
+
+    Examples:
+      commonplace memory suggest
+      commonplace memory suggest --accept 01M7KPP6XA
+    """
     if accept or reject:
         tool = "rekall_accept_suggestion" if accept else "rekall_reject_suggestion"
         decided = session().call(tool, {"suggestion_id": accept or reject})
@@ -319,7 +353,11 @@ def generalize(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the draft, keep nothing.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Draft one pattern from several entries: what they share, the errors they repeat, where it comes from."""
+    """Draft one pattern from several entries: what they share, the errors they repeat, where it comes from.
+
+    Example:
+      commonplace memory generalize 01M7KPP5BJ 01M7KPP63B --dry-run
+    """
     memory = service()
 
     async def work() -> Generalized:
@@ -352,7 +390,11 @@ def stale(
     limit: Limit = 20,
     as_json: JsonFlag = False,
 ) -> None:
-    """List entries that nobody has read or changed for long."""
+    """List entries that nobody has read or changed for long.
+
+    Example:
+      commonplace memory stale --days 180
+    """
     found = session().call("memory_stale", {"limit": min(max(limit, 1), 200), **({"days": days} if days else {})})
     if as_json:
         print_json(found)

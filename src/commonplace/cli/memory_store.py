@@ -52,7 +52,12 @@ def export_entries(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Write everything to an archive with checksums, an Obsidian vault, or JSON lines."""
+    """Write everything to an archive with checksums, an Obsidian vault, or JSON lines.
+
+    Examples:
+      commonplace memory export memory.jsonl
+      commonplace memory export ~/vault --format obsidian
+    """
     from commonplace.memory.moves import ExportFormat, export_from
 
     by_name = "jsonl" if path.suffix == ".jsonl" else "archive" if path.suffix == ".zip" else "obsidian"
@@ -71,7 +76,11 @@ def import_entries(
     suggest_too: Annotated[bool, typer.Option("--suggest", help="Also look for links among what comes in.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our own export. All of it or nothing."""
+    """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our own export. All of it or nothing.
+
+    Example:
+      commonplace memory import memory.jsonl --dry-run
+    """
     from rich.progress import Progress
 
     from commonplace.memory.moves import Imported, ImportFormat, import_into

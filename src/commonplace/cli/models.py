@@ -106,7 +106,11 @@ def check(
 
 @app.command()
 def remove(name: Annotated[str, typer.Argument(help="Which model.")], as_json: JsonFlag = False) -> None:
-    """Remove an installed model. Search goes on by words alone."""
+    """Remove an installed model. Search goes on by words alone.
+
+    Example:
+      commonplace models remove all-MiniLM-L6-v2
+    """
     with _reported():
         removed = embed_models.remove(_folder(), name)
     if as_json:

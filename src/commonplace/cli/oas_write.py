@@ -178,7 +178,11 @@ def join(
     check: Check = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Merge documents of one version into one."""
+    """Merge documents of one version into one.
+
+    Example:
+      commonplace oas join users.yaml orders.yaml --schemas rename-right --output api.yaml
+    """
     arguments: dict[str, Any] = {"specs": [spec(source) for source in sources]}
     arguments |= {name: value for name, value in (("path_strategy", paths), ("schema_strategy", schemas)) if value}
     answer = call("oas_join", arguments)
@@ -190,7 +194,11 @@ def join(
 
 
 def bundle(source: Source, output: Output = None, yes: Yes = False, check: Check = False, as_json: JsonFlag = False) -> None:
-    """Turn a document that is spread over files into one."""
+    """Turn a document that is spread over files into one.
+
+    Example:
+      commonplace oas bundle openapi.yaml --output bundled.yaml
+    """
     arguments = {"spec": spec(source)}
     answer = call("oas_bundle", arguments)
     if not as_json:
@@ -208,7 +216,11 @@ def overlay(
     check: Check = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Apply an Overlay (1.0, 1.1) to a document."""
+    """Apply an Overlay (1.0, 1.1) to a document.
+
+    Example:
+      commonplace oas overlay openapi.yaml public.overlay.yaml --dry-run
+    """
     arguments = {"spec": spec(source), "overlay": spec(overlay_file), "strict": strict}
     answer = call("oas_overlay_apply", {**arguments, "dry_run": dry_run})
     if not as_json:
@@ -225,7 +237,11 @@ def overlay(
 def overlay_validate(
     source: Annotated[str, typer.Argument(metavar="OVERLAY", help="The Overlay document.")], as_json: JsonFlag = False
 ) -> None:
-    """Check an Overlay document. Exit code 1 if it is not valid."""
+    """Check an Overlay document. Exit code 1 if it is not valid.
+
+    Example:
+      commonplace oas overlay-validate public.overlay.yaml
+    """
     answer = call("oas_overlay_validate", {"spec": spec(source)})
     if as_json:
         print_json(answer)

@@ -91,7 +91,11 @@ def parse(
     pointer: Annotated[str | None, typer.Option("--pointer", help="With --full: only this part, a JSON pointer.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show what is in a document."""
+    """Show what is in a document.
+
+    Example:
+      commonplace oas parse openapi.yaml --full --pointer /components/schemas
+    """
     answer = call("oas_parse", {"spec": spec(source), "full": full, "resolve_refs": resolve_refs, "pointer": pointer})
     if as_json:
         print_json(answer)
