@@ -76,10 +76,13 @@ def test_media_types_that_2_0_cannot_tell_apart_are_told() -> None:
     down, _, told = operation_across({"responses": responses("application/json", "application/xml")})
     assert (down["produces"], told) == (["application/json", "application/xml"], ["responses"])
     assert operation_across({"responses": responses("application/json", "application/json")})[2] == []
+    narrow, wide = responses("application/json", "application/json").values()
+    wide["content"]["application/xml"] = {"schema": {}}
+    assert operation_across({"responses": {"200": narrow, "201": wide}})[2] == ["responses"]
 
 
 def test_content_without_a_schema_is_still_content_in_2_0() -> None:
-    for kind, schema in (("application/json", {}), ("image/png", {"type": "file"})):
+    for kind, schema in (("application/json", {}), ("application/xml", {}), ("image/png", {"type": "file"})):
         down, back, _ = operation_across({"responses": {"200": {"description": "d", "content": {kind: {}}}}})
         assert down["responses"]["200"]["schema"] == schema
         assert list(back["responses"]["200"]["content"]) == [kind]
@@ -156,3 +159,15 @@ def test_constants_in_links_are_strings_in_3_1() -> None:
     made = converted(spec(V30, components={"links": links}), V30, V31)
     assert made.document["components"]["links"]["l"]["parameters"] == {"a": "0", "b": "$response.body#/b", "c": "true"}
     assert [issue.path for issue in made.issues] == ["/components/links/l/parameters"]
+
+
+def test_a_parameter_that_is_an_enum_alone_gets_the_type_of_its_values() -> None:
+    def parameter(*values: Any) -> tuple[dict[str, Any], list[str]]:
+        down, _, told = operation_across({"parameters": [{"name": "a", "in": "query", "schema": {"enum": list(values)}}]})
+        return {key: down["parameters"][0][key] for key in ("type", "enum")}, told
+
+    assert parameter(1, 2) == ({"type": "integer", "enum": [1, 2]}, [])
+    assert parameter(1, 2.5) == ({"type": "number", "enum": [1, 2.5]}, [])
+    assert parameter(True) == ({"type": "boolean", "enum": [True]}, [])
+    assert parameter(True, 1) == ({"type": "string", "enum": ["true", "1"]}, ["parameters/0/schema"])
+    assert parameter(True, 1, "x") == ({"type": "string", "enum": ["true", "1", "x"]}, ["parameters/0/schema"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from commonplace.openapi.model import Family
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _COLLECTIONS = {"form": "csv", "simple": "csv", "spaceDelimited": "ssv", "pipeDelimited": "pipes"}
 _HOST = re.compile(r"[^{}/ :\\]+(?::\d+)?")
+_BINARY = re.compile(r"(?:image|audio|video|font)/|application/(?:octet-stream|pdf|zip|gzip)\b", re.IGNORECASE)
 _OPERATION_FIELDS = ("tags", "summary", "description", "externalDocs", "operationId", "deprecated", "security")
 
 
@@ -191,7 +193,7 @@ class SwaggerDown:
         if parameters:
             result["parameters"] = parameters
         produces: list[str] = []
-        mixed = False
+        fewest = sys.maxsize
         responses: dict[str, Any] = {}
         source = operation.get("responses")
         source = source if isinstance(source, dict) else {}
@@ -209,15 +211,15 @@ class SwaggerDown:
                 kinds = list(content) if isinstance(content, dict) else []
             else:
                 responses[kept], kinds = self._response(self._resolved(response), where)
-            produces += kinds
-            mixed = mixed or bool(kinds and set(kinds) != set(produces))
+            produces += [kind for kind in kinds if kind not in produces]
+            fewest = min(fewest, len(kinds)) if kinds else fewest
         if not any(not code.startswith("x-") for code in responses):
             responses["default"] = {"description": ""}
-        if mixed:
+        if fewest < len(produces):
             told = "2.0 has media types per operation only; all that any response has are listed for all of them."
             self.issues.warning(pointer_of([*at, "responses"]), told)
         if produces:
-            result["produces"] = list(dict.fromkeys(produces))
+            result["produces"] = produces
         result["responses"] = responses
         if isinstance(operation.get("security"), list):
             result["security"] = self.security.requirements(operation["security"], [*at, "security"])
@@ -387,7 +389,7 @@ class SwaggerDown:
                 else:
                     result["schema"] = self._schema(schema, [*at, "content", chosen, "schema"])
             else:  # without a schema, 2.0 says that there is no content
-                result["schema"] = {} if any("json" in kind or kind.startswith("text/") for kind in content) else {"type": "file"}
+                result["schema"] = {"type": "file"} if all(_BINARY.match(kind) for kind in content) else {}
             self._tell_extensions(content, at)
             examples = {kind: example for kind, media in content.items() for example in self._examples(media, [*at, "content", kind])}
             if examples:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -154,6 +155,19 @@ class ValueDown:
         self.issues.warning(at, f"Parts of `allOf` disagree about `{key}`, and 2.0 has no form for both; the first was kept.")
         return one
 
+    def _kind_of(self, flat: dict[str, Any], at: str) -> str:
+        """The type of a value that is described by its enum alone. Values of several types are all given as the text they are sent as."""
+        values = flat.get("enum")
+        if not isinstance(values, list) or "type" in flat:
+            return "string"
+        for kind, fits in _KINDS.items():
+            if values and all(fits(value) for value in values):
+                return kind
+        self.issues.warning(at, "2.0 parameters have one type; the values of `enum` are given as text.")
+        texts = (value if isinstance(value, str) else json.dumps(value) for value in values)
+        flat["enum"] = list(dict.fromkeys(texts))
+        return "string"
+
     def value(self, schema: Json, at: str, *, file: bool = False, collection: str | None = None) -> dict[str, Any]:
         flat = self.flatten(schema, at)
         kind = flat.get("type")
@@ -163,7 +177,7 @@ class ValueDown:
         if kind not in ("string", "number", "integer", "boolean", "array"):
             if kind == "object" or "properties" in flat:
                 self.issues.warning(at, "2.0 parameters cannot be objects; the value is described as a string.")
-            kind = "string"
+            kind = self._kind_of(flat, at)
             flat = {
                 key: value for key, value in flat.items() if key in ("description", "default", "pattern", "enum") or key.startswith("x-")
             }
@@ -184,3 +198,11 @@ class ValueDown:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+_KINDS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "boolean": lambda value: isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": _is_number,
+}
