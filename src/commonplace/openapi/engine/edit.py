@@ -44,19 +44,16 @@ def edited_yaml(text: str, old: Json, new: Json) -> str:
         if root is None:
             raise _Impossible
         _Editor(text, edits).change(root, old, new)
-        result = _applied(text, edits)
+        pieces, at = [], 0
+        for edit in sorted(edits, key=lambda one: one.start):  # of two at one place, the inner was noted first
+            pieces += [text[at : edit.start], edit.text]
+            at = edit.end
+        result = "".join((*pieces, text[at:]))
         if same_json(parse_text(result).data, new):
             return result
     except (_Impossible, yaml.YAMLError, CommonplaceError, RecursionError):
         pass
     return to_yaml(new)
-
-
-def _applied(text: str, edits: list[_Edit]) -> str:
-    """The edits made from the end on, so that places before them stay true; of two at one place the later is made first."""
-    for edit in sorted(edits, key=lambda one: one.start)[::-1]:
-        text = text[: edit.start] + edit.text + text[edit.end :]
-    return text
 
 
 class _Editor:
