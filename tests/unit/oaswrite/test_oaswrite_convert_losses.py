@@ -171,3 +171,18 @@ def test_a_parameter_that_is_an_enum_alone_gets_the_type_of_its_values() -> None
     assert parameter(True) == ({"type": "boolean", "enum": [True]}, [])
     assert parameter(True, 1) == ({"type": "string", "enum": ["true", "1"]}, ["parameters/0/schema"])
     assert parameter(True, 1, "x") == ({"type": "string", "enum": ["true", "1", "x"]}, ["parameters/0/schema"])
+
+
+def test_values_of_an_enum_differ_in_2_0() -> None:
+    made, _ = schema_across({"enum": ["a", 1, "a", True, {"b": [1]}, {"b": [1]}]}, V30, V20)
+    assert [repr(one) for one in made["enum"]] == ["'a'", "1", "True", "{'b': [1]}"]
+    down, _, _ = operation_across({"parameters": [{"name": "a", "in": "query", "schema": {"type": "string", "enum": ["x", "y", "x"]}}]})
+    assert down["parameters"][0]["enum"] == ["x", "y"]
+
+
+def test_an_example_that_is_a_reference_is_the_example_it_names() -> None:
+    components = {"examples": {"E": {"value": {"n": 1}}}}
+    for reference in ("#/components/examples/E", "#/components/examples/E/value"):
+        content = {"application/json": {"schema": {}, "example": {"$ref": reference}}}
+        down, _, _ = operation_across({"responses": {"200": {"description": "d", "content": content}}}, components=components)
+        assert down["responses"]["200"]["examples"] == {"application/json": {"n": 1}}

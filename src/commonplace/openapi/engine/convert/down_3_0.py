@@ -404,14 +404,25 @@ class SwaggerDown:
 
     def _examples(self, media: dict[str, Any], at: list[str]) -> list[Any]:
         if "example" in media:
-            return [media["example"]]
+            return [self._literal(media["example"])]
         examples = media.get("examples")
         values = [self._resolved(one) for one in examples.values()] if isinstance(examples, dict) else []
-        given = [one["value"] for one in values if "value" in one]
+        given = [self._literal(one["value"]) for one in values if "value" in one]
         if len(values) > len(given[:1]):
             lost = len(values) - len(given[:1])
             self.issues.info(pointer_of([*at, "examples"]), f"2.0 has one example, with its value; {lost} of {len(values)} were dropped.")
         return given[:1]
+
+    def _literal(self, example: Json) -> Json:
+        """Examples are data, but many are written as references to components, which 2.0 does not have."""
+        reference = example.get("$ref") if isinstance(example, dict) and len(example) == 1 else None
+        if not isinstance(reference, str) or not reference.startswith("#/components/examples/"):
+            return example
+        try:
+            found = resolve_pointer(self.source, reference)
+        except LookupError:
+            return example
+        return found["value"] if isinstance(found, dict) and reference.count("/") == 3 and "value" in found else found
 
     def _header(self, header: Json, at: list[str]) -> dict[str, Any]:
         resolved = self._resolved(header)

@@ -64,10 +64,20 @@ class SchemaDown(Rewriter):
                 if value is True:
                     self.issues.info(self.pointer(keyword), f"2.0 has no `{keyword}` in schemas; it is kept as `x-{keyword}`.")
                     result[f"x-{keyword}"] = True
+        if isinstance(result.get("enum"), list):
+            result["enum"] = each_once(result["enum"])
         for key in [key for key in result if key not in SCHEMA_20 and not key.startswith("x-")]:
             self.issues.warning(self.pointer(key), f"`{key}` is no keyword of a 2.0 schema and was dropped.")
             del result[key]
         return node if result == node else result
+
+
+def each_once(values: list[Any]) -> list[Any]:
+    """2.0 wants the values of an enum to differ."""
+    found: dict[str, Any] = {}
+    for value in values:
+        found.setdefault(json.dumps(value, sort_keys=True), value)
+    return list(found.values())
 
 
 def old_reference(reference: str) -> str:
@@ -186,7 +196,7 @@ class ValueDown:
         result["type"] = kind
         for key in ITEM_KEYWORDS:
             if key in flat and key not in ("type", "items"):
-                result[key] = flat[key]
+                result[key] = each_once(flat[key]) if key == "enum" and isinstance(flat[key], list) else flat[key]
         if kind == "array":
             result["items"] = self.value(flat.get("items") or {}, at)
             if collection is not None and collection != "csv":
