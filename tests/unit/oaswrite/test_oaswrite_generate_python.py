@@ -282,3 +282,18 @@ def test_the_python_client_sends_bytes_as_they_are_and_reads_what_was_documented
     done = subprocess.run([sys.executable, "-W", "error", "-c", ASKING], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert "ANSWERED" in done.stdout, done.stderr[-3000:]
     check_mypy(tmp_path)
+
+
+@pytest.mark.parametrize("language", ["go", "python"])
+def test_schemas_may_refer_to_each_other_in_long_chains(language: Any) -> None:
+    def link(number: int) -> dict[str, Any]:
+        following = {"$ref": f"#/components/schemas/S{(number + 1) % 3000}"}
+        return {"type": "object", "properties": {"next": following, "all": {"type": "array", "items": following}}}
+
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": {},
+        "components": {"schemas": {f"S{number}": link(number) for number in range(3000)}},
+    }
+    assert generate(document, Family.V31, language=language).types == 3000

@@ -89,7 +89,8 @@ class _Editor:
                 self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, _flow(target) if flow else yaml_key(target)))
             if not same_json(old[name], new[target]):
                 self._child(value, old[name], new[target], key, flow=flow)
-        added = {name: value for name, value in new.items() if name not in old and name not in renamed.values()}
+        kept = set(renamed.values())
+        added = {name: value for name, value in new.items() if name not in old and name not in kept}
         if added and flow:
             words = [f"{yaml_key(name) if _WORD.fullmatch(name) else _flow(name)}: {_flow(value)}" for name, value in added.items()]
             self._append(node.value[-1][1] if node.value else None, words)
@@ -209,7 +210,9 @@ class _Editor:
         if isinstance(node, yaml.ScalarNode):
             if node.style in ("|", ">"):
                 end = int(node.end_mark.index)
-                return len(self.text[:end].rstrip("\n")) if end else end
+                while end and self.text[end - 1] == "\n":
+                    end -= 1
+                return end
             return int(node.end_mark.index)
         if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
             return int(node.end_mark.index)
@@ -232,12 +235,16 @@ def _renamed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
     gone = [name for name in old if name not in new]
     come = [name for name in new if name not in old]
     found: dict[str, str] = {}
-    for name in gone:
-        match = next((other for other in come if new[other] == old[name]), None)
-        if match is not None:
-            found[name] = match
-            come.remove(match)
+    same: dict[str, list[str]] = {}
+    for name in reversed(come):
+        same.setdefault(json.dumps(new[name]), []).append(name)
+    for name in gone if come else ():
+        matches = same.get(json.dumps(old[name]))
+        if matches:
+            found[name] = matches.pop()
     left = [name for name in gone if name not in found]
+    taken = set(found.values())
+    come = [name for name in come if name not in taken]
     if len(old) == len(new) and len(left) == len(come):
         found.update(zip(left, come, strict=True))
     return found

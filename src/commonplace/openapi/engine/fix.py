@@ -200,13 +200,15 @@ class _Fixer:
         every = sorted(operations.identified, key=lambda one: not one[1].startswith("/paths/"))  # those of paths keep their names
         taken = {identifier for identifier, _ in every}
         seen: set[str] = set()
+        numbers: dict[str, int] = {}
         for identifier, where in every:
             if identifier not in seen:
                 seen.add(identifier)
                 continue
-            number = 2
+            number = numbers.get(identifier, 2)
             while f"{identifier}{number}" in taken:
                 number += 1
+            numbers[identifier] = number + 1
             new = f"{identifier}{number}"
             taken.add(new)
 

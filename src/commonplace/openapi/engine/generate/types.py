@@ -51,6 +51,7 @@ _SILENT = frozenset(
 )
 _REFERRING = frozenset(("$ref", "allOf", "anyOf", "oneOf"))
 _MAX_HINT = 24  # nesting of inline types; deeper ones are plain JSON
+_MAX_NESTING = 30  # declarations that are being filled because another one refers to them
 _SHARED_SIZE = 5
 _OCTETS = "application/octet-stream"
 
@@ -66,6 +67,8 @@ class TypeReader:
         self._named: dict[str, Use] = {}
         self._open: set[str] = set()
         self._combined: dict[bytes, Use] = {}
+        self._waiting: list[tuple[Declaration, Merged, tuple[str, ...]]] = []
+        self._nesting = 0
 
     def read_components(self) -> None:
         schemas = (self.document.get("components") or {}).get("schemas")
@@ -113,8 +116,19 @@ class TypeReader:
         use = Use(Named(declaration), merged.nullable)
         self._named[reference] = use
         self.declarations.append(declaration)
-        self._fill(declaration, merged, hint)
+        self._waiting.append((declaration, merged, hint))
+        if self._nesting < _MAX_NESTING:
+            self._fill_waiting(len(self._waiting) - 1 if self._nesting else 0)
         return use
+
+    def _fill_waiting(self, start: int) -> None:
+        """Declarations are filled where they are met, and those that many others lead to when the first of these is done."""
+        self._nesting += 1
+        try:
+            while len(self._waiting) > start:
+                self._fill(*self._waiting.pop())
+        finally:
+            self._nesting -= 1
 
     def use(self, schema: Json, hint: tuple[str, ...]) -> Use:
         """The type of a schema where it stands."""
