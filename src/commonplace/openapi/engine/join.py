@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -143,6 +144,7 @@ class _Pair:
         """Names that mean different things on both sides get new names where the strategy says so."""
         direct, indirect = Meaning(self.left, self.right, old=self.old).differing(sections)
         renames: Renames = {}
+        free = self._free_names(sections)
         strategy = self.schema_strategy
         if sections in (_SCHEMES_2, _SCHEMES_3) and strategy != "fail":
             strategy = "rename-right"  # a choice between them would change who may call
@@ -154,13 +156,13 @@ class _Pair:
                 raise self._collision(kind, name)
             outcome = {"accept-left": "the left one was kept", "accept-right": "the right one was kept"}.get(strategy)
             if outcome is None:
-                new = renames.setdefault(section, {})[name] = self._free(section, name, label)
+                new = renames.setdefault(section, {})[name] = free(section, f"{name}_{label}")
                 outcome = f"one is now {new!r}"
             self.result.warnings.append(f"{kind} {name!r} differs between the documents: {outcome}.")
         # Where one side is chosen, equal text on top of it is right as it is; where both stay, each needs its own.
         for section, name in indirect if renames else ():
             self.result.collisions += 1
-            new = renames.setdefault(section, {})[name] = self._free(section, name, label)
+            new = renames.setdefault(section, {})[name] = free(section, f"{name}_{label}")
             self.result.warnings.append(f"{_kind(section)} {name!r} refers to what differs between the documents: one is now {new!r}.")
         if renames and strategy == "rename-left":
             self.left = self._renamed(self.left, renames)
@@ -180,9 +182,17 @@ class _Pair:
                 )
         return rename_components(document, renames, old=True)
 
-    def _free(self, section: str, name: str, label: str) -> str:
-        taken = {*(self._container(self.left).get(section) or {}), *(self._container(self.right).get(section) or {})}
-        return _unused(f"{name}_{label}", taken)
+    def _free_names(self, sections: tuple[str, ...]) -> Callable[[str, str], str]:
+        """Gives names that neither document has in a section, each once."""
+        sides = (self._container(self.left), self._container(self.right))
+        taken = {section: {name for side in sides for name in side.get(section) or ()} for section in sections}
+
+        def free(section: str, wanted: str) -> str:
+            name = _unused(wanted, taken[section])
+            taken[section].add(name)
+            return name
+
+        return free
 
     def _collision(self, kind: str, name: str) -> CommonplaceError:
         return CommonplaceError(
