@@ -63,7 +63,7 @@ def _replace(path: Path, text: str) -> None:
     temporary = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=".commonplace-", dir=path.parent)  # short: names may be as long as a folder allows
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode("utf-8", "surrogatepass"))
             file.flush()

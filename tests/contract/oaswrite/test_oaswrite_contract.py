@@ -96,6 +96,12 @@ def test_fix_writes_its_output_and_dry_run_writes_nothing(tools: Tools, tmp_path
     assert "parameters" in json.loads((tmp_path / "out.json").read_text())["paths"]["/pets/{id}"]["get"]
 
 
+def test_a_file_may_have_as_long_a_name_as_its_folder_allows(tools: Tools, tmp_path: Path) -> None:
+    name = "x" * 250 + ".json"
+    tools.call("fix", spec=CONTENT, output=name)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [name]
+
+
 def test_fix_in_place_keeps_the_comments_of_a_yaml_file(tools: Tools, tmp_path: Path) -> None:
     source = "# mine\nopenapi: 3.0.3\ninfo: {title: t, version: '1'} # here\npaths:\n  /a/{b}:\n    get: # op\n      responses: {}\n"
     (tmp_path / "spec.yaml").write_text(source)
