@@ -186,3 +186,11 @@ def test_an_example_that_is_a_reference_is_the_example_it_names() -> None:
         content = {"application/json": {"schema": {}, "example": {"$ref": reference}}}
         down, _, _ = operation_across({"responses": {"200": {"description": "d", "content": content}}}, components=components)
         assert down["responses"]["200"]["examples"] == {"application/json": {"n": 1}}
+
+
+def test_what_base64_text_stands_for_is_told_when_3_0_cannot_say_it() -> None:
+    schema = {"type": "string", "contentEncoding": "base64"}
+    assert schema_across(schema, V31, V30) == ({"type": "string", "format": "byte"}, ())
+    made, issues = schema_across({**schema, "contentMediaType": "image/png"}, V31, V30)
+    assert made == {"type": "string", "format": "byte"}
+    assert [issue.path for issue in issues] == ["/components/schemas/S/contentMediaType"]

@@ -105,7 +105,8 @@ class DownTo30(Rewriter):
         if encoding == "base64" and "format" not in schema:
             del schema["contentEncoding"]
             schema["format"] = "byte"
-            schema.pop("contentMediaType", None)
+            if schema.pop("contentMediaType", OCTETS) != OCTETS:
+                self.issues.info(self.pointer("contentMediaType"), f"3.0 cannot say that these bytes are {media_type}; it was dropped.")
         elif encoding is None and media_type == OCTETS and "format" not in schema:
             del schema["contentMediaType"]
             schema["format"] = "binary"
