@@ -148,12 +148,21 @@ SELECT id, type, entry_ids::text, score, reason, created_at, decision, resolved_
 FROM memory_suggestions WHERE tenant = :tenant AND id = :id;
 
 -- name: suggestions_pending
--- Best first, those about a deleted entry left out.
+-- Best first, without those about a deleted entry, a pair that was linked meanwhile, or a cluster that a pattern was drawn from.
 SELECT s.id, s.type, s.entry_ids::text, s.score, s.reason, s.created_at, s.decision, s.resolved_at
 FROM memory_suggestions s
 WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type = ANY (ARRAY(SELECT jsonb_array_elements_text(:types::jsonb)))
   AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
                   WHERE e.deleted_at IS NOT NULL)
+  AND CASE s.type
+    WHEN 'generalize' THEN EXISTS (
+      SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id)
+      WHERE NOT EXISTS (SELECT 1 FROM memory_links l WHERE l.tenant = s.tenant AND l.target_id = m.id AND l.relation = 'derived_from'))
+    ELSE NOT EXISTS (
+      SELECT 1 FROM memory_links l
+      WHERE l.tenant = s.tenant AND l.source_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1)
+        AND l.target_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1))
+  END
 ORDER BY s.type, s.score DESC, s.id LIMIT :limit;
 
 -- name: suggestions_pending_count
@@ -161,7 +170,16 @@ SELECT count(*)
 FROM memory_suggestions s
 WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type = ANY (ARRAY(SELECT jsonb_array_elements_text(:types::jsonb)))
   AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
-                  WHERE e.deleted_at IS NOT NULL);
+                  WHERE e.deleted_at IS NOT NULL)
+  AND CASE s.type
+    WHEN 'generalize' THEN EXISTS (
+      SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id)
+      WHERE NOT EXISTS (SELECT 1 FROM memory_links l WHERE l.tenant = s.tenant AND l.target_id = m.id AND l.relation = 'derived_from'))
+    ELSE NOT EXISTS (
+      SELECT 1 FROM memory_links l
+      WHERE l.tenant = s.tenant AND l.source_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1)
+        AND l.target_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1))
+  END;
 
 -- name: clusters_with
 SELECT DISTINCT s.id, s.type, s.entry_ids::text, s.score, s.reason, s.created_at, s.decision, s.resolved_at

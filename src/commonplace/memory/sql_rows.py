@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import orjson
+
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import LINK_ALREADY_EXISTS, failure
@@ -18,10 +20,14 @@ from commonplace.memory.rows import (
     link_row,
     read_entry,
     read_link,
+    read_moment,
     read_suggestion,
     suggestion_row,
 )
+from commonplace.memory.store import Revision
 from commonplace.storage.relational import Connection, Row, Rows
+
+BRING_BACK = "bring back"  # what history calls it
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,21 @@ class TenantRows:
             after = replace(before, superseded_by=left[-1] if left else None, updated_at=moment)
             after = after if left else replace(after, status=Status.ACTIVE)
             if self.same_text(after) is None:  # else it stays obsolete: another one says it by now
-                self.change(before, after, "bring back", moment)
+                self.change(before, after, BRING_BACK, moment)
+
+    def supersede_again(self, successor: str, moment: datetime) -> None:
+        """A successor that is restored takes the place that its deletion took from it, unless something else happened since."""
+        mine = {link.target_id for link in self._successions([successor]) if link.source_id == successor}
+        for before in self.entries("entries_by_id", ids=as_json(sorted(mine))):
+            last = self.history(before.id)[-1:]
+            if last and last[0].action == BRING_BACK and last[0].before["superseded_by"] == successor:
+                self.change(
+                    before, replace(before, status=Status.OBSOLETE, superseded_by=successor, updated_at=moment), "supersede", moment
+                )
+
+    def history(self, id_: str) -> tuple[Revision, ...]:
+        rows = self.ask("history", entry_id=id_).fetchall()
+        return tuple(Revision(row[0], row[1], read_moment(row[2]), orjson.loads(row[3])) for row in rows)
 
     def _closes_circle(self, source: str, target: str) -> bool:
         return self.known(target).superseded_by != source and self._replaced(source, target)

@@ -11,8 +11,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-import orjson
-
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
 from commonplace.memory.documents import document, document_key, partition
@@ -153,6 +151,8 @@ class SqlStore(ABC):
             self._postings.remove(connection, partition(tenant), [document_key(before)])
             if visible:
                 self._postings.put_soon(connection, partition(tenant), indexed)
+                if before.deleted_at is not None:
+                    rows.supersede_again(entry.id, entry.updated_at)
             else:
                 rows.bring_back(entry.id, entry.updated_at)
 
@@ -190,8 +190,7 @@ class SqlStore(ABC):
         return await self._scan(lambda c: self._rows(c, tenant).entries("entries_all"))
 
     async def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]:
-        rows = await self._look(lambda c: self._rows(c, tenant).ask("history", entry_id=id_).fetchall())
-        return tuple(Revision(row[0], row[1], read_moment(row[2]), orjson.loads(row[3])) for row in rows)
+        return await self._look(lambda c: self._rows(c, tenant).history(id_))
 
     async def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Usage]:
         wanted = as_json(sorted(set(ids)))

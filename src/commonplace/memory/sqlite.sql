@@ -146,12 +146,21 @@ SELECT id, type, entry_ids, score, reason, created_at, decision, resolved_at
 FROM memory_suggestions WHERE tenant = :tenant AND id = :id;
 
 -- name: suggestions_pending
--- Best first, those about a deleted entry left out.
+-- Best first, without those about a deleted entry, a pair that was linked meanwhile, or a cluster that a pattern was drawn from.
 SELECT s.id, s.type, s.entry_ids, s.score, s.reason, s.created_at, s.decision, s.resolved_at
 FROM memory_suggestions s
 WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type IN (SELECT value FROM json_each(:types))
   AND NOT EXISTS (SELECT 1 FROM json_each(s.entry_ids) AS m JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.value
                   WHERE e.deleted_at IS NOT NULL)
+  AND CASE s.type
+    WHEN 'generalize' THEN EXISTS (
+      SELECT 1 FROM json_each(s.entry_ids) AS m
+      WHERE NOT EXISTS (SELECT 1 FROM memory_links l WHERE l.tenant = s.tenant AND l.target_id = m.value AND l.relation = 'derived_from'))
+    ELSE NOT EXISTS (
+      SELECT 1 FROM memory_links l
+      WHERE l.tenant = s.tenant AND l.source_id IN (SELECT value FROM json_each(s.entry_ids))
+        AND l.target_id IN (SELECT value FROM json_each(s.entry_ids)))
+  END
 ORDER BY s.type, s.score DESC, s.id LIMIT :limit;
 
 -- name: suggestions_pending_count
@@ -159,7 +168,16 @@ SELECT count(*)
 FROM memory_suggestions s
 WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type IN (SELECT value FROM json_each(:types))
   AND NOT EXISTS (SELECT 1 FROM json_each(s.entry_ids) AS m JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.value
-                  WHERE e.deleted_at IS NOT NULL);
+                  WHERE e.deleted_at IS NOT NULL)
+  AND CASE s.type
+    WHEN 'generalize' THEN EXISTS (
+      SELECT 1 FROM json_each(s.entry_ids) AS m
+      WHERE NOT EXISTS (SELECT 1 FROM memory_links l WHERE l.tenant = s.tenant AND l.target_id = m.value AND l.relation = 'derived_from'))
+    ELSE NOT EXISTS (
+      SELECT 1 FROM memory_links l
+      WHERE l.tenant = s.tenant AND l.source_id IN (SELECT value FROM json_each(s.entry_ids))
+        AND l.target_id IN (SELECT value FROM json_each(s.entry_ids)))
+  END;
 
 -- name: clusters_with
 SELECT DISTINCT s.id, s.type, s.entry_ids, s.score, s.reason, s.created_at, s.decision, s.resolved_at

@@ -155,7 +155,7 @@ class Store(Protocol):
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
         """Change an entry and keep what it was. Raises DUPLICATE_ENTRY when another active entry says the same.
 
-        What a deleted one superseded is active again, unless something else supersedes it."""
+        What a deleted one superseded is active again, unless something else supersedes it; one that is restored supersedes it again."""
         ...
 
     async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None: ...

@@ -74,6 +74,23 @@ def test_deleting_a_successor_brings_back_what_nothing_else_supersedes(memory: C
     assert status(memory, old) == ("active", None)
 
 
+def test_a_successor_that_is_restored_supersedes_again(memory: Calls) -> None:
+    old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
+    supersede(memory, new, old)
+    memory("memory_delete", id=new)
+    memory("memory_delete", id=new, restore=True)
+    assert status(memory, old) == ("obsolete", new)
+
+
+def test_a_restored_successor_leaves_alone_what_was_changed_meanwhile(memory: Calls) -> None:
+    old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
+    supersede(memory, new, old)
+    memory("memory_delete", id=new)
+    memory("memory_update", id=old, content="still right")
+    memory("memory_delete", id=new, restore=True)
+    assert status(memory, old) == ("active", None)
+
+
 def test_deleting_a_successor_makes_no_second_active_entry_with_the_same_text(memory: Calls) -> None:
     old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
     supersede(memory, new, old)

@@ -206,6 +206,22 @@ def test_suggestions_about_deleted_entries_wait(memory: Calls) -> None:
     assert memory("rekall_suggest_links")["total_pending"] == 1
 
 
+@pytest.mark.parametrize("relation", ["related", "supersedes"])
+def test_a_pair_that_is_linked_is_no_longer_suggested(memory: Calls, relation: str) -> None:
+    first = memory.add("Idle connections", IDLE.format(30))
+    second = memory.add("Idle connections again", IDLE.format(90))
+    assert memory("rekall_suggest_links")["total_pending"] == 1
+    memory("rekall_link", source_id=first, target_id=second, relation_type=relation)
+    assert memory("rekall_suggest_links") == {"suggestions": [], "total_pending": 0}
+
+
+def test_a_cluster_that_a_pattern_was_drawn_from_is_no_longer_suggested(memory: Calls) -> None:
+    ids = [memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.") for word in ("first", "second", "third")]
+    assert memory("rekall_suggest_generalize")["total_pending"] == 1
+    memory.run(memory.service.generalize(LOCAL_TENANT, ids, None, dry_run=False))
+    assert memory("rekall_suggest_generalize") == {"suggestions": [], "total_pending": 0}
+
+
 def test_lists_are_filtered_and_paged_newest_first(memory: Calls) -> None:
     ids = [memory.add(f"Entry {n}", type="config" if n % 2 else "bug", tags=["even"] if n % 2 == 0 else []) for n in range(6)]
     page = memory("memory_list", limit=2)
