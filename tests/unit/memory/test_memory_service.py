@@ -102,6 +102,18 @@ def test_similar_entries_are_reported_and_suggested_once(memory: Calls) -> None:
     assert memory("rekall_suggest_links")["total_pending"] == 1
 
 
+def test_reasons_name_words_as_they_were_written(memory: Calls) -> None:
+    for place in ("checkout", "invoices", "refunds"):
+        text = f"Calling the billing service from {place} failed; connections were refused by PostgreSQL and retrying cured it."
+        memory.add(f"Billing calls from {place}", text)
+    reasons = [s["reason"] for s in memory("rekall_suggest_links", limit=50)["suggestions"]]
+    reasons += [s["reason"] for s in memory("rekall_suggest_generalize")["suggestions"]]
+    assert reasons
+    written = {"billing", "calling", "calls", "service", "failed", "connections", "refused", "PostgreSQL", "retrying", "cured", "were"}
+    for reason in reasons:
+        assert set(reason.split(": ")[-1].split(" about ")[-1].split(", ")) <= written
+
+
 def test_a_rejected_pair_never_returns(memory: Calls) -> None:
     first = memory.add("Idle connections", IDLE.format(30))
     second = memory.add("Idle connections again", IDLE.format(30) + " Seen twice.")

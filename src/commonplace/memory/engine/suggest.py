@@ -16,6 +16,7 @@ from commonplace.memory.engine.similarity import (
     term_weights,
 )
 from commonplace.memory.engine.subject import different_subjects, different_versions
+from commonplace.memory.engine.terms import as_written
 from commonplace.memory.model import (
     GENERALIZE_ENTRIES,
     GENERALIZE_SIMILARITY,
@@ -125,7 +126,7 @@ def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozens
             proposals.append(Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason))
         elif neighbour.score >= least and links < MOST_LINKS and not _two_things(entry, neighbour):
             links += 1
-            proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(neighbour)))
+            proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(entry, neighbour)))
     return proposals
 
 
@@ -169,7 +170,8 @@ def propose_cluster(
         return None
     score = sum(neighbour.score for neighbour in near) / len(near)
     common = [term for term in near[0].terms if all(term in neighbour.terms for neighbour in near)] if near[0].terms else []
-    about = f" about {', '.join(common[:4])}" if common else ""
+    words = as_written(common, entry.text)[:4]
+    about = f" about {', '.join(words)}" if words else ""
     return Proposal(SuggestionType.GENERALIZE, ids, round(min(1.0, score), 4), f"{len(ids)} episodic entries tell of the same thing{about}")
 
 
@@ -182,7 +184,8 @@ def _same(ids: tuple[str, ...], suggestion: Suggestion) -> bool:
     return common / len(before | set(ids)) >= SETTLED_SHARE
 
 
-def _reason(neighbour: Neighbour) -> str:
+def _reason(entry: Entry, neighbour: Neighbour) -> str:
     how = "Similar meaning" if neighbour.semantic else "Similar words"
-    shared = f"; shared: {', '.join(neighbour.terms)}" if neighbour.terms else ""
+    words = as_written(neighbour.terms, entry.text)
+    shared = f"; shared: {', '.join(words)}" if words else ""
     return f"{how} ({neighbour.score:.2f}){shared}"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from commonplace.search.text import analyze, is_stop_word
 
+_WORD = re.compile(r"\w+(?:[.'\u2019-]\w+)*")
+_READ_CHARACTERS = 20_000
 _TEXTS = 128
 _WORDS = 8_192
 
@@ -20,6 +24,15 @@ def terms_of(text: str) -> tuple[str, ...]:
 def telling_terms(text: str) -> tuple[str, ...]:
     """Without stop words, even where there is nothing else."""
     return tuple(term for term in terms_of(text) if not is_stop_word(term))
+
+
+def as_written(terms: Iterable[str], text: str) -> list[str]:
+    """Terms as the words of a text they were made from, in their order; one that no single word gives is left out."""
+    words: dict[str, str] = {}
+    for word in _WORD.findall(text[:_READ_CHARACTERS]):
+        for term in terms_of_word(word.casefold()):
+            words.setdefault(term, word.lower() if word.istitle() else word)
+    return list(dict.fromkeys(words[term] for term in terms if term in words))
 
 
 @lru_cache(maxsize=_WORDS)
