@@ -226,6 +226,8 @@ def edit(
     changed = session().call("memory_update", {"id": id_, **given})
     if as_json:
         print_json(changed)
+    elif not changed["changed"]:
+        say("nothing changed")
     else:
         out.print(f"changed {', '.join(changed['changed'])} of {changed['entry']['id']}", markup=False)
 
@@ -321,6 +323,8 @@ def suggest(
       commonplace memory suggest
       commonplace memory suggest --accept 01M7KPP6XA
     """
+    if accept and reject:
+        raise typer.BadParameter("Decide on one suggestion at a time: --accept or --reject.")
     if accept or reject:
         tool = "rekall_accept_suggestion" if accept else "rekall_reject_suggestion"
         decided = session().call(tool, {"suggestion_id": accept or reject})

@@ -246,7 +246,7 @@ class MemoryService:
             raise failure(
                 ENTRY_NOT_FOUND,
                 f"'{shown}' begins the ids of several entries",
-                hint="Give more characters; `details.candidates` lists them.",
+                hint="Give more characters: " + ", ".join(f"{entry.id} ({entry.title[:40]})" for entry in matches[:5]),
                 id=shown,
                 candidates=candidates,
             )

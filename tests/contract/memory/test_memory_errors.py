@@ -113,6 +113,7 @@ def test_an_ambiguous_prefix_lists_its_candidates(memory: Calls) -> None:
     error = memory.error("rekall_show", id=common)
     assert error.code.name == "ENTRY_NOT_FOUND"
     assert [candidate["id"] for candidate in error.details["candidates"]] == [first, second]
+    assert error.hint == f"Give more characters: {first} (First entry), {second} (Second entry)"
 
 
 def test_a_prefix_of_5_characters_finds_its_only_entry_in_any_case(memory: Calls) -> None:

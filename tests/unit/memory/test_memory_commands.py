@@ -64,6 +64,11 @@ def test_an_entry_is_added_found_shown_corrected_and_removed(typed: Typed) -> No
     assert answer(typed, "stale", "--days", "1")["total"] == 0
 
 
+def test_a_correction_that_changes_nothing_names_no_change(typed: Typed) -> None:
+    added = answer(typed, "add", "bug", "Safari drops the header")
+    assert typed("edit", added["id"], "--title", "Safari drops the header") == (0, "")
+
+
 def test_links_are_drawn_and_listed(typed: Typed) -> None:
     first = answer(typed, "add", "bug", "First entry")["id"]
     second = answer(typed, "add", "config", "Second entry")["id"]
@@ -152,6 +157,7 @@ WRONG: list[tuple[tuple[str, ...], int]] = [
     (("suggest", "--accept", "nothing"), 3),
     (("suggest", "--reject", UNKNOWN), 3),
     (("suggest", "--limit", "51"), 2),
+    (("suggest", "--accept", UNKNOWN, "--reject", UNKNOWN), 2),
     (("generalize", UNKNOWN, UNKNOWN), 3),
     (("generalize",), 2),
     (("stale", "--days", "0"), 2),

@@ -30,7 +30,7 @@ def as_written(terms: Iterable[str], text: str) -> list[str]:
     """Terms as the words of a text they were made from, in their order; one that no single word gives is left out."""
     words: dict[str, str] = {}
     for word in _WORD.findall(text[:_READ_CHARACTERS]):
-        for term in terms_of_word(word.casefold()):
+        for term in terms_of_word(word):
             words.setdefault(term, word.lower() if word.istitle() else word)
     return list(dict.fromkeys(words[term] for term in terms if term in words))
 
