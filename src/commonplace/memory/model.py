@@ -123,6 +123,10 @@ class Link:
     relation: Relation
     created_at: datetime
 
+    @property
+    def ends(self) -> tuple[str, str]:
+        return self.source_id, self.target_id
+
 
 @dataclass(frozen=True, slots=True)
 class LinkedEntry:

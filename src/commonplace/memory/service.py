@@ -206,10 +206,12 @@ class MemoryService:
         """Any text is a valid question. Reads only: accesses are counted when an entry is shown."""
         query, (context, _) = clean_text(query), clean_context(context)
         found: Found = await self._index.search(tenant, Sought(query, context), wanted.cleaned(), limit * CANDIDATES)
-        entries = await self.store.get_all(tenant, [match.entry_id for match in found.matches])
-        links = await self.store.links_among(tenant, entries)
-        successors = await self.store.get_all(tenant, {e.superseded_by for e in entries.values() if e.superseded_by})
-        hits = [_judge(entries[match.entry_id], match, successors, links) for match in found.matches if match.entry_id in entries]
+        ids = [match.entry_id for match in found.matches]
+        entries, links = await asyncio.gather(self.store.get_all(tenant, ids), self.store.links_among(tenant, ids))
+        against = [link for link in links if link.relation is Relation.CONTRADICTS]
+        others = {e.superseded_by for e in entries.values() if e.superseded_by} | {id_ for link in against for id_ in link.ends}
+        known = entries | await self.store.get_all(tenant, others - entries.keys())
+        hits = [_judge(entries[match.entry_id], match, known, against) for match in found.matches if match.entry_id in entries]
         hits.sort(key=lambda hit: (-hit.score, hit.entry.id))
         self._fill_later(tenant)
         return Answer(tuple(hits[:limit]), found.total, found.semantic, self._index.loading)
@@ -471,15 +473,11 @@ class MemoryService:
         return mask_secrets(text, secrets)
 
 
-def _judge(entry: Entry, match: Match, successors: dict[str, Entry], links: Iterable[Link]) -> Hit:
+def _judge(entry: Entry, match: Match, known: dict[str, Entry], against: Iterable[Link]) -> Hit:
     sunk = entry.superseded_by is not None or entry.status is Status.OBSOLETE
-    against = tuple(
-        link.target_id if link.source_id == entry.id else link.source_id
-        for link in links
-        if link.relation is Relation.CONTRADICTS and entry.id in (link.source_id, link.target_id)
-    )
+    others = [id_ for link in against if entry.id in link.ends for id_ in link.ends if id_ != entry.id and id_ in known]
     score = round(max(0.0, min(1.0, match.score * (SUNK if sunk else 1.0))), 4)
-    return Hit(entry, score, match, successors.get(entry.superseded_by or ""), against)
+    return Hit(entry, score, match, known.get(entry.superseded_by or ""), tuple(dict.fromkeys(others)))
 
 
 def _check_size(content: str, tags: Sequence[str], project: str | None) -> None:

@@ -163,8 +163,10 @@ class SqlStore(ABC):
         return read_entry(row) if row else None
 
     async def get_all(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Entry]:
-        wanted = as_json(sorted(set(ids)))
-        found = await self._look(lambda c: self._rows(c, tenant).entries("entries_by_id", ids=wanted))
+        asked = sorted(set(ids))
+        if not asked:
+            return {}
+        found = await self._look(lambda c: self._rows(c, tenant).entries("entries_by_id", ids=as_json(asked)))
         return {entry.id: entry for entry in found}
 
     async def with_prefix(self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False) -> tuple[Entry, ...]:
@@ -240,8 +242,10 @@ class SqlStore(ABC):
         return await self._look(look)
 
     async def links_among(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Link, ...]:
-        wanted = as_json(sorted(set(ids)))
-        rows = await self._look(lambda c: self._rows(c, tenant).ask("links_among", ids=wanted).fetchall())
+        asked = sorted(set(ids))
+        if not asked:
+            return ()
+        rows = await self._look(lambda c: self._rows(c, tenant).ask("links_among", ids=as_json(asked)).fetchall())
         return tuple(read_link(row) for row in rows)
 
     async def all_links(self, tenant: Tenant) -> tuple[Link, ...]:

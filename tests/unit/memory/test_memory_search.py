@@ -70,3 +70,12 @@ def test_a_blank_project_filters_nothing(memory: Calls) -> None:
     memory.add("Safari drops the cookie")
     assert memory("rekall_search", query="safari", project="")["total"] == 2
     assert memory("memory_list", project=" ", tag="")["total"] == 2
+
+
+def test_a_result_names_what_contradicts_it_while_that_is_there(memory: Calls) -> None:
+    first, second = memory.add("Retry the webhook twice"), memory.add("Never repeat a delivery")
+    memory("rekall_link", source_id=first, target_id=second, relation_type="contradicts")
+    memory("rekall_link", source_id=second, target_id=first, relation_type="contradicts")
+    assert memory("rekall_search", query="webhook")["results"][0]["contradicts"] == [second]
+    memory("memory_delete", id=second)
+    assert "contradicts" not in memory("rekall_search", query="webhook")["results"][0]
