@@ -9,7 +9,7 @@ import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.sql_postings import SqlPostings
-from commonplace.search.store import LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
+from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.postgres_schema import Component
 from commonplace.storage.queries import load_postgres_queries
@@ -43,6 +43,16 @@ class PostgresPostings(SqlPostings[Connection]):
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         return await self._read(lambda connection: self.held_in(connection, partition, keys))
+
+    def put_soon(self, connection: Connection, partition: Partition, document: Document) -> None:
+        """Without asking first whether the key is there: a new one hardly ever is, and that would be a round trip."""
+        number = self._opened(connection, partition)
+        added = self._add_documents(connection, number, [document], keep_terms=True)
+        if not added:
+            self.put(connection, partition, [document])
+            return
+        self._count_fields(connection, number, [held for _, held in added], 1)
+        self._add_postings(connection, number, added)
 
     async def _read(self, work: Callable[[Connection], Result]) -> Result:
         try:

@@ -30,7 +30,8 @@ SELECT document, terms::text FROM search_document
 WHERE partition_id = :partition AND document = ANY (ARRAY(SELECT jsonb_array_elements_text(:documents::jsonb)));
 
 -- name: document_add
-INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms::jsonb) RETURNING id;
+-- No row where the key is there already.
+INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms::jsonb) ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: document_remove
 DELETE FROM search_document WHERE id = :id;

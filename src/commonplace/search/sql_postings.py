@@ -268,20 +268,21 @@ class SqlPostings(Generic[C]):
         number = self._partition(connection, partition)
         if number is None:
             return None
+        terms = list(dict.fromkeys(terms))[:MAX_LOOKUPS]
+        lengths = connection.execute(self._queries["fields"], {"partition": number})
+        holding = connection.execute(self._queries["terms"], {"partition": number, "terms": _json(terms)})  # both in one round trip
         fields = {
             field: (documents, max(1.0, length / max(1, documents)))
-            for field, documents, length in connection.execute(self._queries["fields"], {"partition": number})
+            for field, documents, length in lengths
             if weights.get(field, 0.0) > 0 and documents > 0
         }
         if not fields:
             return None
         total = max(documents for documents, _ in fields.values())
-        terms = list(dict.fromkeys(terms))[:MAX_LOOKUPS]
         waiting = self._waiting(connection, number, terms)
         found: list[tuple[QueryTerm, dict[str, tuple[int, int | None]]]] = []  # by field: documents, and the term's id if it has one
         listed: dict[tuple[str, str], tuple[int, int]] = {
-            (term, field): (int(documents), int(identity))
-            for term, identity, field, documents in connection.execute(self._queries["terms"], {"partition": number, "terms": _json(terms)})
+            (term, field): (int(documents), int(identity)) for term, identity, field, documents in holding
         }
         for term in terms:
             held: dict[str, tuple[int, int | None]] = {}

@@ -27,7 +27,8 @@ SELECT d.document, d.terms FROM json_each(:documents) AS wanted
 CROSS JOIN search_document d ON d.partition_id = :partition AND d.document = wanted.value;
 
 -- name: document_add
-INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms) RETURNING id;
+-- No row where the key is there already.
+INSERT INTO search_document (partition_id, document, terms) VALUES (:partition, :document, :terms) ON CONFLICT DO NOTHING RETURNING id;
 
 -- name: document_remove
 DELETE FROM search_document WHERE id = :id;
