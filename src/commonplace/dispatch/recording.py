@@ -15,7 +15,7 @@ from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import CALLS
 from commonplace.telemetry.metrics import Metrics
 from commonplace.telemetry.recent import Finished
-from commonplace.telemetry.redaction import redact
+from commonplace.telemetry.redaction import redact, thoroughly_scrubbed
 from commonplace.telemetry.trace import Tracer
 
 log = logging.getLogger(CALLS)
@@ -82,6 +82,8 @@ class CallRecorder:
     def _finished(self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool) -> Finished:
         auth = call.auth
         arguments = redact(call.arguments, tool.redact, self._preview_bytes) if call.arguments else NOTHING
+        if call.mutates or refused:  # goes into the chain
+            arguments = thoroughly_scrubbed(arguments)
         ended = "ok" if code is None else "refused" if refused else "rejected" if outcome.rejected else "failed"
         return Finished(
             time.time(),

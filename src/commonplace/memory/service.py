@@ -10,8 +10,8 @@ from typing import Literal
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
+from commonplace.kernel.secrets import find_secrets, mask_secrets
 from commonplace.memory.engine.generalize import draft_pattern
-from commonplace.memory.engine.secrets import find_secrets, mask_secrets
 from commonplace.memory.engine.suggest import Candidate, Neighbour, Thresholds, nearest
 from commonplace.memory.errors import ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_GENERALIZATION, SECRET_REFUSED, SELF_LINK_ERROR, failure
 from commonplace.memory.examination import examine

@@ -131,6 +131,14 @@ def test_what_only_commands_change_is_in_the_audit_trail_too(typed: Typed, tmp_p
     assert next(r for r in records if r["tool"] == "memory_generalize")["arguments"]["ids"] == ids
 
 
+def test_a_secret_that_memory_masks_is_not_in_the_audit_trail_either(typed: Typed, tmp_path: Path) -> None:
+    secrets = ("Tr0ub4dor3xx", "glrt-" + "aB3dE5fG7hJ9kL1mN2pQ")
+    answer(typed, "add", "config", f"DB_PASS={secrets[0]}", "-t", secrets[1], "-p", secrets[1])
+    kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
+    assert any(b"rekall_add" in path.read_bytes() for path in kept)
+    assert not [path.name for path in kept for secret in secrets if secret.encode() in path.read_bytes()]
+
+
 UNKNOWN = "01HXAAAAAAAAAAAAAAAAAAAAAA"
 WRONG: list[tuple[tuple[str, ...], int]] = [
     (("add", "poem", "x"), 2),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.kernel.secrets import find_secrets, mask_secrets
 from commonplace.kernel.settings import MemorySettings
-from commonplace.memory.engine.secrets import find_secrets, mask_secrets
 from memory_calls import Calls
 
 LETTERS = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY"

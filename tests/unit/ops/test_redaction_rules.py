@@ -9,7 +9,7 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.telemetry.redaction import redact, scrub
+from commonplace.telemetry.redaction import redact, scrub, thoroughly_scrubbed
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -66,6 +66,16 @@ def test_text_that_looks_like_a_credential_is_masked() -> None:
     ):
         assert secret not in scrub(f"before {secret} after")
     assert scrub("plain words stay") == "plain words stay"
+
+
+def test_what_is_written_for_good_holds_no_credential_that_can_be_told() -> None:
+    kept = {
+        "title": "DB_PASS=" + "Tr0ub4dor3xx",
+        "tags": ["glrt-" + "aB3dE5fG7hJ9kL1mN2pQ"],
+        "of": {"url": "redis://:" + "Tr0ub4dor3@h"},
+        "n": 5,
+    }
+    assert thoroughly_scrubbed(kept) == {"title": "DB_PASS=***", "tags": ["***"], "of": {"url": "redis://:***@h"}, "n": 5}
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

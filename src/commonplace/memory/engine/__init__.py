@@ -1,1 +1,1 @@
-"""Algorithms of memory without I/O: secrets, contradictions, similarity, generalisation, token counts."""
+"""Algorithms of memory without I/O: contradictions, similarity, generalisation, token counts."""

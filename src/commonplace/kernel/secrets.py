@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from commonplace.memory.engine.secret_formats import SIGNS, URL_PASSWORD, private_keys
+from commonplace.kernel.secret_formats import SIGNS, URL_PASSWORD, private_keys
 
 # Names of what people choose and of what programs issue, in lower case: patterns that ignore case are ten times slower.
 _CHOSEN = r"passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd(?![a-z])|mots?[ _-]?de[ _-]?passe"
@@ -65,11 +65,11 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     return tuple(kept)
 
 
-def mask_secrets(text: str, secrets: tuple[Secret, ...]) -> str:
+def mask_secrets(text: str, secrets: tuple[Secret, ...], mask: str = MASK) -> str:
     parts: list[str] = []
     at = 0
     for secret in secrets:
-        parts += (text[at : secret.start], MASK.format(secret.kind))
+        parts += (text[at : secret.start], mask.format(secret.kind))
         at = secret.end
     return "".join((*parts, text[at:]))
 
