@@ -60,6 +60,13 @@ class Suggestions:
     async def accept(self, tenant: Tenant, reference: str) -> tuple[Suggestion, Link | None]:
         """A pair becomes a link; a cluster stays for `generalize`, which its caller is told to run."""
         suggestion = await self._undecided(tenant, reference)
+        gone = set(suggestion.entry_ids) - (await self._store.get_all(tenant, suggestion.entry_ids)).keys()
+        if gone:
+            raise failure(
+                SUGGESTION_NOT_FOUND,
+                f"Suggestion '{suggestion.id}' is about entries that were deleted: {', '.join(sorted(gone))}",
+                hint="memory_delete with restore=true brings an entry back; rekall_reject_suggestion settles the suggestion.",
+            )
         moment = self._clock()
         link = None
         if suggestion.type is not SuggestionType.GENERALIZE:

@@ -212,10 +212,14 @@ def test_a_deleted_entry_is_nowhere_until_it_is_restored(memory: Calls) -> None:
 def test_suggestions_about_deleted_entries_wait(memory: Calls) -> None:
     memory.add("Idle connections", IDLE.format(30))
     second = memory.add("Idle connections again", IDLE.format(30) + " Seen twice.")
+    [suggestion] = memory("rekall_suggest_links")["suggestions"]
     memory("memory_delete", id=second)
     assert memory("rekall_suggest_links")["total_pending"] == 0
+    refused = memory.error("rekall_accept_suggestion", suggestion_id=suggestion["id"])
+    assert (refused.code.name, second in refused.message) == ("SUGGESTION_NOT_FOUND", True)
     memory("memory_delete", id=second, restore=True)
     assert memory("rekall_suggest_links")["total_pending"] == 1
+    assert memory("rekall_accept_suggestion", suggestion_id=suggestion["id"])["accepted"]
 
 
 @pytest.mark.parametrize("relation", ["related", "supersedes"])
