@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.browser.conftest import SOAK, Visitor, add_key, call
-from tests.server.conformance.program import COMMONPLACE, Served, environment
+from tests.server.conformance.program import COMMONPLACE, Served, environment, serve_http
 
 HOSTILE = "<img src=x onerror=\"alert('owned')\"><script>alert('owned')</script>"
 
@@ -291,6 +291,29 @@ def test_a_console_of_its_own_shows_a_server_elsewhere(
         finally:
             process.terminate()
             process.wait(20)
+
+
+def test_a_console_of_its_own_for_a_server_without_keys_asks_for_none(browser: Browser, tmp_path: Path) -> None:
+    with serve_http(tmp_path / "server") as server, (tmp_path / "stderr.txt").open("w+") as errors:
+        command = [str(COMMONPLACE), "console", "--server", f"http://{server.address}", "--port", "0"]
+        process = subprocess.Popen(command, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+        try:
+            visitor = Visitor(browser.new_context(), announced(tmp_path / "stderr.txt", process))
+            visitor.go("/console/tools")
+            visitor.page.get_by_text("health_check").wait_for()
+            visitor.page.context.close()
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+@pytest.mark.parametrize("path", ["nowhere", "http://{server}/healthz", "http://127.0.0.1:1"])
+def test_a_console_of_its_own_says_where_there_is_no_server(keyed: tuple[Served, dict[str, str], Path], path: str, tmp_path: Path) -> None:
+    command = [str(COMMONPLACE), "console", "--server", path.format(server=keyed[0].address), "--port", "0"]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 7
+    assert done.stderr.startswith("error: The")
+    assert "Traceback" not in done.stderr
 
 
 def announced(errors: Path, process: subprocess.Popen[bytes]) -> str:

@@ -124,8 +124,8 @@ def _value(text: str) -> Any:
     if text.startswith("@"):
         try:
             return Path(text[1:]).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as unreadable:
-            raise CommonplaceError(INVALID_ARGUMENT, f"Cannot read {text[1:]}: {unreadable}.") from None
+        except UnicodeDecodeError:
+            raise CommonplaceError(INVALID_ARGUMENT, f"{text[1:]} is not UTF-8 text.") from None
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from commonplace.cli.session import session
-from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.kernel.errors import NOT_AVAILABLE, UNAUTHENTICATED, CommonplaceError
 
 if TYPE_CHECKING:
     from commonplace.console.caller import Caller
@@ -21,7 +21,10 @@ DEFAULT_SERVER = "http://127.0.0.1:8787"
 
 def console(
     server: Annotated[str, typer.Option("--server", help="The server to look at.")] = DEFAULT_SERVER,
-    key: Annotated[str | None, typer.Option("--key", envvar="COMMONPLACE_KEY", help="Key to use; without one people sign in.")] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", envvar="COMMONPLACE_KEY", help="Key to use; without one people sign in, where the server wants keys."),
+    ] = None,
     port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.", min=0, max=65535)] = 8788,
 ) -> None:
     """Serve the web console for a server elsewhere.
@@ -46,14 +49,19 @@ def console(
         return remote, lambda: None
 
     known = Remote(server, key)
-    if key is not None:
+    wants_keys = False
+    try:
         known.check()
+    except CommonplaceError as refused:
+        if key is not None or refused.code is not UNAUTHENTICATED:
+            raise
+        wants_keys = True  # so each person signs in
 
     def as_configured() -> Caller:
         return known
 
     folder = str(session().config().settings.data / "console")
-    board = Console(Gate(sign_in, as_configured if key is not None else None), __version__, folder)
+    board = Console(Gate(sign_in, None if wants_keys else as_configured), __version__, folder)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -12,7 +12,7 @@ from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant, tenant_hash
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.storage.keys import checked_tenant
+from commonplace.storage.keys import TENANT_NOT_FOUND, checked_tenant
 from commonplace.storage.occupancy import alone
 
 app = typer.Typer(help="Tenants: whose files and memory there are.", no_args_is_help=True)
@@ -50,7 +50,10 @@ def move(
 
     def move_all() -> dict[str, int]:
         moved = {name: _moved(service(), source, target) for name, service in _movers(run.app().services)}
-        return moved | {"keys": run.app().keys.move_tenant(source, target)}
+        moved["keys"] = run.app().keys.move_tenant(source, target)
+        if not any(moved.values()):
+            raise CommonplaceError(TENANT_NOT_FOUND, f"Tenant {old[:64]!r} has no keys, files or memory.", hint="Is the name right?")
+        return moved
 
     with alone(run.config().settings.data):
         moved = run.recorded("tenants_move", {"from": source, "to": target}, move_all)

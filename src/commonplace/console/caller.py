@@ -101,13 +101,20 @@ class Remote:
         headers = {**self._client.headers, "Mcp-Method": "tools/call", "Mcp-Name": WHO, "Content-Type": "application/json"}
         try:
             answer = httpx.post(self._url, content=orjson.dumps(body), headers=headers, timeout=15)
-        except httpx.HTTPError as away:
+        except (httpx.HTTPError, httpx.InvalidURL) as away:
             raise _away(self._url, away) from away
         if answer.status_code == 429:
             raise CommonplaceError(UNAUTHENTICATED, "Too many requests without a valid key.", hint="Wait a minute.", retryable=True)
-        if answer.status_code != 200:
+        if answer.status_code in (401, 403):
             raise _refused()
-        told = _message(answer.headers.get("content-type", ""), answer.content).get("result", {}).get("structuredContent")
+        try:
+            value = _message(answer.headers.get("content-type", ""), answer.content) if answer.status_code == 200 else {}
+        except ValueError:
+            value = {}
+        if not isinstance(value, dict) or not ("result" in value or "error" in value):
+            hint = f"It answered with HTTP status {answer.status_code}. Give the address that `commonplace serve --http` prints."
+            raise CommonplaceError(NOT_AVAILABLE, f"There is no Commonplace at {self._url}.", hint=hint)
+        told = value.get("result", {}).get("structuredContent")
         if told is not None:
             self.label = told["you"]["label"]
             self.scopes = _scopes(told["you"]["scopes"], told["read_only"])

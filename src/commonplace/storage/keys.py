@@ -24,8 +24,9 @@ RESERVED_PREFIX = "bearer-"  # tenants of passthrough are named so
 MAX_LABEL = 128
 _ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
+TENANT_NOT_FOUND = Code("TENANT_NOT_FOUND", Kind.NOT_FOUND, "Nothing belongs to a tenant of this name.")
 KEY_NOT_FOUND = Code("KEY_NOT_FOUND", Kind.NOT_FOUND, "No key has this id; `commonplace keys list` shows them.")
-CODES: tuple[Code, ...] = (KEY_NOT_FOUND,)
+CODES: tuple[Code, ...] = (KEY_NOT_FOUND, TENANT_NOT_FOUND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,7 @@ def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_wo
     assert run_json(capsys, "tenants", "move", "old", "new")["moved"]["keys"] == 1
     assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == ["local", "new"]
     run(capsys, "tenants", "move", "new", "new", expect=2)
+    run(capsys, "tenants", "move", "olf", "new", expect=3)
     with occupied(own_world / "data"):
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
