@@ -17,7 +17,7 @@ from commonplace import __version__
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
 from commonplace.storage.disk import existing_folder
-from commonplace.storage.errors import STORAGE_DAMAGED
+from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_DAMAGED, STORAGE_FULL
 from commonplace.storage.occupancy import LOCK_NAME, alone
 from commonplace.telemetry.chain import Head, chains_folder, heads_folder
 
@@ -126,11 +126,24 @@ def _database_copy(path: Path, work: Path) -> Path:
         target.pragma("journal_mode", "delete")
     except (apsw.NotADBError, apsw.CorruptError) as damaged:
         raise _damaged(path, str(damaged)) from damaged
+    except apsw.Error as failed:
+        raise _uncopied(path, copy, failed) from failed
     finally:
         target.close()
         if source is not None:
             source.close()
     return copy
+
+
+def _uncopied(path: Path, copy: Path, failed: Exception) -> CommonplaceError:
+    """A full disk shows itself in several errors of SQLite; a folder that may not be written, as one that says nothing."""
+    free = shutil.disk_usage(copy.parent).free
+    if type(failed).__name__ == "FullError" or free < path.stat().st_size:
+        hint = f"{path.name} needs room beside the archive while it is copied. Free some, or write the archive elsewhere."
+        return CommonplaceError(STORAGE_FULL, f"Cannot write {copy.parent.parent}: the disk is full.", hint=hint, retryable=True)
+    hint = "SQLite makes a file beside a database that it reads: copy a data folder that may not be written, and back up the copy."
+    why = "it cannot be opened" if type(failed).__name__ == "CantOpenError" else str(failed)
+    return CommonplaceError(PATH_UNUSABLE, f"Cannot copy {path}: {why}.", hint=hint, details={"path": str(path)})
 
 
 def _damaged(path: Path, why: str) -> CommonplaceError:

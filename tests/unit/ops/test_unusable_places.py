@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -117,3 +118,19 @@ def test_a_full_output_is_said_once(flags: tuple[str, ...]) -> None:
             [sys.executable, "-m", "commonplace", "config", "show", *flags], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
         )
     assert (ended.returncode, ended.stderr) == (7, "error: Cannot write the output: the disk is full.\nhint: Free space, then retry.\n")
+
+
+def test_a_backup_that_the_disk_does_not_take_ends_in_a_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+    """Files of this process may not grow beyond a few pages, as on a disk without room."""
+    data = tmp_path / "data"
+    command = [sys.executable, "-m", "commonplace", "--data", str(data)]
+    written = [*command, "files", "put", "/note.md", "note.md"]
+    subprocess.run(written, check=True, capture_output=True, timeout=60)
+    limited = [*command, "backup", "archive.tar.gz"]
+    done = subprocess.run(
+        limited, capture_output=True, text=True, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+    )
+    assert done.returncode in (2, 7), done.stderr
+    assert done.stderr.startswith("error: Cannot ")
+    assert "Traceback" not in done.stderr
+    assert not [path for path in tmp_path.iterdir() if "archive" in path.name]
