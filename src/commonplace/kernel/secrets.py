@@ -43,6 +43,7 @@ _NAME = re.compile(r"[A-Za-z]*\d{0,4}(?:[_./:@#-][A-Za-z]*\d{0,4})*")
 _OPTION = re.compile(r"(?<!\S)--?[\w-]*$")
 _MINIMUM_ENTROPY = 3.0  # bits a character; words and repeated characters stay below
 _KEY_CHARACTERS = 12
+SHORTEST = 12  # characters: a name, a sign and a value
 MASK = "[masked: {}]"
 
 
@@ -55,6 +56,8 @@ class Secret:
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """Where credentials stand, in order, without overlaps."""
+    if len(text) < SHORTEST:
+        return ()
     found = [*_by_format(text), *_in_addresses(text), *_by_name(text)]
     if not found:
         return ()
