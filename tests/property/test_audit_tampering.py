@@ -77,7 +77,7 @@ def cut_inside(lines: list[bytes], draw: st.DataObject) -> list[bytes]:
 CHANGES: list[Callable[[list[bytes], st.DataObject], list[bytes]]] = [edit, drop, swap, repeat, cut_tail, cut_inside]
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_tampering_with_a_chain_is_found(trail: Path, data: st.DataObject) -> None:
     chains = sorted((trail / "chains").iterdir())
@@ -94,7 +94,7 @@ def test_any_tampering_with_a_chain_is_found(trail: Path, data: st.DataObject) -
         chain.write_bytes(original)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_tampering_across_files_is_found(trail: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     copy = tmp_path_factory.mktemp("copy") / "audit"

@@ -247,10 +247,8 @@ def comparable(value: Any) -> Any:
 
 
 TestBothStoresAgree = BothStoresMachine.TestCase
-TestBothStoresAgree.settings = settings(
-    max_examples=200 if SOAK else 6, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-)
+TestBothStoresAgree.settings = settings(max_examples=200 if SOAK else 6, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 TestFilesAgainstADictionary = FilesMachine.TestCase
 TestFilesAgainstADictionary.settings = settings(
-    max_examples=400 if SOAK else 30, stateful_step_count=50, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=400 if SOAK else 30, stateful_step_count=50, suppress_health_check=list(HealthCheck)
 )

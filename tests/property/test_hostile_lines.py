@@ -103,7 +103,6 @@ def test_every_hostile_line_is_answered_as_the_standard_says_and_memory_stays_fl
 
     @settings(
         max_examples=1 + LINES // (len(ERAS) * LINES_PER_EXAMPLE * (1 + MUTANTS)),
-        deadline=None,
         database=None,
         derandomize=not SOAK,
         phases=[Phase.generate],  # a live process has a past: a smaller example would not fail alone
@@ -132,7 +131,7 @@ def over_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-@settings(max_examples=20_000 if SOAK else 150, deadline=None, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20_000 if SOAK else 150, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
 @given(body=lines.filter(bytes.strip))
 def test_a_hostile_body_is_answered_and_never_breaks_the_server(over_http: Served, body: bytes) -> None:
     status, _, raw = over_http.post("/rpc", body)
@@ -212,7 +211,7 @@ def test_requests_with_the_same_id_are_each_answered(shared: Lines) -> None:
     assert all(answer["result"]["isError"] is False for answer in answers)
 
 
-@settings(max_examples=200 if SOAK else 15, deadline=None, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200 if SOAK else 15, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
 @given(cuts=st.lists(st.integers(1, 400), max_size=40), lead=st.integers(0, 3))
 def test_it_does_not_matter_where_writes_are_split(shared: Lines, cuts: list[int], lead: int) -> None:
     asked = [{"jsonrpc": "2.0", "id": number, "method": "ping", "params": {"pad": "ü" * (number * 7)}} for number in range(lead, 12)]

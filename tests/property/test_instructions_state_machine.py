@@ -163,5 +163,5 @@ class Catalogue(RuleBasedStateMachine):
 
 TestCatalogue = Catalogue.TestCase
 TestCatalogue.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=25, stateful_step_count=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )

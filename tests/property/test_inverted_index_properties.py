@@ -33,7 +33,7 @@ def build(writes: list[tuple[str, tuple[str, str] | None]], queries: list[str]) 
     return index, present
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(WRITES, TEXT)
 def test_every_text_that_contains_the_query_is_found_whatever_was_written_before(
     writes: list[tuple[str, tuple[str, str] | None]], query: str
@@ -48,7 +48,7 @@ def test_every_text_that_contains_the_query_is_found_whatever_was_written_before
     assert set(found.names) <= present.keys()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(WRITES, TEXT, st.integers(1, 4))
 def test_answers_depend_on_what_is_there_and_not_on_how_it_came(
     writes: list[tuple[str, tuple[str, str] | None]], query: str, limit: int

@@ -48,7 +48,7 @@ def shared(request: pytest.FixtureRequest) -> Iterator[Calls]:
         calls.close()
 
 
-LAX = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LAX = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @LAX

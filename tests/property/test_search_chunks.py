@@ -33,7 +33,7 @@ def document(seed: int, paragraphs: int) -> str:
 
 
 @given(LINES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_chunks_cover_the_text_exactly(lines: list[str]) -> None:
     text = "\n".join(lines)
     data = text.encode("utf-8", "surrogatepass")
@@ -48,7 +48,7 @@ def test_chunks_cover_the_text_exactly(lines: list[str]) -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(0, 99), st.sampled_from(["", "A few new words here.\n\n", "# New heading\n\nBody.\n\n"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_edit_changes_few_chunks(seed: int, place: int, inserted: str) -> None:
     text = document(seed, 120)
     paragraphs = text.split("\n\n")

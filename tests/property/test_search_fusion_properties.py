@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.search.fusion import Weights, fuse
@@ -25,7 +25,6 @@ COSINES = st.none() | st.dictionaries(KEYS, st.floats(-1, 1), max_size=8)
 FIXED = st.none() | st.builds(Weights, st.floats(0, 1), st.floats(0, 1))
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # other suites share the processor
 @given(results(), COSINES, FIXED)
 def test_every_candidate_appears_once_in_order_of_its_score(
     result: LexicalResult, cosines: dict[str, float] | None, fixed: Weights | None
@@ -37,7 +36,6 @@ def test_every_candidate_appears_once_in_order_of_its_score(
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # other suites share the processor
 @given(results(), st.dictionaries(KEYS, st.floats(-1, 1), min_size=1, max_size=8), st.floats(0, 0.5), st.data())
 def test_a_higher_cosine_never_ranks_a_document_lower(
     result: LexicalResult, cosines: dict[str, float], more: float, data: st.DataObject

@@ -156,7 +156,7 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(child)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     held=st.dictionaries(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20), st.integers(1, 300), max_size=8)
 )

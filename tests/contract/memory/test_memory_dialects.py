@@ -81,7 +81,7 @@ def script(calls: Calls, texts: list[tuple[str, str]]) -> list[Any]:
     return answers
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.tuples(KINDS, TEXTS), min_size=1, max_size=7))
 def test_the_same_calls_have_the_same_answers_in_both_databases(pair: tuple[Calls, Calls], texts: list[tuple[str, str]]) -> None:
     answers = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.instructions.directory import Directory, encode
@@ -193,7 +193,6 @@ def test_the_catalogue_hash_does_not_depend_on_the_order_of_writes() -> None:
     assert other.root == empty
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(SHORT_IDS, st.sampled_from("abc"), max_size=40),
     st.lists(st.tuples(SHORT_IDS, st.sampled_from("abc") | st.none()), max_size=40),

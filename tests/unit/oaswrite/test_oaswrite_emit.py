@@ -106,14 +106,14 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.dictionaries(KEY, JSON, min_size=1, max_size=5))
 def test_any_value_survives_yaml_and_json(value: dict[str, Any]) -> None:
     assert yaml.safe_load(to_yaml(value)) == value
     assert parse_text(to_json(value)).data == value
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(data: st.DataObject) -> None:
     keys = st.sampled_from(["a", "b", "c", "paths", "200", "no", "a b"])

@@ -6,7 +6,7 @@ import hashlib
 import json
 
 import orjson
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.telemetry.redaction import redact, scrub, thoroughly_scrubbed
@@ -78,7 +78,6 @@ def test_what_is_written_for_good_holds_no_credential_that_can_be_told() -> None
     assert thoroughly_scrubbed(kept) == {"title": "DB_PASS=***", "tags": ["***"], "of": {"url": "redis://:***@h"}, "n": 5}
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.text(max_size=80), json_values, max_size=30))
 def test_what_is_kept_is_small_and_encodable(arguments: dict[str, object]) -> None:
     kept = redact(arguments, frozenset({"content"}), 64)
@@ -86,7 +85,6 @@ def test_what_is_kept_is_small_and_encodable(arguments: dict[str, object]) -> No
     json.dumps(kept)
 
 
-@settings(deadline=None)
 @given(st.text(min_size=40, alphabet=st.characters(codec="utf-8")))
 def test_hidden_content_never_shows(content: str) -> None:
     kept = json.dumps(redact({"content": content, "n": {"content": [content]}}, frozenset({"content"}), 1000), ensure_ascii=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.kernel.errors import CommonplaceError
@@ -38,7 +38,6 @@ def test_anything_else_is_refused_with_the_forms_there_are(text: str) -> None:
     assert "file:PROJECT/PATH" in str(caught.value.hint)
 
 
-@settings(deadline=None)
 @given(
     st.text(min_size=1, max_size=40, alphabet=st.characters(exclude_categories=("Cc", "Cs"))),
     st.text(alphabet="abcXYZ019._-/", max_size=40).map("/{}".format),
