@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -111,3 +112,19 @@ def test_a_type_that_is_no_text_is_wrong_but_no_failure() -> None:
     data = minimal(paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}}, components={"securitySchemes": schemes})
 
     assert [one[1] for one in verdicts(data)] == ["error"]
+
+
+def test_the_time_for_examples_grows_with_their_number_however_schemas_hang_together() -> None:
+    def seconds(count: int) -> float:
+        refs = [{"$ref": f"#/components/schemas/S{n}"} for n in range(count)]
+        fields = [{"id": {"type": "integer"}, "next": refs[(n + 1) % count]} for n in range(count)]
+        schemas = {f"S{n}": {"type": "object", "properties": fields[n]} for n in range(count)}
+        media = [{"application/json": {"schema": ref, "example": {"id": "1"}}} for ref in refs]
+        items = {f"/{n}": {"get": operation(responses={"200": {"description": "d", "content": one}})} for n, one in enumerate(media)}
+        data = minimal("3.1.0", paths=items, components={"schemas": schemas})
+        started = time.process_time()
+        assert [rule for rule, _, _ in verdicts(data)] == ["example-mismatch"] * count
+        return time.process_time() - started
+
+    seconds(10)
+    assert seconds(800) < 20 * seconds(100)

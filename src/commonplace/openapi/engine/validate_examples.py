@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
@@ -31,11 +32,17 @@ def example_findings(document: Document, index: Index, resolver: Resolver, secon
     """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is said, rather than the answer late."""
     checker = _Checker(document, _flagged(document, index))
     deadline = time.monotonic() + seconds
-    tasks: Iterator[Iterator[Finding]] = chain(
-        (_schema_values(node, checker, document) for node in index.schemas if not _SHOWN_IN.isdisjoint(node.schema)),
-        (_holder_values(node, checker, resolver) for node in (*index.parameters, *index.headers, *index.media_types)),
-    )
-    for task in tasks:
+
+    def tasks() -> Iterator[Iterator[Finding]]:
+        return chain(
+            (_schema_values(node, checker, document) for node in index.schemas if not _SHOWN_IN.isdisjoint(node.schema)),
+            (_holder_values(node, checker, resolver) for node in (*index.parameters, *index.headers, *index.media_types)),
+        )
+
+    for task in tasks():  # which schemas are needed: compiled together, what they share is compiled once
+        deque(task, maxlen=0)
+    checker.collecting = False
+    for task in tasks():
         if time.monotonic() > deadline:
             yield found("examples-unchecked", "", f"Examples and defaults were checked for {seconds:.0f} seconds, not all of them.")
             return
@@ -96,11 +103,14 @@ def _is_json(node: Node) -> bool:
 
 
 class _Checker:
-    """Compiles each schema once. Documents whose schemas do not compile are left to the other rules."""
+    """Compiles each schema once, all of them together where that works. Those that do not compile are left to the other rules."""
 
     def __init__(self, document: Document, flagged: set[str]) -> None:
         self.document = document
         self.flagged = flagged  # the names of readOnly and writeOnly properties
+        self.collecting = True
+        self.needed: dict[int | str, JsonObject] = {}
+        self.together: dict[Hides, Any] = {}
         self.compiled: dict[tuple[int | str, Hides], Any] = {}
         self.registries: dict[Hides, Any] = {}
 
@@ -110,10 +120,13 @@ class _Checker:
         A value with all that is required is fine, and so is one without the properties that need not be there."""
         if not _KEYWORDS & schema.keys() or _quick(schema, value):
             return None
-        errors = self._deviations(schema, value, frozenset())
+        if self.collecting:
+            self.needed[_key(schema)] = schema
+            return None
+        errors, skipped = self._deviations(schema, value, frozenset())
         if errors and self.flagged and all(map(self._may_ease, errors)):
-            errors = self._deviations(schema, value, hides)
-        return _told(errors[0]) if errors else None
+            errors, skipped = self._deviations(schema, value, hides)
+        return _told(errors[0], skipped) if errors else None
 
     def _may_ease(self, error: Any) -> bool:
         """Whether asking for fewer properties may cure it."""
@@ -122,31 +135,44 @@ class _Checker:
             return any(branch and all(map(self._may_ease, branch)) for branch in error.kind.context)
         return keyword == "required" and error.kind.property in self.flagged
 
-    def _deviations(self, schema: JsonObject, value: Json, hides: Hides) -> list[Any]:
-        validator = self._validator(schema, hides)
+    def _deviations(self, schema: JsonObject, value: Json, hides: Hides) -> tuple[list[Any], int]:
+        """The first errors, and how many steps of their paths lead to the value."""
+        key = _key(schema)
+        validator, skipped = self._all(hides), 1
         if validator is None:
-            return []
+            validator, skipped = self._validator(schema, hides), 0
+            if validator is None:
+                return [], 0
+        instance = {str(key): value} if skipped else value
         try:
-            return [] if validator.is_valid(value) else list(islice(validator.iter_errors(value), 20))
+            return ([] if validator.is_valid(instance) else list(islice(validator.iter_errors(instance), 20))), skipped
         except (ValueError, jsonschema_rs.ValidationError, OverflowError):
-            return []
+            return [], skipped
+
+    def _all(self, hides: Hides) -> Any:
+        """A validator of objects whose fields are named after the schemas that hold for them; None where one does not compile."""
+        if hides not in self.together:
+            self.together[hides] = self._compile({str(key): schema for key, schema in self.needed.items()}, hides, fields=True)
+        return self.together[hides]
 
     def _validator(self, schema: JsonObject, hides: Hides) -> Any:
         """A validator for the schema; None where it does not compile. Schemas that only refer share one."""
-        ref = schema.get("$ref")
-        key = (ref if len(schema) == 1 and isinstance(ref, str) else id(schema), hides)
+        key = (_key(schema), hides)
         if key not in self.compiled:
             self.compiled[key] = self._compile(schema, hides)
         return self.compiled[key]
 
-    def _compile(self, schema: JsonObject, hides: Hides) -> Any:
+    def _compile(self, schema: JsonObject, hides: Hides, fields: bool = False) -> Any:
         try:
             if hides not in self.registries:
                 self.registries[hides] = None  # should it fail, it is not tried again
                 self.registries[hides] = jsonschema_rs.Registry([(ROOT_URI, definitions(self.document, hides))])
             if self.registries[hides] is None:
                 return None
-            converted = to_json_schema(self.document, schema, hides)
+            if fields:
+                converted: Json = {"properties": {name: to_json_schema(self.document, one, hides) for name, one in schema.items()}}
+            else:
+                converted = to_json_schema(self.document, schema, hides)
             return jsonschema_rs.Draft202012Validator(
                 converted, registry=self.registries[hides], validate_formats=False, mask="the value", offline=True
             )
@@ -163,8 +189,14 @@ def _flagged(document: Document, index: Index) -> set[str]:
     return names | {node.name for node in index.schemas if str(node.schema.get("$ref")) in shared} if shared else names
 
 
-def _told(error: Any) -> str:
-    where = "".join(f"/{escape(str(step))}" for step in error.instance_path)
+def _key(schema: JsonObject) -> int | str:
+    """Schemas that only refer to the same are one."""
+    ref = schema.get("$ref")
+    return ref if len(schema) == 1 and isinstance(ref, str) else id(schema)
+
+
+def _told(error: Any, skipped: int) -> str:
+    where = "".join(f"/{escape(str(step))}" for step in error.instance_path[skipped:])
     message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
     return f": {where + ' ' if where else ''}{message}"
 
