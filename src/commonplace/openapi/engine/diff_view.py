@@ -426,10 +426,23 @@ def _conjoin(view: View, other: View) -> None:
 def _both(first: Site, second: Site) -> Site:
     """What two parts of an allOf say about the same place, each thing once."""
     said = [first, *first.also]
+    names = {_name(part) for part in said}
     for part in (second._replace(also=()), *second.also):
-        if part.schema not in (True, {}) and all((part.schema, part.base) != (other.schema, other.base) for other in said):
+        name = _name(part)
+        if name in names or part.schema in (True, {}):
+            continue
+        names.add(name)
+        if isinstance(name[0], str) or all((part.schema, part.base) != (other.schema, other.base) for other in said):
             said.append(part)
     return first if len(said) == 1 + len(first.also) else first._replace(also=tuple(said[1:]))
+
+
+def _name(site: Site) -> tuple[str | int, str]:
+    """A reference by where it leads, which tells it from all others; anything else by the object that it is."""
+    schema = site.schema
+    if isinstance(schema, dict) and len(schema) == 1 and isinstance(ref := schema.get("$ref"), str):
+        return ref, site.base
+    return id(schema), site.base
 
 
 def _settle(view: View) -> None:
