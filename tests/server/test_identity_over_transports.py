@@ -85,6 +85,7 @@ def test_without_a_valid_key_the_answer_is_401_with_metadata(
     status, headers, code = ask(server, "health_check", token)
     assert (status, code) == (401, "UNAUTHENTICATED")
     assert f'resource_metadata="http://{server.address}/.well-known/oauth-protected-resource/mcp"' in headers["www-authenticate"]
+    assert ('error="invalid_token"' in headers["www-authenticate"]) is (token is not None)
     with urllib.request.urlopen(f"http://{server.address}/.well-known/oauth-protected-resource/mcp", timeout=10) as answer:
         assert json.load(answer)["resource"] == f"http://{server.address}/mcp"
 

@@ -96,7 +96,10 @@ class Authenticator:
             UNAUTHENTICATED,
             "This key is not valid." if token else "This server needs a key.",
             hint="Send `Authorization: Bearer KEY`; the operator makes keys with `commonplace keys add`.",
-            details={"resource_metadata": metadata_url(self._resource_url, headers)},
+            details={
+                "resource_metadata": metadata_url(self._resource_url, headers),
+                **({"oauth_error": "invalid_token"} if headers.get("authorization") else {}),
+            },
         )
         self.on_refusal(error)
         return error
@@ -128,9 +131,12 @@ def derive_user_identity(token: str) -> str:
 
 
 def challenge(error: CommonplaceError) -> str:
-    """The WWW-Authenticate header of a 401, with the metadata address that MCP clients follow."""
+    """The WWW-Authenticate header of a 401, with the metadata address that MCP clients follow. Who sent nothing is told of no error
+    (RFC 6750, section 3.1)."""
     metadata = str(error.details.get("resource_metadata", "")).replace("\\", "").replace('"', "")
-    return f'Bearer realm="commonplace", error="invalid_token", error_description="{error.message}", resource_metadata="{metadata}"'
+    wrong = error.details.get("oauth_error")
+    reason = f'error="{wrong}", error_description="{error.message}", ' if wrong else ""
+    return f'Bearer realm="commonplace", {reason}resource_metadata="{metadata}"'
 
 
 def protected_resource(settings: AuthSettings, headers: Mapping[str, str]) -> dict[str, object]:

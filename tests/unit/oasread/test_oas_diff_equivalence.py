@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.diff import diff
 from commonplace.openapi.engine.refs import Resolver
 from oas_calls import document, minimal, operation
@@ -228,3 +229,18 @@ def test_the_order_of_a_servers_values_and_what_is_said_about_them_is_no_change(
 
     assert told(api("a", "b"), api("b", "a", description="host")) == []
     assert told(api("a", "b"), api("a")) == [("server-variable-changed", "warning")]
+
+
+def test_schemas_that_redefine_each_other_without_end_are_refused_by_name() -> None:
+    def ring(kind: str, count: int = 110) -> dict[str, Any]:
+        schemas = {}
+        for number in range(count):
+            after = ref(f"S{(number + 1) % count}")
+            inherited = {"allOf": [ref(f"S{number + 7}")]} if number < count - 8 else {}
+            schemas[f"S{number}"] = {"type": "object", "properties": {"id": {"type": kind}, "next": after}, **inherited}
+        return both(ref("S0"), "3.1.0", **schemas)
+
+    with pytest.raises(CommonplaceError) as refused:
+        told(ring("integer"), ring("string"))
+    assert refused.value.code.name == "SPEC_TOO_LARGE"
+    assert told(ring("integer", 20), ring("string", 20))

@@ -10,6 +10,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.diff_value import among, canonical, fits, is_number, only_null, refuses_all, type_name
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver, decoded, unescape
+from commonplace.openapi.errors import SPEC_TOO_LARGE
 from commonplace.openapi.model import Document, Json, JsonObject
 
 ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
@@ -35,6 +36,7 @@ UNDECIDED = (
 """Keywords whose effect is not decided: a difference is a warning."""
 _SIZES = (("minLength", "string"), ("minItems", "array"), ("minProperties", "object"))
 _MOST = 64
+MOST_PARTS = 2_000_000  # parts of allOf that meet for one property, squared: seconds. 13 MB of a real description make 10,000
 
 
 Identity = tuple[tuple[int, str], ...]
@@ -126,6 +128,7 @@ class Views:
         self.resolver = resolver
         self._known: dict[Identity, View] = {}
         self._targets = _Targets(self)
+        self._met = 0
         self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
 
     def keep(self, schema: JsonObject) -> JsonObject:
@@ -171,12 +174,23 @@ class Views:
         known = self._known.get(key)
         if known is None:
             known = View(site)
+            self._count(len(key))
             for part in (site, *site.also):
                 self.merge(known, part)
             _settle(known)
             self._known[key] = known
             self._alive.append(site.schema)
         return known
+
+    def _count(self, parts: int) -> None:
+        """Schemas that redefine each other's properties without end are many views of many parts each."""
+        self._met += parts * parts
+        if self._met > MOST_PARTS:
+            raise CommonplaceError(
+                SPEC_TOO_LARGE,
+                "The schemas of this document redefine each other's properties too often to be compared.",
+                hint="Describe a property once, in one part of an allOf.",
+            )
 
     def levelled(self, view: View) -> View:
         """A choice among plain types, or among values, as a schema that lists them; any other view as it is."""
