@@ -124,7 +124,6 @@ SEED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("rekall_search", {"query": "database is locked"}),
 )
 PAGES = (
-    ("overview", "/console/", "Calls per second"),
     ("instructions", "/console/instructions?category=storage", "Instructions:"),
     ("instruction", "/console/instructions/storage-rule-00012", "Review due"),
     ("graph", "/console/instructions?tab=graph&edges=primary,category&most=14", "Copy source"),
@@ -146,6 +145,7 @@ PAGES = (
     ("tools", "/console/tools", "health_check"),
     ("tool", "/console/tools/file_search", "No call yet"),
     ("audit", "/console/audit", "Check the chains"),
+    ("overview", "/console/", "Calls per second"),  # last: by then there is something to see
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.caller import Answer
-from commonplace.console.parts import ANY, QUIET, address, choice, columns_of, confirmed, linked, pager, remember, whole
+from commonplace.console.parts import ANY, QUIET, address, choice, columns_of, confirmed, counted, linked, pager, remember, whole
 from commonplace.console.shell import View, empty, failure
 from commonplace.kernel.clock import iso, utc_now
 
@@ -57,7 +57,8 @@ class GovernancePanel:
                     ui.code(GATES_EXAMPLE, language="json").classes("w-full cp-code")
                 return
             summary = answer.output["summary"]
-            ui.label(f"{summary['total']} gates: {summary['errors']} errors, {summary['warnings']} warnings.").classes("text-sm cp-muted")
+            failed = f"{counted(summary['errors'], 'error')}, {counted(summary['warnings'], 'warning')}"
+            ui.label(f"{counted(summary['total'], 'gate')}: {failed}.").classes("text-sm cp-muted")
             for gate in answer.output["results"]:
                 self._gate(gate)
 
