@@ -46,19 +46,22 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
 def longest_wait(service: Service, sweep: Callable[[Service], object]) -> float:
     """The longest that a `get` took beside the sweep, as a share of the sweep's own time."""
     spent: list[float] = []
+    ended = threading.Event()
 
     def work() -> None:
         begun = time.perf_counter()
         sweep(service)
         spent.append(time.perf_counter() - begun)
+        ended.set()
 
     thread = threading.Thread(target=work)
     longest = 0.0
     thread.start()
-    while thread.is_alive():
+    while not ended.wait(0.001):  # asking without a pause would starve the sweep
         begun = time.perf_counter()
         service.get("rule-7")
         longest = max(longest, time.perf_counter() - begun)
+    thread.join()
     return longest / spent[0]
 
 
