@@ -211,7 +211,7 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
 
 
 def _governance(service: Service, id_: str | None) -> dict[str, Any]:
-    everything, digest = service.governance()
+    everything, _ = service.shelf.snapshot()
     entries = [entry for entry in everything if id_ is None or entry.id == id_]
     now = parse_time(service.now()) or 0.0
     overdue = [entry.id for entry in entries if (parse_time(entry.document.get("nextReviewDue")) or now) < now]
@@ -221,7 +221,7 @@ def _governance(service: Service, id_: str | None) -> dict[str, Any]:
         {"records": [governance_record(entry.document) for entry in entries[:1000]]},
         tally,
         {"overdueReviews": overdue[:500], "unowned": unowned[:500], "valid": not overdue},
-        {"governanceHash": digest, "count": len(entries)},
+        {"governanceHash": service.governance_of(everything), "count": len(entries)},
         _folder(service, 0),
     )
 

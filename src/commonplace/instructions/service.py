@@ -354,10 +354,13 @@ class Service:
 
     def diff(self, client_hash: str | None, known: Sequence[tuple[str, str]] | None) -> dict[str, Any]:
         """Every branch of both contracts: up to date, precise changes against `known`, or the legacy `changed`."""
-        entries, current = self.shelf.snapshot()
         if known is None:
+            with self.shelf.lock:
+                current = self.shelf.fresh().hash
             if client_hash == current:
                 return {"upToDate": True, "hash": current}
+        entries, current = self.shelf.snapshot()
+        if known is None:
             return {"hash": current, "changed": [self.show(entry) for entry in entries]}
         claimed: dict[str, str] = {}
         for id_, source_hash in known:
@@ -377,25 +380,29 @@ class Service:
         return {"hash": current, "count": len(items), "items": shown}
 
     def governance_hash(self, include_items: bool) -> dict[str, Any]:
-        entries, current = self.governance()
-        answer: dict[str, Any] = {"count": len(entries), "governanceHash": current, "algorithm": "sha256"}
-        if include_items:
-            answer["items"] = [
-                {"id": entry.id, "governance": governance_record(entry.document), "hash": entry.governance_hash} for entry in entries
-            ]
-        return answer
+        if not include_items:
+            count, digest = self._governance()
+            return {"count": count, "governanceHash": digest, "algorithm": "sha256"}
+        entries, _ = self.shelf.snapshot()
+        items = [{"id": entry.id, "governance": governance_record(entry.document), "hash": entry.governance_hash} for entry in entries]
+        return {"count": len(entries), "governanceHash": self.governance_of(entries), "algorithm": "sha256", "items": items}
 
-    def governance(self) -> tuple[list[Instruction], str]:
-        """Every instruction by id, and the governance hash of the whole, which is kept until the catalogue changes."""
+    def _governance(self) -> tuple[int, str]:
+        """How many instructions there are and the governance hash of all, which is kept until the catalogue changes."""
         with self.shelf.lock:
-            entries, _ = self.shelf.snapshot()
-            generation = self.shelf.catalogue.generation
-        if self._governed is None or self._governed[0] != generation:
-            lines = (governance_line(entry.document) for entry in entries)
-            digest = hash_governance_lines(lines, trailing_newline=self.settings.hash_trailing_newline)
-            self._governed = (generation, digest)
-            return entries, digest
-        return entries, self._governed[1]
+            catalogue = self.shelf.fresh()
+            count, generation = len(catalogue), catalogue.generation
+            if self._governed is not None and self._governed[0] == generation:
+                return count, self._governed[1]
+            entries = list(catalogue)
+        digest = self.governance_of(entries)
+        self._governed = (generation, digest)
+        return count, digest
+
+    def governance_of(self, entries: Sequence[Instruction]) -> str:
+        """The governance hash of these, which come sorted by id."""
+        lines = (governance_line(entry.document) for entry in entries)
+        return hash_governance_lines(lines, trailing_newline=self.settings.hash_trailing_newline)
 
     def verify(self) -> dict[str, Any]:
         """Every body hashed again and compared with what its file claims; the folder is compared first."""

@@ -69,3 +69,16 @@ def longest_wait(service: Service, sweep: Callable[[Service], object]) -> float:
 def test_reads_are_answered_while_the_whole_catalogue_is_gone_through(service: Service, name: str) -> None:
     SWEEPS[name](service)  # what is kept from then on is made
     assert min(longest_wait(service, SWEEPS[name]) for _ in range(5)) < 0.5
+
+
+def test_what_is_known_costs_no_walk_through_the_catalogue(service: Service) -> None:
+    def timed(call: Callable[[], object]) -> float:
+        begun = time.perf_counter()
+        for _ in range(100):
+            call()
+        return time.perf_counter() - begun
+
+    service.governance_hash(False)
+    current = service.get("rule-7")["hash"]
+    for known in (lambda: service.governance_hash(False), lambda: service.diff(current, None)):
+        assert min(timed(known) / timed(lambda: service.get("rule-7")) for _ in range(5)) < 6
