@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import os
 import random
 import subprocess
@@ -26,19 +27,23 @@ import numpy as np
 from benchmarks.measure import ROOT, StdioServer, call_line, median, rss_mb, show
 from benchmarks.memory_quality import MODELS, check, keep, measure_found, measure_suggested, measure_tokens, model, passed
 from benchmarks.retrieval import load
+from commonplace.dispatch.pipeline import Call, Pipeline
+from commonplace.dispatch.registry import Registry
+from commonplace.kernel.auth import ALL_SCOPES, AuthContext
 from commonplace.kernel.auth import LOCAL_TENANT as TENANT
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.documents import document_key
 from commonplace.memory.hybrid import HybridIndex, summaries
 from commonplace.memory.index import LexicalIndex
-from commonplace.memory.model import EntryType, SuggestionType
+from commonplace.memory.model import EntryType, Suggestion, SuggestionType
 from commonplace.memory.service import MemoryService
 from commonplace.memory.store import Filter
+from commonplace.memory.toolset import toolset
 from commonplace.search.embed import LocalEmbedder
 from commonplace.search.store import Passage
 
 WITH_MODEL = {"found", "suggested", "latency", "large", "postgres"}
-PARTS = ("found", "suggested", "tokens", "latency", "writes", "processes", "start")
+PARTS = ("found", "suggested", "tokens", "latency", "writes", "lists", "processes", "start")
 MORE_PARTS = ("large", "postgres")
 QUERIES = 300
 Limits = tuple[float | None, float | None]
@@ -186,6 +191,43 @@ def measure_writes(opened: Opened = in_sqlite, where: str = "SQLite", *, judged:
     print()
 
 
+async def fill_suggestions(service: MemoryService, count: int) -> None:
+    """Entries in a row, and as many pending suggestions: a link between each entry and the next."""
+    await keep(service, texts_for(count + 1))
+    entries = await service.store.everything(TENANT)
+    pairs = itertools.pairwise(entries)
+    made = [
+        Suggestion(service.new_id(), SuggestionType.LINK, (first.id, second.id), 0.8, "Similar words", service.now())
+        for first, second in pairs
+    ]
+    await service.store.add_suggestions(TENANT, made)
+
+
+def measure_suggestion_lists(opened: Opened = in_sqlite, where: str = "SQLite") -> None:
+    """rekall_suggest_links through the pipeline, at two sizes."""
+    rows = []
+    for count in (1_000, 10_000):
+
+        async def run(folder: Path, count: int = count) -> list[float]:
+            service = opened(folder, None)
+            await fill_suggestions(service, count)
+            pipeline = Pipeline(Registry([toolset(lambda: service)]))
+            times = []
+            for _ in range(200):
+                begun = time.perf_counter()
+                outcome = await pipeline.run(Call("rekall_suggest_links", {}, AuthContext(TENANT, ALL_SCOPES, "bench")))
+                times.append((time.perf_counter() - begun) * 1000)
+                assert outcome.error is None
+            service.close()
+            return times
+
+        with tempfile.TemporaryDirectory() as folder:
+            times = asyncio.run(run(Path(folder)))
+        p95 = percentile(times, 0.95)
+        rows.append((f"{count:,}", f"{median(times):.1f}", f"{p95:.1f}", "50", check(p95 < 50)))
+    show(f"rekall_suggest_links in {where}, ms", ("entries and pending", "p50", "p95", "limit", ""), rows)
+
+
 WRITER = """
 import asyncio, sys
 from pathlib import Path
@@ -319,6 +361,10 @@ def main() -> int:
         measure_tokens()
     if "writes" in parts:
         measure_writes()
+    if "lists" in parts:
+        measure_suggestion_lists()
+        with a_postgres() as opened:
+            measure_suggestion_lists(opened, "PostgreSQL")
     if "processes" in parts:
         measure_processes(wanted.adds)
     if "start" in parts:

@@ -21,7 +21,7 @@ from commonplace.kernel.auth import LOCAL_TENANT as TENANT
 from commonplace.memory.assembly import open_memory
 from commonplace.memory.documents import entry_id
 from commonplace.memory.engine.contradiction import Statement
-from commonplace.memory.engine.suggest import Candidate, Thresholds, nearest, propose_pairs
+from commonplace.memory.engine.suggest import Candidate, Settled, Thresholds, nearest, propose_pairs
 from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.hybrid import HybridIndex, summaries
 from commonplace.memory.index import LexicalIndex
@@ -229,7 +229,7 @@ def _proposed(a: Statement, b: Statement, cosine: float | None) -> str | None:
 
     moment = datetime(2026, 1, 1, tzinfo=UTC)
     first, second = (Draft(EntryType.REFERENCE, s.title, s.content).entry(str(n), moment) for n, s in enumerate((a, b)))
-    found = propose_pairs(second, nearest(second, [Candidate(first, cosine)], {}), frozenset(), Thresholds())
+    found = propose_pairs(second, nearest(second, [Candidate(first, cosine)], {}), Settled(), Thresholds())
     return found[0].type.value if found else None
 
 

@@ -44,7 +44,7 @@ from commonplace.search.assembly import LocalSemantics
 from commonplace.search.chunk import split
 from commonplace.search.embed import LocalEmbedder
 from commonplace.search.engine import HybridRetriever
-from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, WORDS_ALONE, Parameters, fuse
+from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, WORDS_ALONE, Parameters, fuse, size_prior
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.storage.sqlite import Database
 
@@ -145,7 +145,8 @@ class Bench:
             rows = by_words | {int(row) for row in np.argsort(-cosines, kind="stable")[:CANDIDATES]}
             near = {postings.keys[row]: float(cosines[row]) for row in rows}
             own = {postings.keys[row]: vectors[row] for row in rows}
-            hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own, legibility=self.legibility(text))
+            prior = size_prior(len(postings.keys), with_meaning=True)
+            hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own, legibility=self.legibility(text), prior=prior)
             best.append(hits[0].score if hits else 0.0)
         return np.array(best)
 
