@@ -7,12 +7,13 @@ ADDRESS ?= 127.0.0.1:8787
 SUITE ?= core
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check format bench soak docs screenshots lock clean
+.PHONY: help setup serve test check format bench soak docs site screenshots release lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.serve ## make .venv with the product in it
+	@echo "The command commonplace is in $(BIN). To put it on the PATH of a shell: . $(BIN)/activate"
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=python3.11"; exit 1; }
@@ -21,6 +22,7 @@ $(VENV)/bin/python:
 $(VENV)/.serve: $(VENV)/bin/python requirements/serve.txt pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/serve.txt
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.serve requirements/dev.txt
@@ -37,12 +39,13 @@ test: $(VENV)/.dev check ## set up and run all tests
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python -m pytest
 
-check: $(VENV)/.dev ## format, lint, types, imports, docs drift
+check: $(VENV)/.dev ## format, lint, types, imports, docs drift, links of the site
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python tools/reference.py --check
+	$(BIN)/zensical build --strict --clean >/dev/null
 
 format: $(VENV)/.dev ## format and fix what can be fixed
 	$(BIN)/ruff check --fix --quiet . || true
@@ -58,12 +61,18 @@ soak: $(VENV)/.dev ## the long campaigns, whole
 docs: $(VENV)/.dev ## write the generated reference
 	$(BIN)/python tools/reference.py
 
+site: $(VENV)/.dev ## build the documentation site in site/
+	$(BIN)/zensical build --strict --clean
+
 screenshots: $(VENV)/.dev ## take the pictures in docs/images
 	$(BIN)/python tools/setup_chromium.py
 	$(BIN)/python tools/screenshots.py
+
+release: $(VENV)/.dev ## build sdist and wheel, check them in a fresh environment, write the notes
+	$(BIN)/python tools/release.py
 
 lock: $(VENV)/.dev ## pin the dependencies anew
 	$(BIN)/python tools/lock.py
 
 clean: ## remove what set-up made
-	rm -rf $(VENV) .tools .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .tools site .cache .mypy_cache .ruff_cache .pytest_cache

@@ -49,14 +49,17 @@ def test_the_repository_names_no_registry_and_no_machine() -> None:
     assert named == []
 
 
-def test_every_adr_is_one_page_with_a_decision() -> None:
-    records = sorted((ROOT / "docs" / "adr").glob("*.md"))
+def test_every_adr_is_one_page_of_one_form() -> None:
+    records = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
     assert records
     for record in records:
         text = record.read_text()
         assert re.match(r"\d{4}-[a-z0-9-]+\.md", record.name), record.name
-        assert text.startswith("# "), record.name
-        assert len(text.splitlines()) <= 80, f"{record.name} is longer than a page"
+        assert re.match(rf"# {record.name[:4]}: [^\n]+\n\nStatus: (accepted|superseded)", text), record.name
+        headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+        assert headings[0] == "Context", record.name
+        assert "Decision" in headings, record.name
+        assert len(text.splitlines()) <= 90, f"{record.name} is longer than a page"
 
 
 def test_links_in_the_documents_lead_somewhere() -> None:
@@ -92,3 +95,9 @@ def test_initialize_imports_nothing_heavy() -> None:
     assert not heavy & loaded
     domains = {name for name in loaded if re.match(r"commonplace\.(instructions|files|memory|openapi)\.(service|tools|engine)", name)}
     assert not domains
+
+
+def test_every_test_that_the_documents_name_exists() -> None:
+    named = {match for page in (ROOT / "docs").rglob("*.md") for match in re.findall(r"`(tests/[\w/]+(?:\.py)?)/?`", page.read_text())}
+    assert named
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []

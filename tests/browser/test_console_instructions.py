@@ -117,3 +117,16 @@ def test_where_mutation_is_off_the_page_says_how_to_turn_it_on(browser: Browser,
         expect(visitor.page.get_by_text("set MCP_ENABLE_MUTATION=1")).to_be_visible(timeout=60_000)
         expect(visitor.page.get_by_role("button", name="New")).to_have_count(0)
         visitor.page.context.close()
+
+
+def test_values_that_cannot_be_read_are_shown_under_governance(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "instructions"
+    (folder / "team").mkdir(parents=True)
+    (folder / "team" / "b.json").write_text("{}")
+    (folder / "a.json").write_text(json.dumps({"id": "a", "body": "x", "priority": "high"}))
+    with serve_http(tmp_path, {"INSTRUCTIONS_DIR": str(folder)}) as server:
+        visitor = Visitor(browser.new_context(), server.address)
+        visitor.go("/console/instructions?tab=governance")
+        expect(visitor.page.get_by_text('a, priority: "high" cannot be read; it is read as 50')).to_be_visible(timeout=60_000)
+        expect(visitor.page.get_by_text("Files in subfolders are not read: team")).to_be_visible()
+        visitor.page.context.close()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from commonplace.instructions.engine.groom import GroomMode
-from commonplace.instructions.engine.hashing import canonical_body
+from commonplace.instructions.engine.hashing import normalise_body
 from commonplace.instructions.engine.query import Sort
 from commonplace.instructions.governance import Governance
 from commonplace.instructions.maintenance import Maintenance
@@ -67,11 +67,11 @@ class Catalogue(RuleBasedStateMachine):
         version = "1.0.0"
         if known is not None:
             version = known["version"]
-            if canonical_body(known["body"]) != canonical_body(body.strip()):
+            if known["body"] != normalise_body(body):
                 major, minor, patch = version.split(".")
                 version = f"{major}.{minor}.{int(patch) + 1}"
         self.model[id_] = {
-            "body": body.strip(),
+            "body": normalise_body(body),
             "categories": sorted({category.lower() for category in categories}) or ["uncategorized"],
             "version": version,
             "owner": known["owner"] if known else "unowned",
@@ -110,12 +110,12 @@ class Catalogue(RuleBasedStateMachine):
         for id_, body in entries:
             known = self.model.get(id_)
             if known is None:
-                self.model[id_] = {"body": body.strip(), "categories": ["uncategorized"], "version": "1.0.0", "owner": "unowned"}
+                self.model[id_] = {"body": normalise_body(body), "categories": ["uncategorized"], "version": "1.0.0", "owner": "unowned"}
             elif mode == "merge":
-                if canonical_body(known["body"]) != canonical_body(body.strip()):
+                if known["body"] != normalise_body(body):
                     major, minor, patch = known["version"].split(".")
                     known["version"] = f"{major}.{minor}.{int(patch) + 1}"
-                known["body"] = body.strip()
+                known["body"] = normalise_body(body)
 
     @rule(who=PROCESS)
     def groom_and_repair_change_nothing_that_is_sound(self, who: int) -> None:
@@ -150,7 +150,7 @@ class Catalogue(RuleBasedStateMachine):
             assert shown == self.model
             assert listing["count"] == len(self.model)
             for item in listing["items"]:
-                assert item["sourceHash"] == hashlib.sha256(canonical_body(item["body"]).encode()).hexdigest()
+                assert item["sourceHash"] == hashlib.sha256(item["body"].encode()).hexdigest()
             for category in ("red", "uncategorized"):
                 expected = sorted(id_ for id_, entry in self.model.items() if category in entry["categories"])
                 queried = process.service.query({"categories": [category]}, Sort("priority", True), 100, None, 0)

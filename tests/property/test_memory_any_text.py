@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from commonplace.dispatch.pipeline import plain
 from memory_calls import Calls
 
 HOSTILE = st.sampled_from(
@@ -62,7 +63,13 @@ def test_any_text_is_a_question(shared: Calls, query: str, context: str, project
 @LAX
 @given(title=TEXT.map(lambda text: text[:100]), content=TEXT, context=TEXT, tags=st.lists(TEXT.map(lambda text: text[:50]), max_size=5))
 def test_any_text_can_be_kept_and_shown(shared: Calls, title: str, content: str, context: str, tags: list[str]) -> None:
-    added = shared("rekall_add", type="bug", title=title, content=content, context=context, tags=tags)
+    outcome = shared.outcome("rekall_add", type="bug", title=title, content=content, context=context, tags=tags)
+    if not title.replace("\x00", "").strip():
+        assert outcome.error is not None
+        assert outcome.error.code.name == "INVALID_ARGUMENT"
+        return
+    assert outcome.error is None
+    added = plain(outcome.output)
     shown = shared("rekall_show", id=added["id"])
     assert shown["title"]
     if added["created"] and "secrets_masked" not in added:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.fusion import Weights, fuse
+from commonplace.search.fusion import SMALL, Weights, fuse, size_prior
 from commonplace.search.store import LexicalMatch, LexicalResult, QueryTerm
 
 KEYS = st.text("abcdef", min_size=1, max_size=3)
@@ -44,3 +44,12 @@ def test_a_higher_cosine_never_ranks_a_document_lower(
     before = [hit.key for hit in fuse(result, cosines)].index(key)
     after = [hit.key for hit in fuse(result, {**cosines, key: min(1.0, cosines[key] + more)})].index(key)
     assert after <= before
+
+
+@given(st.integers(0, 2000), st.integers(0, 2000), st.booleans())
+def test_a_smaller_collection_never_lowers_a_score_and_a_large_one_leaves_it(few: int, many: int, with_meaning: bool) -> None:
+    few, many = sorted((few, many))
+    if few:
+        assert size_prior(few, with_meaning=with_meaning) >= size_prior(many, with_meaning=with_meaning) >= 0
+    if many >= SMALL:
+        assert size_prior(many, with_meaning=with_meaning) == 0

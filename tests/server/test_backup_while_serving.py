@@ -69,7 +69,7 @@ def test_a_backup_of_a_busy_server_is_whole_and_restores(tmp_path: Path) -> None
     assert verdict.returncode == 0, verdict.stdout
     with serve_http(restored) as server:
         files = call(server, "file_list", {"project": "p", "limit": 1000})["entries"]
-        rules = call(server, "instructions_list", {})
+        rules = call(server, "instructions_list", {"limit": 1000})
         lessons = call(server, "memory_list", {"limit": 100})
         names = {entry["path"] for entry in files}
         assert {f"/n{number}.md" for number in range(5)} <= names

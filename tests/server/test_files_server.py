@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from files_client import Gone, Server
@@ -212,3 +216,33 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Se
         assert all(line in left for line in writer.lines), "an acknowledged line is lost or out of order"
         assert len(log) == len(set(log))
     assert acknowledged > 20
+
+
+def import_beside(data: Path, folder: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "commonplace", "--data", str(data), "files", "import", str(folder), "--project", "p", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_a_command_beside_a_server_leaves_indexing_to_it(servers: list[Server], tmp_path: Path) -> None:
+    """A command that leads embeds everything itself: two minutes of work for 6 MB, while the server is idle."""
+    data, folder = tmp_path / "data", tmp_path / "folder"
+    folder.mkdir()
+    for number in range(40):
+        (folder / f"{number}.md").write_text(f"the walrus of chapter {number}")
+    servers.append(Server(data))
+    assert import_beside(data, folder)["stored"] == 40
+    assert leader(data) == servers[0].process.pid  # before the server is asked for anything
+    until(30, lambda: servers[0].call("file_index_status")["up_to_date"])
+    assert servers[0].call("file_search", query="walrus chapter 17")["chunks"][0]["file_path"] == "/17.md"
+
+
+def test_a_command_indexes_itself_where_the_server_does_not(servers: list[Server], tmp_path: Path) -> None:
+    data, folder = tmp_path / "data", tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.md").write_text("a walrus")
+    servers.append(Server(data, "--no-worker"))
+    assert import_beside(data, folder)["indexed"]
+    until(30, lambda: servers[0].call("file_index_status")["up_to_date"])

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import http.client
 import json
 import subprocess
+import traceback
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,6 +16,7 @@ from typing import Any
 import pytest
 from conformance.program import COMMONPLACE, Served, environment, serve_http
 from piped_program import answers, converse
+from test_storage_faults import becomes_ready
 
 from commonplace.kernel.auth import Scope
 from commonplace.storage.keys import KeyStore
@@ -78,16 +83,57 @@ TRANSPORTS = pytest.mark.parametrize("ask", [over_mcp, over_rpc], ids=["mcp", "r
 
 @TRANSPORTS
 @pytest.mark.parametrize("token", [None, "wrong", "cp_abcdefgh_" + "x" * 43])
-def test_without_a_valid_key_the_answer_is_401_with_metadata(
-    ask: Ask, token: str | None, keyed: tuple[Served, dict[str, str], Path]
-) -> None:
+def test_without_a_valid_key_the_answer_is_a_plain_401(ask: Ask, token: str | None, keyed: tuple[Served, dict[str, str], Path]) -> None:
     server, _, _ = keyed
     status, headers, code = ask(server, "health_check", token)
     assert (status, code) == (401, "UNAUTHENTICATED")
-    assert f'resource_metadata="http://{server.address}/.well-known/oauth-protected-resource/mcp"' in headers["www-authenticate"]
+    assert headers["www-authenticate"].startswith("Bearer")
+    assert "resource_metadata" not in headers["www-authenticate"]
     assert ('error="invalid_token"' in headers["www-authenticate"]) is (token is not None)
-    with urllib.request.urlopen(f"http://{server.address}/.well-known/oauth-protected-resource/mcp", timeout=10) as answer:
-        assert json.load(answer)["resource"] == f"http://{server.address}/mcp"
+
+
+@pytest.mark.parametrize("path", ["", "/mcp"])
+def test_there_is_no_oauth_metadata_without_an_authorization_server(path: str, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    server, _, _ = keyed
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(f"http://{server.address}/.well-known/oauth-protected-resource{path}", timeout=10)
+    assert refused.value.code == 404
+
+
+def test_configured_oauth_metadata_does_not_repeat_a_foreign_host(tmp_path: Path) -> None:
+    auth = {"resource_url": "https://mcp.example.org/mcp", "authorization_servers": ["https://login.example.org"]}
+    (tmp_path / "commonplace.yaml").write_text(json.dumps({"settings": {"auth": auth}}))
+    with serve_http(tmp_path, None, "--auth", "keys") as server:
+        path = "/.well-known/oauth-protected-resource/mcp"
+        request = urllib.request.Request(f"http://{server.address}{path}", headers={"Host": "evil.example"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            document = json.load(answer)
+        assert (document["resource"], document["authorization_servers"]) == (auth["resource_url"], auth["authorization_servers"])
+        _, headers, _ = over_rpc(server, "health_check", None)
+        assert f'resource_metadata="https://mcp.example.org{path}"' in headers["www-authenticate"]
+
+
+def test_the_official_client_uses_a_configured_key_and_ends_plainly_without_one(keyed: tuple[Served, dict[str, str], Path]) -> None:
+    """It followed the metadata into an OAuth flow that led nowhere."""
+    server, tokens, _ = keyed
+    assert asyncio.run(_listed_by_the_official_client(server.url, tokens["read"])) > 10
+    with pytest.raises(BaseExceptionGroup) as refused:
+        asyncio.run(_listed_by_the_official_client(server.url, None))
+    assert "This server needs a key." in "".join(traceback.format_exception(refused.value))
+
+
+async def _listed_by_the_official_client(url: str, token: str | None) -> int:
+    import httpx
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with (
+        httpx.AsyncClient(headers=bearer(token), timeout=30) as client,
+        streamable_http_client(url, http_client=client) as streams,
+        ClientSession(streams[0], streams[1]) as session,
+    ):
+        await session.initialize()
+        return len((await session.list_tools()).tools)
 
 
 @TRANSPORTS
@@ -198,7 +244,11 @@ def test_a_flood_of_wrong_keys_is_slowed_and_leaves_a_bounded_audit(tmp_path: Pa
         assert statuses[:5] == [401] * 5
         assert statuses.count(429) >= 5
         assert over_rpc(server, "health_check", token)[0] == 200
-        assert len(query(tmp_path / "audit", Filter(code="UNAUTHENTICATED"))) <= 7
+        for ask in (over_mcp, over_rpc):
+            status, headers, _ = ask(server, "health_check", None)
+            assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="commonplace"')
+            assert "www-authenticate" in ask(server, "health_check", "wrong")[1]
+        assert len(query(tmp_path / "audit", Filter(code="UNAUTHENTICATED"))) <= 12
 
 
 def test_a_key_over_its_rate_is_told_when_to_come_back(tmp_path: Path) -> None:
@@ -221,7 +271,32 @@ def test_a_server_that_could_not_record_changes_says_it_is_not_ready(tmp_path: P
         (tmp_path / "audit" / "chains").rmdir()
         (tmp_path / "audit").rmdir()
         (tmp_path / "audit").write_text("in the way")
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"http://{server.address}/readyz", timeout=10)
-        assert refused.value.code == 503
-        assert json.load(refused.value)["error"]["code"] == "AUDIT_UNAVAILABLE"
+        assert becomes_ready(server, 503)["error"]["code"] == "AUDIT_UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    ("settings", "variables", "forwarded", "secure"),
+    [
+        ({}, {}, None, False),
+        ({}, {}, "https", True),
+        ({}, {}, "http", False),
+        ({}, {"FORWARDED_ALLOW_IPS": "10.9.9.9"}, "https", False),  # sent by a peer that is no trusted proxy
+        ({"server": {"trusted_proxies": ["10.9.9.0/24"]}}, {}, "https", False),
+        ({"server": {"trusted_proxies": ["127.0.0.0/8"]}}, {}, "https", True),
+        ({"auth": {"resource_url": "https://mcp.example.org/mcp"}}, {}, None, True),
+        ({"auth": {"resource_url": "http://mcp.example.org/mcp"}}, {}, None, False),
+    ],
+)
+def test_cookies_of_the_console_are_secure_where_browsers_use_tls(
+    settings: dict[str, Any], variables: dict[str, str], forwarded: str | None, secure: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "commonplace.yaml").write_text(json.dumps({"settings": settings}))
+    headers = {"X-Forwarded-Proto": forwarded} if forwarded else {}
+    with serve_http(tmp_path, variables) as server:
+        for path in ("/console/", "/console/login"):  # opens a session in mode none; sets the cookie against forged forms
+            link = http.client.HTTPConnection(server.address, timeout=30)
+            link.request("GET", path, headers=headers)
+            cookie = link.getresponse().getheader("Set-Cookie") or ""
+            link.close()
+            assert "HttpOnly" in cookie
+            assert ("; Secure" in cookie) is secure, cookie

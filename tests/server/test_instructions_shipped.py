@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from conformance.program import serve_http
 from instruction_server import Server
+
+# the VS Code example of contract 000
+VSCODE = {"protocolVersion": "1.0.0", "capabilities": {"tools": True, "logging": True}}
 
 
 def test_codes_and_data_of_the_contract(tmp_path: Path) -> None:
@@ -62,3 +66,42 @@ def test_traces_tell_of_repairs(tmp_path: Path) -> None:
     ].keys()
     assert any(line.startswith("[trace:catalog:load]") for line in lines)
     assert any(line.startswith("[trace:catalog:file]") for line in lines)
+
+
+def test_agents_get_compact_items_and_everybody_else_the_letter(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        server.add("a", "Never push with force. " * 100)
+        server.call("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t", "version": "1"})
+        for name, arguments in (("list", {}), ("search", {"q": "push"}), ("query", {})):
+            result = server.call("tools/call", name=f"instructions_{name}", arguments=arguments)
+            compact = result["structuredContent"]["items"][0]
+            assert "body" not in compact
+            assert 0 < len(compact["snippet"]) <= 300
+            assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+            dispatched = server.call("tools/call", name="instructions_dispatch", arguments={"action": name, **arguments})
+            assert "body" not in dispatched["structuredContent"]["items"][0]
+            letter = (
+                server.call(f"instructions/{name}", **arguments),
+                server.call("instructions/dispatch", action=name, **arguments),
+                server.call("tools/call", name=f"instructions/{name}", arguments=arguments)["structuredContent"],
+                server.call("tools/call", name=f"instructions_{name}", arguments={**arguments, "full": True})["structuredContent"],
+            )
+            assert all(answer["items"][0]["body"].startswith("Never push") for answer in letter)
+            assert all("snippet" not in answer["items"][0] for answer in letter)
+
+
+def test_initialize_as_the_contracts_example_sends_it(tmp_path: Path) -> None:
+    with Server(tmp_path) as server:
+        assert server.call("initialize", **VSCODE)["protocolVersion"] == "2025-11-25"
+        server.add("a", "Body")
+        found = server.call("tools/call", name="instructions/dispatch", arguments={"action": "search", "q": "body", "limit": 50})
+        assert found["structuredContent"]["items"][0]["body"] == "Body"
+        assert server.error("initialize", **VSCODE, clientInfo={"name": 5})["code"] == -32602
+    with serve_http(tmp_path / "http") as served:
+        status, headers, body = served.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": VSCODE})
+        assert status == 200, body
+        assert b"serverInfo" in body
+        session = {"Mcp-Session-Id": headers["mcp-session-id"]}
+        served.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
+        status, _, body = served.post("/mcp", {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, session)
+        assert (status, b"instructions_dispatch" in body) == (200, True)

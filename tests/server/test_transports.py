@@ -292,6 +292,41 @@ def test_a_foreign_host_or_origin_is_refused(server: Served) -> None:
     assert server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, own)[0] == 200
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/json", None])
+def test_only_json_is_taken_so_that_a_foreign_page_cannot_send_it_unasked(server: Served, kind: str | None) -> None:
+    """A page may send forms and plain text anywhere without a preflight."""
+    stateless = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "add"}
+    call = {"name": "add", "arguments": {"a": 1, "b": 2}}
+    for path, method, params, more in (
+        ("/rpc", "sample/add", call["arguments"], {}),
+        ("/mcp", "tools/call", {**call, "_meta": META}, stateless),
+        ("/mcp", "tools/call", call, Http(server).open().headers),
+    ):
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        link = http.client.HTTPConnection(server.address, timeout=10)
+        headers = {"Accept": "application/json, text/event-stream", **more, **({"Content-Type": kind} if kind else {})}
+        link.request("POST", path, body, headers)
+        answer = link.getresponse()
+        told = answer.read()
+        link.close()
+        assert answer.status in (400, 415), told
+        assert b"sum" not in told
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/rpc", "/console/", "/console/logout", "/api/graph/mermaid", "/metrics"])
+def test_a_page_on_another_port_of_this_machine_is_foreign(server: Served, path: str) -> None:
+    for origin in ("http://localhost:1", "http://127.0.0.1:1", f"https://{server.address}", "null"):
+        for method in ("GET", "POST", "DELETE"):
+            link = http.client.HTTPConnection(server.address, timeout=10)
+            link.request(method, path, b"{}" if method == "POST" else None, {"Origin": origin, "Content-Type": "application/json"})
+            answer = link.getresponse()
+            answer.read()
+            link.close()
+            assert answer.status in (403, 405), (method, path, origin)
+    own = {"Origin": "http://" + server.address.replace("127.0.0.1", "localhost")}
+    assert server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, own)[0] == 200
+
+
 def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> None:
     page, key = "https://app.example", "cp_wrong"
     (tmp_path / "commonplace.yaml").write_text(f"settings: {{server: {{allowed_origins: ['{page}']}}}}")
@@ -325,7 +360,8 @@ def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) 
     huge = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"' + b"x" * (65 * 1024 * 1024) + b'"}}'
     host, _, port = server.address.partition(":")
     with socket.create_connection((host, int(port)), timeout=30) as link:
-        link.sendall(f"POST /rpc HTTP/1.1\r\nHost: {server.address}\r\nContent-Length: {len(huge)}\r\n\r\n".encode())
+        kind = "Content-Type: application/json"
+        link.sendall(f"POST /rpc HTTP/1.1\r\nHost: {server.address}\r\n{kind}\r\nContent-Length: {len(huge)}\r\n\r\n".encode())
         with contextlib.suppress(OSError):  # refused while we were still sending
             link.sendall(huge)
         readable, _, _ = select.select([link], [], [], 30)
@@ -337,7 +373,7 @@ def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) 
 def test_a_connection_serves_many_requests(server: Served) -> None:
     link = http.client.HTTPConnection(server.address, timeout=10)
     for _ in range(5):
-        link.request("POST", "/rpc", b'{"jsonrpc":"2.0","id":1,"method":"health/check"}')
+        link.request("POST", "/rpc", b'{"jsonrpc":"2.0","id":1,"method":"health/check"}', {"Content-Type": "application/json"})
         first = link.sock
         answer = link.getresponse()
         assert answer.status == 200

@@ -176,6 +176,20 @@ def test_the_agent_and_the_workspace_are_written_into_new_entries(tmp_path: Path
         assert (answers[1]["item"]["createdByAgent"], answers[1]["item"]["sourceWorkspace"]) == ("agent-7", workspace)
 
 
+def test_the_agent_stands_in_history_and_audit(tmp_path: Path) -> None:
+    batch = (
+        "instructions/batch",
+        {"operations": [{"action": "list"}, {"action": "add", "entry": {"id": "two", "body": "x"}, "lax": True}]},
+    )
+    reads = ("instructions/batch", {"operations": [{"action": "list"}]})
+    history = ("instructions/dispatch", {"action": "history", "id": "one"})
+    answers = one_by_one(tmp_path, WRITABLE | {"MCP_AGENT_ID": "agent-7"}, add("one"), batch, reads, history)
+    assert [change["agent"] for change in answers[-1]["changes"]] == ["agent-7"]
+    lines = [json.loads(line) for path in sorted(tmp_path.rglob("chains/*.jsonl")) for line in path.read_text().splitlines()]
+    calls = [line for line in lines if line.get("type") == "call"]
+    assert [(line["tool"], line["agent"]) for line in calls] == [("instructions_add", "agent-7"), ("instructions_batch", "agent-7")]
+
+
 def test_graph_variables_change_its_edges(tmp_path: Path) -> None:
     entries = [add(name, categories=["ai"]) for name in ("one", "two", "three")]
     serve(tmp_path, WRITABLE, *entries)

@@ -174,8 +174,6 @@ def test_mcp_dashboard_tries_take_the_next_free_port(tmp_path: Path) -> None:
         port = int(taken.getsockname()[1])
         address, _ = with_dashboard(tmp_path, {"MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "20"})
         assert port < int(address.rpartition(":")[2]) < port + 20
-        said = refused(tmp_path, {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "1"})
-        assert f"Cannot listen on 127.0.0.1:{port}" in said
 
 
 def test_mcp_dashboard_host_is_not_opened_without_auth(tmp_path: Path) -> None:

@@ -1,13 +1,19 @@
-"""The command line. `serve` is started by every agent, so it has a way of its own that imports neither Typer nor Rich."""
+"""The command line. `serve` is started by every agent, so it has a way of its own that imports neither Typer nor Rich; so has `--help`."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+
+from commonplace.cli.streams import tolerate_stderr
+
+COMPLETION_VARIABLE = "_COMMONPLACE_COMPLETE"  # set by the shell that asks how a command line could go on
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code (docs/reference/commands.md lists them)."""
+    tolerate_stderr()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:2] == ["shim", "run"]:
         return _drop_in(arguments[2:])
@@ -20,18 +26,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         sys.stdout.write(f"commonplace {__version__}\n")
         return 0
+    if arguments in ([], ["--help"], ["-h"]) and COMPLETION_VARIABLE not in os.environ:
+        return _overview(bool(arguments))
     from commonplace.cli.commands import run
 
     return run(arguments)
 
 
+def _overview(asked: bool) -> int:
+    """Show the commands; without arguments that is a mistake (exit code 2)."""
+    from commonplace.cli.overview import print_overview
+
+    print_overview()
+    return 0 if asked else 2
+
+
 def _drop_in(arguments: list[str]) -> int:
     """What the commands of `shim install` call: `shim run rekall mcp-server`."""
-    from commonplace.cli.dropin import Command, translate
+    from commonplace.cli.dropin import Command, print_rekall_help, translate
     from commonplace.kernel.errors import CommonplaceError
 
     try:
-        return main(translate(Command(arguments[0]), arguments[1:]))
+        command, rest = Command(arguments[0]), arguments[1:]
+        ours = translate(command, rest)
+        if ours is not None:
+            return main(ours)
+        if command is Command.OASTOOLS:
+            from commonplace.cli.oastools import run as run_oastools
+
+            return run_oastools(rest)
+        return print_rekall_help(rest)
     except (IndexError, ValueError):
         sys.stderr.write(f"error: shim run takes one of {', '.join(Command)} and its arguments\n")
         return 2

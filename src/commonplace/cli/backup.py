@@ -18,11 +18,15 @@ def backup(
 ) -> None:
     """Write all canonical state into one archive. Consistent while servers run.
 
+    Damaged data is refused, and an archive that is there is kept.
+
     Example:
       commonplace backup commonplace-$(date +%F).tar.gz
     """
     settings = session().config().settings
-    summary = write_archive(settings.data, settings.instructions_directory, file)
+    from commonplace.upkeep import database_checks
+
+    summary = write_archive(settings.data, settings.instructions_directory, file, database_checks(settings))
     if settings.storage.url.startswith("postgres"):
         say("PostgreSQL is not in the archive: use pg_dump for it.")
     if as_json:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from commonplace.cli.printing import JsonFlag, out, print_json, table
+from commonplace.cli.printing import JsonFlag, out, print_coloured_json, print_json, table
 from commonplace.cli.session import fail, session
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
@@ -36,7 +36,7 @@ def call(
     if outcome.error is not None:
         if as_json:
             print_json({"error": outcome.error.as_dict()})
-        raise typer.Exit(fail(outcome.error))
+        raise typer.Exit(fail(outcome.error, of_tool=True))
     from commonplace.dispatch.pipeline import plain
 
     assert outcome.output is not None
@@ -44,7 +44,7 @@ def call(
     if as_json:
         print_json(value)
     else:
-        out.print_json(orjson.dumps(value, default=str).decode())
+        print_coloured_json(value)
     if outcome.rejected:
         raise typer.Exit(1)
 

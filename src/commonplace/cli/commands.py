@@ -1,4 +1,4 @@
-"""All commands but `serve`, assembled: ours here, each domain's from its own module."""
+"""The program's commands but `serve`: the options of all, how a command line runs, and its exit code."""
 
 from __future__ import annotations
 
@@ -6,46 +6,30 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins reads the metadata of every package
 
 import typer
 
 from commonplace import __version__
-from commonplace.cli import (
-    audit,
-    backup,
-    call,
-    completion,
-    config,
-    connect,
-    console,
-    doctor,
-    instructions,
-    keys,
-    migrate,
-    shim,
-    tenants,
-    worker,
-)
-from commonplace.cli.printing import fit
+from commonplace.cli import COMPLETION_VARIABLE
+from commonplace.cli.groups import CommandGroup, lazily
+from commonplace.cli.overview import COMMANDS, EPILOG, HELP
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
+from commonplace.cli.wording import NAME
+from commonplace.cli.wording import program as typed_name
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.hidden import reveal
 from commonplace.storage.disk import unusable
-
-DOMAINS = (("instructions", "instructions"), ("files", "files"), ("memory", "memory"), ("oas", "openapi"), ("models", "models"))
-EPILOG = (
-    "Exit codes: 0 done, 1 a check found something, 2 wrong arguments or configuration, 3 not found, 4 not allowed, "
-    "5 conflict, 6 over a limit, 7 not available now, 70 a defect of ours, 130 interrupted."
-)
 
 app = typer.Typer(
     name="commonplace",
-    help="Rules, files, lessons and API descriptions for coding agents, behind one MCP server.",
+    help=HELP,
     epilog=EPILOG,
+    cls=CommandGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -69,47 +53,33 @@ def root(
     begin(config_file, data)
 
 
-@app.command("serve", help=SUMMARY, add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def serve_command(context: typer.Context) -> None:
+serve_command = typer.Typer(add_completion=False)
+
+
+@serve_command.command(
+    "serve", help=SUMMARY, add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+)
+def serve_with_options(context: typer.Context) -> None:
     here = session()
     before = [f"--{name}={value}" for name, value in (("config", here.config_file), ("data", here.data)) if value is not None]
     raise typer.Exit(serve([*before, *context.args]))
 
 
-app.command("call")(call.call)
-app.command("tools")(call.tools)
-app.command("doctor")(doctor.doctor)
-app.command("connect")(connect.connect)
-app.command("console")(console.console)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.command("migrate")(migrate.migrate)
-app.command("worker")(worker.worker)
-app.command("completion")(completion.completion)
-app.add_typer(config.app, name="config")
-app.add_typer(keys.app, name="keys")
-app.add_typer(tenants.app, name="tenants")
-app.add_typer(audit.app, name="audit")
-app.add_typer(shim.app, name="shim")
+def program() -> Any:
+    """The whole program as Click sees it; commands are imported when they are looked up."""
+    root = typer.main.get_command(app)
+    root.commands = lazily(COMMANDS)  # type: ignore[attr-defined]
+    return root
 
 
-def _add_domains() -> None:
-    for name, module in DOMAINS:
-        if find_spec(f"commonplace.cli.{module}") is not None:
-            app.add_typer(import_module(f"commonplace.cli.{module}").app, name=name)
-
-
-_add_domains()
-app.command("init")(instructions.init)
-
-
-def run(arguments: Sequence[str], prog_name: str = "commonplace") -> int:
+def run(arguments: Sequence[str]) -> int:
     """Run a command line to its exit code."""
-    completion.prepare()
-    fit()
+    _prepare_completion()
+    if printing := sys.modules.get("commonplace.cli.printing"):
+        printing.fit()  # for this output, which need not be that of the run before
     try:
         try:
-            code = _exit_code(arguments, prog_name)
+            code = _exit_code(arguments)
         finally:
             session().close()
         sys.stdout.flush()  # a full disk behind a redirection is known only now
@@ -126,12 +96,39 @@ def run(arguments: Sequence[str], prog_name: str = "commonplace") -> int:
         return 130
 
 
-def _exit_code(arguments: Sequence[str], prog_name: str) -> int:
+def _exit_code(arguments: Sequence[str]) -> int:
     try:
-        typer.main.get_command(app).main(args=list(arguments), prog_name=prog_name)
+        name = NAME if COMPLETION_VARIABLE in os.environ else typed_name()
+        code = program().main(args=list(arguments), prog_name=name, standalone_mode=False)
     except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
-    return 0
+        code = ended.code
+    except typer.Abort:
+        from commonplace.cli.printing import say
+
+        say("Aborted.")
+        return 1
+    except Exception as error:
+        return _usage_error(error)
+    return code if isinstance(code, int) else 0 if code is None else 1
+
+
+def _usage_error(error: Exception) -> int:
+    """Show an error of Typer, whose message may quote arguments that hold anything; raise what is no such error."""
+    from typer.rich_utils import rich_format_error
+
+    exit_code, message = getattr(error, "exit_code", None), getattr(error, "message", None)
+    if not isinstance(exit_code, int) or not isinstance(message, str):
+        raise error
+    error.message = reveal(message)  # type: ignore[attr-defined]
+    rich_format_error(error)  # type: ignore[arg-type]
+    return exit_code
+
+
+def _prepare_completion() -> None:
+    if COMPLETION_VARIABLE in os.environ:
+        from commonplace.cli.completion import prepare
+
+        prepare()
 
 
 def _give_up_output() -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.completion import completion_init, get_completion_script  # type: ignore[attr-defined]  # imported there, not listed
 
-VARIABLE = "_COMMONPLACE_COMPLETE"
+from commonplace.cli import COMPLETION_VARIABLE
 
 
 class Shell(StrEnum):
@@ -26,10 +26,10 @@ def completion(shell: Annotated[Shell, typer.Argument(help="Your shell.")]) -> N
       commonplace completion bash > ~/.local/share/bash-completion/completions/commonplace
       commonplace completion fish > ~/.config/fish/completions/commonplace.fish
     """
-    typer.echo(get_completion_script(prog_name="commonplace", complete_var=VARIABLE, shell=shell.value))
+    typer.echo(get_completion_script(prog_name="commonplace", complete_var=COMPLETION_VARIABLE, shell=shell.value))
 
 
 def prepare() -> None:
     """The shell asks: let Typer answer. Our application has no completion options of its own, so nobody else does this."""
-    if VARIABLE in os.environ:
+    if COMPLETION_VARIABLE in os.environ:
         completion_init()

@@ -20,6 +20,7 @@ import typer
 from commonplace.cli.doctor import executable
 from commonplace.cli.printing import JsonFlag, print_json, say
 from commonplace.cli.session import session
+from commonplace.cli.terminal import write_text
 from commonplace.edge.authenticate import KEY_VARIABLE
 from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError, Kind
@@ -27,6 +28,7 @@ from commonplace.kernel.home import expanded
 
 NAME = "commonplace"
 CLIENT_CONFIG = Code("CLIENT_CONFIG_UNREADABLE", Kind.INVALID_DATA, "A client's configuration file cannot be merged safely.")
+PROMPT = {"id": "commonplace-key", "type": "promptString", "description": "Key of the Commonplace server", "password": True}
 
 
 class Client(StrEnum):
@@ -37,20 +39,43 @@ class Client(StrEnum):
     CODEX = "codex"
 
 
+class KeyForm(StrEnum):
+    """How a client's file refers to a key without holding it."""
+
+    SHELL = "${%s}"  # Claude Code: command, args, env, url and headers
+    CURSOR = "${env:%s}"  # the same fields
+    PROMPT = "${input:%s}"  # VS Code asks once and keeps the answer safe
+    NAMED = "%s"  # Codex takes names of variables: bearer_token_env_var, env_vars
+    LITERAL = ""  # Claude Desktop: values as they are
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a client keeps its servers, and under which key."""
 
     path: Callable[[Path, Path, Mapping[str, str]], Path]  # home, working directory, environment
     key: str
+    form: KeyForm
     typed: bool = False  # whether an entry names its transport in `type`
+    shared: bool = False  # a file of the project, which is usually committed
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was asked for on the command line."""
+
+    http: str | None
+    key: str | None
+    key_in_file: bool
+    mutation: bool
 
 
 def connect(
     client: Annotated[Client, typer.Argument(help="Your MCP client.")],
     write: Annotated[bool, typer.Option("--write", help="Merge it into the client's file; a copy of the old file is kept.")] = False,
     http: Annotated[str | None, typer.Option("--http", metavar="URL", help="Connect to a running server instead of starting one.")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Key to call with, put into the file as it is.")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Key to call with; the file refers to it and does not hold it.")] = None,
+    key_in_file: Annotated[bool, typer.Option("--key-in-file", help="Put the key itself into the file.")] = False,
     mutation: Annotated[bool, typer.Option("--mutation", help="Let this client change the instruction catalogue.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -62,41 +87,88 @@ def connect(
       commonplace connect vscode --http http://127.0.0.1:8787/mcp --key cp_...
     """
     place = PLACES[client]
-    entry = _entry(place, client, http, key, mutation)
+    given = Given(http, key, key_in_file or place.form is KeyForm.LITERAL, mutation)
+    entry = _entry(place, client, given)
     path = place.path(expanded("~"), Path.cwd(), os.environ)
-    text = _toml(entry) if client is Client.CODEX else json.dumps({place.key: {NAME: entry}}, indent=2) + "\n"
+    document = {place.key: {NAME: entry}} | ({"inputs": [PROMPT]} if _prompts(place, given) else {})
+    text = _toml(entry) if client is Client.CODEX else json.dumps(document, indent=2) + "\n"
+    notes = _notes(place, given, path)
     backup = None
     if write:
-        backup = _merge_toml(path, entry) if client is Client.CODEX else _merge_json(path, place.key, entry)
+        for note in notes:
+            say(note)
+        backup = _merge_toml(path, entry) if client is Client.CODEX else _merge_json(path, place.key, entry, _prompts(place, given))
     if as_json:
         kept = str(backup) if backup else None
-        print_json({"client": client.value, "path": str(path), "entry": entry, "written": write, "backup": kept})
+        print_json({"client": client.value, "path": str(path), "entry": entry, "written": write, "backup": kept, "notes": notes})
         return
     if write:
         say(f"wrote {path}" + (f" (the old file is {backup})" if backup else ""))
         say("Restart the client, or reload its MCP servers.")
     else:
-        typer.echo(text, nl=False)
+        write_text(text)
+        for note in notes:
+            say(note)
         say(f"This goes into {path}; --write merges it there.")
 
 
-def _entry(place: Place, client: Client, http: str | None, key: str | None, mutation: bool) -> dict[str, Any]:
-    if http is not None:
-        if mutation:
-            hint = "Start that server with MCP_ENABLE_MUTATION=1 instead."
-            raise CommonplaceError(INVALID_ARGUMENT, "--mutation cannot open the catalogue of a server that runs elsewhere.", hint=hint)
-        url = _endpoint(http)
-        entry: dict[str, Any] = {"url": url} if client in (Client.CURSOR, Client.CODEX) else {"type": "http", "url": url}
-        if key:
-            name = "http_headers" if client is Client.CODEX else "headers"
-            entry[name] = {"Authorization": f"Bearer {key}"}
-        return entry
-    entry = {"type": "stdio"} if place.typed else {}
+def _prompts(place: Place, given: Given) -> bool:
+    """Whether the client is to ask for the key."""
+    return given.key is not None and place.form is KeyForm.PROMPT and not given.key_in_file
+
+
+def _notes(place: Place, given: Given, path: Path) -> list[str]:
+    """What to know of the key before it is written, or how the client gets it."""
+    if given.key is None:
+        return []
+    if given.key_in_file:
+        warning = f"warning: {path.name} then holds the key in plain text"
+        if place.shared:
+            return [f"{warning}, and this file is usually committed. Leave out --key-in-file to refer to it instead."]
+        return [f"{warning}; do not share that file."]
+    if place.form is KeyForm.PROMPT:
+        return ["The client asks for the key when it starts the server."]
+    return [f"Start the client with {KEY_VARIABLE} in its environment: export {KEY_VARIABLE}={given.key}"]
+
+
+def _entry(place: Place, client: Client, given: Given) -> dict[str, Any]:
+    if given.http is not None:
+        return _http_entry(place, client, given, given.http)
+    entry: dict[str, Any] = {"type": "stdio"} if place.typed else {}
     entry |= {"command": str(executable().absolute()), "args": ["serve", *_same_state()]}
-    variables = {"MCP_ENABLE_MUTATION": "1"} if mutation else {}
-    if key:
-        variables[KEY_VARIABLE] = key
+    variables = {"MCP_ENABLE_MUTATION": "1"} if given.mutation else {}
+    if given.key and place.form is KeyForm.NAMED and not given.key_in_file:
+        entry["env_vars"] = [KEY_VARIABLE]
+    elif given.key:
+        variables[KEY_VARIABLE] = _reference(place, given.key, given)
     return entry | ({"env": variables} if variables else {})
+
+
+def _http_entry(place: Place, client: Client, given: Given, address: str) -> dict[str, Any]:
+    if given.mutation:
+        hint = "Start that server with MCP_ENABLE_MUTATION=1 instead."
+        raise CommonplaceError(INVALID_ARGUMENT, "--mutation cannot open the catalogue of a server that runs elsewhere.", hint=hint)
+    url = _endpoint(address)
+    if client is Client.CLAUDE_DESKTOP:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "Claude Desktop starts the servers of its file itself and skips entries with an address.",
+            hint=f"Leave out --http to let it start one on this data folder. For {url} add a custom connector under Settings > Connectors; "
+            "that needs an https address that can be reached from the internet.",
+        )
+    entry: dict[str, Any] = {"url": url} if client in (Client.CURSOR, Client.CODEX) else {"type": "http", "url": url}
+    if given.key and place.form is KeyForm.NAMED and not given.key_in_file:
+        entry["bearer_token_env_var"] = KEY_VARIABLE
+    elif given.key:
+        name = "http_headers" if client is Client.CODEX else "headers"
+        entry[name] = {"Authorization": f"Bearer {_reference(place, given.key, given)}"}
+    return entry
+
+
+def _reference(place: Place, key: str, given: Given) -> str:
+    if given.key_in_file:
+        return key
+    return place.form.value % (PROMPT["id"] if place.form is KeyForm.PROMPT else KEY_VARIABLE)
 
 
 def _endpoint(url: str) -> str:
@@ -126,7 +198,7 @@ def _read(path: Path) -> str:
         raise _unsafe(path, "it is not UTF-8 text") from None
 
 
-def _merge_json(path: Path, key: str, entry: Mapping[str, Any]) -> Path | None:
+def _merge_json(path: Path, key: str, entry: Mapping[str, Any], prompt: bool) -> Path | None:
     text = _read(path)
     try:
         document = json.loads(text) if text.strip() else {}
@@ -135,6 +207,11 @@ def _merge_json(path: Path, key: str, entry: Mapping[str, Any]) -> Path | None:
     if not isinstance(document, dict) or not isinstance(document.setdefault(key, {}), dict):
         raise _unsafe(path, f"`{key}` is not an object there")
     document[key][NAME] = dict(entry)
+    if prompt:
+        inputs = document.setdefault("inputs", [])
+        if not isinstance(inputs, list):
+            raise _unsafe(path, "`inputs` is not a list there")
+        document["inputs"] = [each for each in inputs if not (isinstance(each, dict) and each.get("id") == PROMPT["id"])] + [PROMPT]
     return _replace(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -199,10 +276,14 @@ def _desktop(home: Path, cwd: Path, environ: Mapping[str, str]) -> Path:
     return Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "Claude" / "claude_desktop_config.json"
 
 
+# What each client reads, by its documentation in November 2026: code.claude.com/docs/en/mcp, support.claude.com (custom connectors),
+# cursor.com/docs/mcp, code.visualstudio.com (MCP configuration reference), the MCP page of the Codex documentation.
 PLACES: dict[Client, Place] = {
-    Client.CLAUDE_CODE: Place(lambda home, cwd, environ: cwd / ".mcp.json", "mcpServers", typed=True),
-    Client.CLAUDE_DESKTOP: Place(_desktop, "mcpServers"),
-    Client.CURSOR: Place(lambda home, cwd, environ: home / ".cursor" / "mcp.json", "mcpServers"),
-    Client.VSCODE: Place(lambda home, cwd, environ: cwd / ".vscode" / "mcp.json", "servers", typed=True),
-    Client.CODEX: Place(lambda home, cwd, environ: Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml", "mcp_servers"),
+    Client.CLAUDE_CODE: Place(lambda home, cwd, environ: cwd / ".mcp.json", "mcpServers", KeyForm.SHELL, typed=True, shared=True),
+    Client.CLAUDE_DESKTOP: Place(_desktop, "mcpServers", KeyForm.LITERAL),
+    Client.CURSOR: Place(lambda home, cwd, environ: home / ".cursor" / "mcp.json", "mcpServers", KeyForm.CURSOR),
+    Client.VSCODE: Place(lambda home, cwd, environ: cwd / ".vscode" / "mcp.json", "servers", KeyForm.PROMPT, typed=True, shared=True),
+    Client.CODEX: Place(
+        lambda home, cwd, environ: Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml", "mcp_servers", KeyForm.NAMED
+    ),
 }

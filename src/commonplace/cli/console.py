@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import AsyncIterator, Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
@@ -41,7 +40,7 @@ def console(
     from commonplace.console.mount import Console, console_routes
     from commonplace.console.session import Gate
     from commonplace.edge.listen import address_of, bind
-    from commonplace.edge.reach import HttpOptions, refusal
+    from commonplace.edge.reach import HttpOptions, checking
 
     def sign_in(given: str) -> tuple[Caller, Callable[[], object]]:
         remote = Remote(server, given)
@@ -68,7 +67,7 @@ def console(
         yield
         await board.close()
 
-    app = Starlette(routes=console_routes(board, functools.partial(refusal, options=HttpOptions())), lifespan=lifespan)
+    app = Starlette(routes=console_routes(board, checking(HttpOptions())), lifespan=lifespan)
     listener = bind("127.0.0.1", port)
     typer.echo(f"Console for {server} on http://{address_of(listener)}/console/", err=True)
     uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])

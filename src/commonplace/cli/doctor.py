@@ -10,20 +10,27 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.text import Text
 
 from commonplace import __version__
+from commonplace.cli.hidden import scan
 from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
+from commonplace.cli.wording import as_typed
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.hidden import summarize
 from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
 from commonplace.storage.disk import unusable
 
 Status = Literal["ok", "note", "warn", "fail"]
 STYLE = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "bold red"}
+REMEDIES = {
+    "rebuild": "Only derived data: stop the server, then run commonplace rebuild.",
+    "restore": "Restore a backup: commonplace restore ARCHIVE --force.",
+}
 LOW_SPACE_BYTES = 1 << 30
 NO_SPACE_BYTES = 64 << 20
 
@@ -38,19 +45,28 @@ class Check:
     fix: str = ""
 
 
-def doctor(as_json: JsonFlag = False) -> None:
-    """Check configuration, data folder, audit trail, keys, toolsets and extras. Exit code 1 where something fails.
+def doctor(
+    hidden: Annotated[
+        bool, typer.Option("--hidden", help="List every stored text that holds hidden characters, and nothing else.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Check configuration, data folder, audit trail, keys, toolsets, extras and stored text. Exit code 1 where something fails.
 
     Examples:
       commonplace doctor
       commonplace doctor --json
+      commonplace doctor --hidden
     """
+    if hidden:
+        _list_hidden(as_json)
+        return
     checks = list(examine())
     failed = any(check.status == "fail" for check in checks)
     if as_json:
         print_json({"ok": not failed, "checks": [asdict(check) for check in checks]})
     else:
-        rows = [(Text(c.status, STYLE[c.status]), c.name, f"{c.finding}{f'  ->  {c.fix}' if c.fix else ''}") for c in checks]
+        rows = [(Text(c.status, STYLE[c.status]), c.name, as_typed(f"{c.finding}{f'  ->  {c.fix}' if c.fix else ''}")) for c in checks]
         out.print(table(("", "check", "finding"), rows))
     if failed:
         raise typer.Exit(1)
@@ -69,9 +85,10 @@ def examine() -> Iterator[Check]:
     for name, why in WITHOUT_EFFECT.items():
         if name in os.environ:
             yield Check("environment", "note", f"{name} is set and has no effect: {why}.", "Unset it.")
-    for step in (_data_folder, _space, _audit, _keys, _exposure, _files_settings, _log_file, _extras):
+    for step in (_data_folder, _privacy, _space, _integrity, _documents, _audit, _keys, _exposure, _files_settings, _log_file, _extras):
         yield from _safely(step.__name__.strip("_").replace("_", " "), lambda step=step: step(settings))  # type: ignore[misc]
     yield from _safely("toolsets", _toolsets)
+    yield from _safely("hidden characters", _hidden)
 
 
 def _safely(name: str, step: Callable[[], Iterable[Check]]) -> Iterator[Check]:
@@ -101,6 +118,55 @@ def _data_folder(settings: Settings) -> Iterator[Check]:
         yield Check("data folder", "warn", f"{data} can be read by others", f"chmod 700 {data}")
     else:
         yield Check("data folder", "ok", str(data))
+
+
+def _privacy(settings: Settings) -> Iterator[Check]:
+    """Files that an older version made readable for others; a server tightens them when it starts."""
+    from commonplace.storage.privacy import open_to_others
+
+    found = [path.name for path in open_to_others(settings.data) if path != settings.data]
+    if found:
+        shown = ", ".join(found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+        yield Check("permissions", "warn", f"others may read: {shown}", f"chmod -R go= {settings.data}")
+
+
+def _integrity(settings: Settings) -> Iterator[Check]:
+    """Each SQLite file: its structure, and content against stored digests."""
+    from commonplace.storage.integrity import find_damage
+    from commonplace.storage.integrity_watch import record_finding
+    from commonplace.upkeep import database_checks
+
+    for checks in database_checks(settings):
+        if not checks.path.exists():
+            continue
+        damage = find_damage(checks)
+        record_finding(settings.data, checks, damage)
+        if not damage:
+            yield Check("integrity", "ok", f"{checks.path.name} is whole")
+        for one in damage:
+            yield Check("integrity", "fail", f"{one.file} is damaged: {one.part}: {one.problem}", REMEDIES[one.remedy])
+
+
+def _documents(settings: Settings) -> Iterator[Check]:
+    """Canonical JSON: feedback, usage counts, and instruction files against their own hashes."""
+    for name in ("feedback.json", "usage-snapshot.json"):
+        path = settings.data / name
+        if path.exists() and not _is_object(path):
+            yield Check("integrity", "fail", f"{name} is damaged: it is not the JSON document it was", REMEDIES["restore"])
+    folder = settings.instructions_directory
+    broken = [path.name for path in sorted(folder.glob("*.json")) if not _is_object(path)] if folder.is_dir() else []
+    if broken:
+        shown = ", ".join(broken[:5]) + (f" and {len(broken) - 5} more" if len(broken) > 5 else "")
+        yield Check("integrity", "fail", f"{len(broken)} instruction files cannot be read: {shown}", "Mend them, or restore a backup.")
+
+
+def _is_object(path: Path) -> bool:
+    import orjson
+
+    try:
+        return isinstance(orjson.loads(path.read_bytes().removeprefix(b"\xef\xbb\xbf")), dict)
+    except (OSError, ValueError):
+        return False
 
 
 def _space(settings: Settings) -> Iterator[Check]:
@@ -196,6 +262,23 @@ def _toolsets() -> Iterator[Check]:
         checks: Any = getattr(make(), "doctor", None)
         for found in checks() if checks is not None else ():
             yield Check(**found) if isinstance(found, dict) else Check(found.name, found.status, found.finding, found.fix)
+
+
+def _hidden() -> Iterator[Check]:
+    """Characters that nobody sees in what is stored, as far as the time of an examination goes."""
+    found = scan(session().app().services)
+    fix = "commonplace doctor --hidden lists every place." if found.found or not found.whole else ""
+    yield Check("hidden characters", "warn" if found.found else "ok", found.finding, fix)
+
+
+def _list_hidden(as_json: bool) -> None:
+    found = scan(session().app().services, None)
+    if as_json:
+        print_json({"texts_read": found.read, "hidden": [text.as_dict() for text in found.found]})
+    elif found.found:
+        out.print(table(("where", "hidden characters"), [(text.where, summarize(text.counted)) for text in found.found]))
+    else:
+        out.print(found.finding)
 
 
 def executable() -> Path:

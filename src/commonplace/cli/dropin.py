@@ -13,17 +13,39 @@ class Command(StrEnum):
     OASTOOLS = "oastools"
 
 
-def translate(command: Command, arguments: Sequence[str]) -> list[str]:
-    """The other program's command line as one of ours."""
+def translate(command: Command, arguments: Sequence[str]) -> list[str] | None:
+    """The other program's command line as one of ours; None where the command is run in a way of its own."""
     first, rest = (arguments[0], list(arguments[1:])) if arguments else ("--help", [])
-    if first in ("--version", "-V", "version"):
+    if first in ("--version", "-V", "-v", "version"):
         return ["--version"]
-    domain = "memory" if command is Command.REKALL else "oas"
     if (command, first) == (Command.REKALL, "mcp-server"):
         return ["serve", "--profile", "rekall", *_port(rest)]
     if (command, first) == (Command.OASTOOLS, "mcp"):
         return ["serve", "--profile", "oastools", *rest]
-    return [domain, first, *rest]
+    asks_for_help = not arguments or bool({"--help", "-h"} & set(arguments))
+    return ["memory", first, *rest] if command is Command.REKALL and not asks_for_help else None
+
+
+def print_rekall_help(arguments: Sequence[str]) -> int:
+    """Print the help of the memory commands as that of `rekall`, with `mcp-server`."""
+    import contextlib
+    import io
+    import sys
+
+    from commonplace.cli.commands import run
+    from commonplace.cli.memory import app
+    from commonplace.cli.wording import program
+
+    app.command("mcp-server", help="Serve the memory to agents: standard input and output, or --port N.")(_serve)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        code = run(["memory", *(arguments or ["--help"])])
+    sys.stdout.write(text.getvalue().replace(f"{program()} memory", "rekall").replace("commonplace memory", "rekall"))
+    return code
+
+
+def _serve() -> None:
+    """Stand for `mcp-server` in the help; the command itself never comes here."""
 
 
 def _port(rest: list[str]) -> list[str]:

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.progress import Progress
-from rich.text import Text
 
-from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.printing import JsonFlag, err, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
+from commonplace.cli.terminal import write_text
 from commonplace.files.errors import NOT_FOUND, PAYLOAD_TOO_LARGE
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 if TYPE_CHECKING:
+    from commonplace.files.importing import ImportReport
     from commonplace.files.service import FilesService
 
 Result = TypeVar("Result")
 SETTLE_SECONDS = 600.0
+SERVER_SECONDS = 10.0  # beside a server, which goes on when this command has ended
 PAGE_FILES = 100
 PAGE_BYTES = 8_000_000
 
@@ -56,7 +58,7 @@ def _bar(description: str, total: int | None = None) -> Iterator[Any]:
 
 
 def _settle() -> bool:
-    """Wait until what was written can be found, showing how much is left."""
+    """Wait until what was written can be found, showing how much is left. Beside a server, not long: it goes on indexing."""
 
     async def wait() -> bool:
         with _bar("indexing") as show:
@@ -67,9 +69,13 @@ def _settle() -> bool:
                 most = max(most, waiting)
                 show(most - waiting, most)
 
-            return await _service().settled(local_user(), SETTLE_SECONDS, progress)
+            return await _service().settled(local_user(), SERVER_SECONDS if session().beside_server() else SETTLE_SECONDS, progress)
 
-    return _run(wait())
+    settled = _run(wait())
+    if not settled:
+        who = "the running server goes on indexing" if session().beside_server() else "commonplace files reindex goes on indexing"
+        say(f"The index is not up to date yet; {who}. See: commonplace files status")
+    return settled
 
 
 @contextmanager
@@ -100,6 +106,26 @@ def _bytes_of(source: Path | None, most: int) -> bytes:
     return data
 
 
+def _write(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Store a text of any size that a file may have."""
+    from commonplace.dispatch.transfer import Reply, Stored, run, write_in_parts
+
+    errors: list[CommonplaceError] = []
+
+    def call(tool: str, given: dict[str, Any]) -> Reply:
+        try:
+            return Stored(session().call(tool, given))
+        except CommonplaceError as error:
+            errors.append(error)
+            return Stored(None, error.as_dict())
+
+    reply = run(write_in_parts(arguments), call)
+    if reply.error is not None:
+        raise next(error for error in errors if error.as_dict() == reply.error)
+    stored: dict[str, Any] = reply.output
+    return stored
+
+
 @app.command()
 def put(
     path: PathArgument,
@@ -120,7 +146,7 @@ def put(
     if content is None:
         raise CommonplaceError(INVALID_ARGUMENT, f"{source or 'Standard input'} is binary, or text that is not UTF-8.", hint=ENCODE_ADVICE)
     arguments = {"project": project, "path": path, "content": content, "mode": "APPEND" if append else "TRUNCATE"}
-    answer = session().call("file_write", arguments)
+    answer = _write(arguments)
     _settle()
     if as_json:
         print_json(answer)
@@ -145,8 +171,7 @@ def get(
     if as_json:
         print_json(answer)
     else:
-        sys.stdout.buffer.write(answer["content"].encode())  # the bytes of the file, whatever the terminal's encoding
-        sys.stdout.flush()
+        write_text(answer["content"])
 
 
 @app.command()
@@ -166,8 +191,13 @@ def ls(
     if as_json:
         print_json(answer)
         return
-    rows = [(e["path"] + ("/" if e["type"] == "DIRECTORY" else ""), e["size"] or "", e["updated_at"]) for e in answer["entries"]]
-    out.print(table(("path", "bytes", "updated"), rows))
+    entries = answer["entries"]
+    named = any("source_path" in entry for entry in entries)
+    rows = [
+        (e["path"] + ("/" if e["type"] == "DIRECTORY" else ""), e["size"] or "", e["updated_at"], *([e.get("source_path", "")] * named))
+        for e in entries
+    ]
+    out.print(table(("path", "bytes", "updated", *(["original name"] * named)), rows))
     _say_what_is_left(answer)
 
 
@@ -250,11 +280,12 @@ def search(
         return
     for chunk in answer["chunks"]:
         place = f"{chunk['file_path']}#{chunk['file_seek_start_bytes']}-{chunk['file_seek_end_bytes']}"
-        out.print(Text(f"{chunk['score']:.3f}  ", style="dim") + Text(place, style="bold"))
-        out.print(Text(f"       {chunk['explain']['snippet']}"))
+        original = f"  ({chunk['source_path']})" if "source_path" in chunk else ""
+        out.print(plain_text(f"{chunk['score']:.3f}  ", style="dim") + plain_text(place, style="bold") + plain_text(original))
+        out.print(plain_text(f"       {chunk['explain']['snippet']}"))
         if explain:
             shown = {key: value for key, value in chunk["explain"].items() if key != "snippet"}
-            out.print(Text(f"       {shown}", style="dim"))
+            out.print(plain_text(f"       {shown}", style="dim"))
     if not answer["chunks"]:
         say("nothing found")
     for note in answer.get("notes", ()):
@@ -282,7 +313,7 @@ def grep(
         print_json(answer)
     else:
         for match in answer["matches"]:
-            out.print(Text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True)
+            out.print(plain_text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True)
         _say_what_is_left(answer)
     if not answer["matches"]:
         raise typer.Exit(1)
@@ -294,65 +325,47 @@ def import_folder(
     project: Project = "default",
     to: Annotated[str, typer.Option("--to", help="Directory in the project to put them in.")] = "",
     no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Take in ignored files too.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete what an earlier import stored and the folder no longer has.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Store a folder's text files. Honours .gitignore, skips binaries and says what it skipped.
+    """Store a folder's text files. Honours .gitignore; says what it skipped and which names it had to spell otherwise.
 
-    Example:
+    Examples:
       commonplace files import ./docs --project handbook
+      commonplace files import ./docs --project handbook --delete
     """
-    from commonplace.files.engine.folder import candidates
+    from dataclasses import asdict
+
+    from commonplace.files.engine.folder import scan
+    from commonplace.files.importing import FolderImport
 
     with _disk(f"Cannot read {folder}"):
-        found = list(candidates(folder, use_gitignore=not no_gitignore))
-    summary = _run(_import(found, project, to))
-    settled = _settle()
-    if as_json:
-        print_json({**summary, "indexed": settled})
-        return
-    out.print(f"{summary['stored']} stored, {summary['unchanged']} unchanged, {len(summary['skipped'])} skipped")
-    if summary["skipped"]:
-        out.print(table(("skipped", "why"), [(item["path"], item["reason"]) for item in summary["skipped"]]))
-
-
-async def _import(found: list[Any], project: str, to: str) -> dict[str, Any]:
-    from commonplace.files.engine.folder import legal_path, text_of
-    from commonplace.files.model import WriteMode
-
-    service, user = _service(), local_user()
-    skipped: list[dict[str, str]] = []
-    stored = unchanged = 0
+        found = scan(folder, use_gitignore=not no_gitignore)
     under = "".join(f"/{segment}" for segment in to.split("/") if segment)
-    taken: dict[str, str] = {}
-    with _bar("importing", len(found)) as show:
-        for done, candidate in enumerate(found, 1):
-            show(done)
-            path = legal_path(under + candidate.path)
-            if path is None or path in taken:
-                reason = "its path is too long" if path is None else f"it would be stored as {path}, like {taken[path]}"
-                skipped.append({"path": candidate.path, "reason": reason})
-                continue
-            try:
-                content = text_of(_bytes_of(candidate.source, service.settings.max_file_bytes))
-                if content is None:
-                    skipped.append({"path": candidate.path, "reason": "binary, or text that is not UTF-8"})
-                    continue
-                taken[path] = candidate.path
-                entry = await service.stat(user, project, path)
-                if entry is not None and entry.content_hash == _digest(content):
-                    unchanged += 1
-                    continue
-                await service.write(user, project, path, content, mode=WriteMode.TRUNCATE)
-                stored += 1
-            except CommonplaceError as error:
-                skipped.append({"path": candidate.path, "reason": f"{error.code.name}: {error.message}"})
-    return {"stored": stored, "unchanged": unchanged, "skipped": skipped}
+    work = FolderImport(_service(), local_user(), project, folder, under)
+    with _bar("importing", len(found.files)) as show:
+        report = _run(work.run(found, delete=delete, progress=show))
+    settled = _settle()
+    for warning in report.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json({**asdict(report), "indexed": settled})
+    else:
+        _print_import(report, folder, delete)
 
 
-def _digest(content: str) -> str:
-    import hashlib
-
-    return hashlib.sha256(content.encode()).hexdigest()
+def _print_import(report: ImportReport, folder: Path, delete: bool) -> None:
+    counts = f"{report.stored} stored, {report.unchanged} unchanged, {len(report.skipped)} skipped"
+    ignored = f", {report.ignored} left out by .gitignore" if report.ignored else ""
+    out.print(counts + ignored + (f", {report.deleted} deleted" if delete else ""))
+    if report.renamed:
+        out.print(table(("name in the folder", "stored as"), [(file.source_path, file.path) for file in report.renamed]))
+    if report.skipped:
+        out.print(table(("skipped", "why"), [(file.path, file.reason) for file in report.skipped]))
+    if report.missing:
+        out.print(table(("deleted" if delete else f"no longer in {folder}",), [(path,) for path in report.missing]))
+        if not delete:
+            say(f"{len(report.missing)} files of an earlier import are no longer in {folder}; --delete deletes them from the project.")
 
 
 @app.command()
@@ -362,11 +375,15 @@ def export(
     prefix: Prefix = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a project's files into a folder. Files that are there are replaced, others are left alone.
+    """Write a project's files into a folder, under their original names. Files that are there are replaced, others are left alone.
 
     Example:
       commonplace files export ./copy --project demo
     """
+
+    from commonplace.files.engine.naming import export_target
+
+    taken: set[Path] = set()
 
     async def copy() -> int:
         written, after = 0, ""
@@ -374,7 +391,7 @@ def export(
         with _bar("exporting", usage.files) as show:
             while page := await _service().page(local_user(), project, prefix, after, PAGE_FILES, PAGE_BYTES):
                 for file in page:
-                    target = folder / file.entry.path[1:]
+                    target = export_target(folder, file.entry, taken)
                     with _disk(f"Cannot write {target}"):
                         target.parent.mkdir(parents=True, exist_ok=True)
                         target.write_bytes(file.content)

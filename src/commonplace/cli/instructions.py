@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.text import Text
 
-from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.printing import JsonFlag, err, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
+from commonplace.cli.terminal import write_text
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 app = typer.Typer(help="Governed instructions: find, read, change and check them.", no_args_is_help=True)
@@ -72,8 +72,8 @@ def search(
         print_json(answer)
         return
     for item, marks in zip(answer["items"], answer["highlights"], strict=True):
-        out.print(Text(f"{item['id']}  {item['title']}", style="bold"))
-        out.print(Text(f"  {marks['snippet']}"))
+        out.print(plain_text(f"{item['id']}  {item['title']}", style="bold"))
+        out.print(plain_text(f"  {marks['snippet']}"))
     say(f"{len(answer['items'])} of {answer['count']}" + (" (no text has all the words)" if answer.get("relaxed") else ""))
 
 
@@ -95,10 +95,11 @@ def show(
         return
     if changes is not None:
         for change in changes["changes"]:
-            out.print(Text(f"#{change['change']} {change['at']} {change['action']} by {change['by']}", style="bold"))
+            who = f"{change['by']} ({change['agent']})" if "agent" in change else change["by"]
+            out.print(plain_text(f"#{change['change']} {change['at']} {change['action']} by {who}", style="bold"))
             for name, values in change["diff"]["fields"].items():
-                out.print(Text(f"  {name}: {values['from']} -> {values['to']}"))
-            out.print(Text(change["diff"]["bodyDiff"]))
+                out.print(plain_text(f"  {name}: {values['from']} -> {values['to']}"))
+            out.print(plain_text(change["diff"]["bodyDiff"]))
         return
     facts = (
         "version",
@@ -112,10 +113,10 @@ def show(
         "updatedAt",
         "sourceHash",
     )
-    out.print(Text(item["title"], style="bold"))
+    out.print(plain_text(item["title"], style="bold"))
     out.print(table(("", ""), [[name, _shown(item.get(name))] for name in facts]))
     out.print()
-    out.print(Text(item["body"]))
+    out.print(plain_text(item["body"]))
 
 
 def _shown(value: Any) -> str:
@@ -218,11 +219,11 @@ def _edited(editor: str, draft: Path) -> str:
 
 
 def _save(id_: str, item: dict[str, Any], body: str) -> None:
-    if body.strip() == item["body"]:
+    if body in (item["body"], item["body"] + "\n"):
         say("nothing changed")
         return
     entry = {"id": id_, "body": body}
-    _report_write(_call("instructions_add", entry=entry, lax=True, overwrite=True, expectedHash=item["sourceHash"]), False)
+    _report_write(_call("instructions_add", entry=entry, lax=True, overwrite=True, expectedHash=item["governanceHash"]), False)
 
 
 @app.command()
@@ -277,7 +278,8 @@ def _problems() -> Iterator[dict[str, str]]:
     def problem(severity: str, where: str, text: str) -> dict[str, str]:
         return {"severity": severity, "where": where, "problem": text}
 
-    validation = _call("instructions_inspect", scope="catalog")["data"]["validation"]
+    inspected = _call("instructions_inspect", scope="catalog")["data"]
+    validation = inspected["validation"]
     for rejected in validation["rejected"]:
         if rejected["reason"] not in ("non-instruction-config", "template", "governance-denylist"):
             yield problem("error", rejected["file"], f"{rejected['reason']}: {rejected['detail']}")
@@ -285,6 +287,10 @@ def _problems() -> Iterator[dict[str, str]]:
         yield problem("error", name, text)
     for id_ in validation["drifted"]:
         yield problem("error", id_, "sourceHash does not fit the body: run repair")
+    for line in (*validation["unreadable"], *validation["unknownFields"]):
+        yield problem("warn", line["id"], f"{line['field']}: {line['problem']}")
+    for folder in inspected["filesystem"]["ignoredFolders"]:
+        yield problem("warn", f"{folder}/", "files in subfolders are not read; move them into the instruction folder itself")
     items = _call("instructions_export", metaOnly=True)["items"]
     ids = {item["id"] for item in items}
     bodies: dict[str, str] = {}
@@ -392,7 +398,7 @@ def graph(
     if format_ == "json":
         print_json(answer)
     else:
-        sys.stdout.write(answer[format_])
+        write_text(answer[format_])
 
 
 @app.command()

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
-from rich.text import Text
 from rich.tree import Tree
 
 from commonplace.cli import memory_store
 from commonplace.cli.memory_store import MODEL_SECONDS, run, service
-from commonplace.cli.printing import JsonFlag, out, print_json, say, table
+from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
 
 if TYPE_CHECKING:
-    from commonplace.memory.service import Generalized
+    from commonplace.memory.results import Generalized
 
 app = typer.Typer(help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.", no_args_is_help=True)
 
@@ -58,7 +57,7 @@ def add(
     tags: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; give it several times, or separate with commas.")] = None,
     context: Annotated[str | None, typer.Option("--context", help="The conversation it comes from.")] = None,
     project: Annotated[str | None, typer.Option("--project", "-p", help="Default: the repository or working directory.")] = None,
-    confidence: Annotated[int, typer.Option("--confidence", min=0, max=5, help="How sure it is.")] = 3,
+    confidence: Annotated[int | None, typer.Option("--confidence", min=0, max=5, help="How sure it is (3 if not given).")] = None,
     semantic: Annotated[bool, typer.Option("--semantic", help="A rule that holds, not one event.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -74,9 +73,11 @@ def add(
         "tags": _split(tags),
         "context": context or "",
         "project": current_project() if project is None else project,
-        "confidence": confidence,
-        "memory_type": "semantic" if semantic else "episodic",
     }
+    if confidence is not None:
+        arguments["confidence"] = confidence
+    if semantic:
+        arguments["memory_type"] = "semantic"
     run(service().prepare(MODEL_SECONDS))
     added = session().call("rekall_add", arguments)
     if as_json:
@@ -85,6 +86,10 @@ def add(
     out.print(f"{'added' if added['created'] else 'known already:'} {added['id']}", added["title"], markup=False)
     for near in added["similar_entries"]:
         out.print(f"  similar ({near['score']:.2f}): {near['id']} {near['title']}", markup=False)
+    if added.get("updated_fields"):
+        say(f"updated: {', '.join(added['updated_fields'])}")
+    for warning in added.get("warnings", ()):
+        say(warning)
     if added["suggestions_created"]:
         say(f"{added['suggestions_created']} suggestions: commonplace memory suggest")
 
@@ -148,16 +153,16 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
         "access_count",
         "consolidation_score",
     )
-    out.print(Text(entry["title"], style="bold"))
+    out.print(plain_text(entry["title"], style="bold"))
     out.print(table(("", ""), [(name, entry[name]) for name in facts] + [("tags", ", ".join(entry["tags"]))]))
     if entry.get("superseded_by"):
-        out.print(Text(f"superseded by {entry['superseded_by']['id']} {entry['superseded_by']['title']}", style="yellow"))
+        out.print(plain_text(f"superseded by {entry['superseded_by']['id']} {entry['superseded_by']['title']}", style="yellow"))
     out.print()
-    out.print(Text(entry["content"]))
+    out.print(plain_text(entry["content"]))
     for link in entry["links"]["outgoing"]:
-        out.print(Text(f"→ {link['relation_type']} {link['target_id']} {link['target_title']}"))
+        out.print(plain_text(f"→ {link['relation_type']} {link['target_id']} {link['target_title']}"))
     for link in entry["links"]["incoming"]:
-        out.print(Text(f"← {link['relation_type']} {link['source_id']} {link['source_title']}"))
+        out.print(plain_text(f"← {link['relation_type']} {link['source_id']} {link['source_title']}"))
 
 
 @app.command("list")
@@ -305,7 +310,7 @@ def graph(
         return
     titles = {node["id"]: f"{node['id'][:10]} {node['title']}" for node in found["entries"]}
     root = found["entries"][0]["id"]
-    tree = Tree(Text(titles[root], style="bold"))
+    tree = Tree(plain_text(titles[root], style="bold"))
     _grow(tree, root, titles, found["links"], {root})
     out.print(tree)
 
@@ -383,8 +388,8 @@ def generalize(
     for entry in made.sources:
         if entry.memory_type.value != "episodic":
             say(f"{entry.id} is {entry.memory_type.value}, not episodic")
-    out.print(Text(made.draft.title, style="bold"))
-    out.print(Text(made.draft.content))
+    out.print(plain_text(made.draft.title, style="bold"))
+    out.print(plain_text(made.draft.content))
     say("dry run: nothing was kept" if kept is None else f"kept as {kept}")
 
 
@@ -436,5 +441,5 @@ def _grow(tree: Tree, at: str, titles: dict[str, str], links: list[dict[str, str
         if other in seen or other not in titles:
             continue
         seen.add(other)
-        branch = tree.add(Text(f"{'→' if outward else '←'} {edge['relation_type']} {titles[other]}"))
+        branch = tree.add(plain_text(f"{'→' if outward else '←'} {edge['relation_type']} {titles[other]}"))
         _grow(branch, other, titles, links, seen)

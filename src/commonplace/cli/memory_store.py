@@ -104,8 +104,10 @@ def import_entries(
 
         asked = {"path": str(path), "format": chosen.value if chosen else None, "project": project, "suggest": suggest_too}
         done = run(work()) if dry_run else session().change("memory", "memory_import", asked, work)
+    if done.hidden:
+        say(f"warning: {done.hidden} entries hold hidden characters; commonplace doctor --hidden lists what is stored.")
     if as_json:
-        names = ("read", "entries", "links", "known", "suggestions", "dry_run")
+        names = ("read", "entries", "links", "known", "suggestions", "dry_run", "hidden")
         print_json({"format": done.format.value, **{name: getattr(done, name) for name in names}, "problems": list(done.problems)})
         return
     verb = "would add" if dry_run else "added"

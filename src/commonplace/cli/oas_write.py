@@ -13,6 +13,7 @@ from rich.text import Text
 
 from commonplace.cli.oas_source import Source, call, mark, spec
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.terminal import write_text
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 PREVIEW_LINES = 200
@@ -51,7 +52,8 @@ def _text(answer: dict[str, Any], output: str | None) -> str:
     text, wanted = str(answer["document"]), format_of(output)
     if wanted is None or (wanted == "json") == text.lstrip().startswith("{"):
         return text
-    return to_text(parse_text(text).data, wanted)
+    tree = parse_text(text)
+    return to_text(tree.data, wanted, tree.numbers)
 
 
 def _present(target: Path) -> str | None:
@@ -83,10 +85,10 @@ def _finish(
             print_json(answer)
         raise typer.Exit(1 if _would_change(answer, output) else 0)
     if as_json:
-        print_json(answer if not output else call(tool, {**arguments, "output": output}))
+        print_json(answer if not output else call(tool, {**arguments, "output": output, "overwrite": yes}))
         return
     if output is None:
-        sys.stdout.write(_text(answer, None))
+        write_text(_text(answer, None))
         return
     before = _present(Path(output))
     if before is not None:
@@ -95,7 +97,8 @@ def _finish(
             return
         if not yes and sys.stdin.isatty() and not typer.confirm(f"Write {output}?", err=True):
             raise typer.Exit(1)
-    written = call(tool, {**arguments, "output": output})
+    asked = before is not None and (yes or sys.stdin.isatty())
+    written = call(tool, {**arguments, "output": output, "overwrite": asked})
     say(f"wrote {written['written_to']}")
 
 
@@ -113,7 +116,10 @@ def fix(
     duplicate_operation_ids: Annotated[bool, typer.Option("--operation-ids", help="Number duplicate operation ids.")] = False,
     schema_names: Annotated[bool, typer.Option("--schema-names", help="Rename generic schema names.")] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Remove empty paths and unused schemas.")] = False,
+    prune_paths: Annotated[bool, typer.Option("--prune-paths", help="Only remove empty paths.")] = False,
+    prune_schemas: Annotated[bool, typer.Option("--prune-schemas", help="Only remove unused schemas.")] = False,
     stub_missing_refs: Annotated[bool, typer.Option("--stub-missing-refs", help="Add stubs for missing reference targets.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the fixes.")] = False,
     in_place: Annotated[bool, typer.Option("--in-place", "-i", help="Write the file it came from; comments stay.")] = False,
     output: Output = None,
     yes: Yes = False,
@@ -130,6 +136,8 @@ def fix(
         "fix_duplicate_operationids": duplicate_operation_ids,
         "fix_schema_names": schema_names,
         "prune": prune,
+        "prune_paths": prune_paths,
+        "prune_schemas": prune_schemas,
         "stub_missing_refs": stub_missing_refs,
         "limit": 1000,
     }
@@ -139,13 +147,18 @@ def fix(
     if not as_json:
         for one in answer["fixes"]:
             err.print(Text(f"{one['type']}: {one['description']} {one['path']}"), soft_wrap=True)
-        say(f"{answer['fix_count']} fixes")
+        say(f"{answer['fix_count']} fixes, {answer['error_count']} errors left")
+    if dry_run:
+        if as_json:
+            print_json(answer)
+        return
     _finish("oas_fix", arguments, answer, output or (source if in_place else None), yes=yes, check=check, as_json=as_json)
 
 
 def convert(
     source: Source,
     target: Annotated[str, typer.Option("--target", "-t", help="2.0, 3.0, 3.1 or 3.2.")],
+    strict: Annotated[bool, typer.Option("--strict", help="Write nothing and exit with 1 if there is any issue.")] = False,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,
@@ -164,6 +177,8 @@ def convert(
             err.print(table(("", "path", "issue"), rows))
         counts = ", ".join(f"{answer[f'{name}_count']} {name}" for name in ("critical", "warning", "info"))
         say(f"{answer['source_version']} -> {answer['document_version']}: {counts}")
+    if strict and answer["issue_count"]:
+        raise typer.Exit(1)
     _finish("oas_convert", arguments, answer, output, yes=yes, check=check, as_json=as_json)
 
 
@@ -173,6 +188,7 @@ def join(
     schemas: Annotated[
         str | None, typer.Option("--schemas", help="Schemas that differ: accept-left, accept-right, fail, rename-right, ...")
     ] = None,
+    semantic_dedup: Annotated[bool, typer.Option("--semantic-dedup", help="Merge equal schemas of different names.")] = False,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,
@@ -183,12 +199,12 @@ def join(
     Example:
       commonplace oas join users.yaml orders.yaml --schemas rename-right --output api.yaml
     """
-    arguments: dict[str, Any] = {"specs": [spec(source) for source in sources]}
+    arguments: dict[str, Any] = {"specs": [spec(source) for source in sources], "semantic_dedup": semantic_dedup}
     arguments |= {name: value for name, value in (("path_strategy", paths), ("schema_strategy", schemas)) if value}
     answer = call("oas_join", arguments)
     if not as_json:
         for warning in answer["warnings"]:
-            say(warning)
+            say(warning["message"])
         say(answer["summary"])
     _finish("oas_join", arguments, answer, output, yes=yes, check=check, as_json=as_json)
 
@@ -261,6 +277,7 @@ def generate(
     package: Annotated[str, typer.Option("--package", "-p", help="Package name.")] = "api",
     client: Annotated[bool, typer.Option("--client/--no-client", help="Generate a client.")] = True,
     server: Annotated[bool, typer.Option("--server/--no-server", help="Generate a server interface (Go).")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")] = False,
     check: Check = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -284,6 +301,8 @@ def generate(
         say(f"{warning['severity']}: {warning['path']}: {warning['message']}")
     out.print(table(("file", "bytes"), [(one["name"], one["size"]) for one in answer["files"]]))
     say(f"{answer['generated_types']} types, {answer['generated_operations']} operations in {answer['output_dir']}")
+    if strict and answer.get("warnings"):
+        raise typer.Exit(1)
 
 
 def _differs(path: Path, content: str) -> bool:

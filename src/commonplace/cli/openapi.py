@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,8 @@ import typer
 from commonplace.cli import oas_write
 from commonplace.cli.oas_source import Source, call, mark, spec
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
+from commonplace.cli.terminal import write_text
+from commonplace.cli.wording import in_commands
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 app = typer.Typer(help="OpenAPI: validate, query, compare and change API descriptions.", no_args_is_help=True)
@@ -40,6 +41,7 @@ class Kind(StrEnum):
 class FailOn(StrEnum):
     BREAKING = "breaking"
     WARNING = "warning"
+    ANY = "any"
     NEVER = "never"
 
 
@@ -73,13 +75,18 @@ def validate(
     elif chosen is Format.SARIF:
         print_json(sarif(findings, source, _rules("validate")))
     elif chosen is Format.MARKDOWN:
-        sys.stdout.write(findings_markdown(answer, source))
+        write_text(findings_markdown(answer, source))
     else:
-        rows = [(mark(f["severity"]), f.get("line", ""), f["rule"], f"{f['message']} {f['fix']}\n{f['path'] or '/'}") for f in findings]
+        rows = [
+            (mark(f["severity"]), f.get("line", ""), f["rule"], f"{f['message']} {in_commands(f['fix'])}\n{f['path'] or '/'}")
+            for f in findings
+        ]
         if rows:
             out.print(table(("", "line", "rule", "problem"), rows))
         verdict = "valid" if answer["valid"] else "not valid"
         say(f"{source}: {verdict} OpenAPI {answer['version']}, {answer['error_count']} errors, {answer['warning_count']} warnings")
+        if "note" in answer:
+            say(answer["note"])
     raise typer.Exit(0 if answer["valid"] else 1)
 
 
@@ -100,7 +107,7 @@ def parse(
     if as_json:
         print_json(answer)
     elif full:
-        sys.stdout.write(answer["full_document"])
+        write_text(answer["full_document"])
     else:
         shown = {
             **answer,
@@ -169,13 +176,14 @@ def diff(
     elif chosen is Format.SARIF:
         print_json(sarif(answer["changes"], revision, _rules("diff")))
     elif chosen is Format.MARKDOWN:
-        sys.stdout.write(changes_markdown(answer, base, revision))
+        write_text(changes_markdown(answer, base, revision))
     else:
         rows = [(mark(c["severity"]), c["rule"], f"{c['message']}\n{c['path']}") for c in answer["changes"]]
         if rows:
             out.print(table(("", "rule", "change"), rows))
         say(answer["summary"])
     failed = answer["breaking_count"] + (answer["warning_count"] if fail_on is FailOn.WARNING else 0)
+    failed = answer["total_changes"] if fail_on is FailOn.ANY else failed
     raise typer.Exit(1 if failed and fail_on is not FailOn.NEVER else 0)
 
 

@@ -3,24 +3,55 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import orjson
 import typer
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
+from rich.highlighter import JSONHighlighter
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from commonplace.cli.terminal import write_json
+from commonplace.cli.wording import as_typed
+from commonplace.kernel.hidden import reveal, reveal_json
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 
 GAP = 2
 UNBOUNDED = 100_000  # columns of a pipe or a file
 
-out = Console(highlight=False, markup=False, emoji=False)
-err = Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+class _Revealed:
+    """What a console is about to print, with hidden characters shown. Rich's own escape sequences are control segments and styles."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._inner, options):
+            yield segment if segment.control else segment._replace(text=reveal(segment.text))
+
+
+class _RevealHook(RenderHook):
+    """Guards every way into a console, also tables, trees and progress bars that were not made by this module."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Revealed(item) for item in renderables]
+
+
+def _console(stderr: bool) -> Console:
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if made.is_terminal:
+        made.push_render_hook(_RevealHook())
+    return made
+
+
+out = _console(stderr=False)
+err = _console(stderr=True)
 
 
 def fit() -> None:
@@ -31,14 +62,28 @@ def fit() -> None:
                 console.width = UNBOUNDED
 
 
+fit()
+
+
 def print_json(value: Any) -> None:
-    sys.stdout.write(orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode() + "\n")
+    write_json(orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def print_coloured_json(value: Any) -> None:
+    """The same for a person: colours on a terminal."""
+    text = orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode()
+    out.print(JSONHighlighter()(Text(reveal_json(text) if out.is_terminal else text)), soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bool = False) -> Rows:
     """Cells are text, never markup: they hold what others wrote. `one_line` cuts what does not fit instead of wrapping it."""
-    texts = [[cell if isinstance(cell, Text) else Text("" if cell is None else str(cell)) for cell in row] for row in rows]
+    texts = [[cell if isinstance(cell, Text) else plain_text("" if cell is None else str(cell)) for cell in row] for row in rows]
     return Rows([Text(column, "bold") for column in columns], texts, one_line)
+
+
+def plain_text(value: str, style: str = "") -> Text:
+    """Text that others wrote. It is made visible before it is laid out, so that columns keep their width."""
+    return Text(reveal(value) if out.is_terminal else value, style)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +131,4 @@ def _fitted(widths: list[int], room: int) -> list[int]:
 
 def say(text: str) -> None:
     """A line for people, on stderr, so that stdout stays data."""
-    err.print(Text(text))
+    err.print(Text(as_typed(text)))

@@ -1,10 +1,10 @@
-"""Profiles as data: what a drop-in for another server lists."""
+"""Profiles as data: what a drop-in for another server lists. They refuse no call."""
 
 from __future__ import annotations
 
 from commonplace.dispatch.registry import Selection
 
 PROFILES = {
-    "rekall": Selection(toolsets=frozenset({"memory"}), renamed=True),
-    "oastools": Selection(toolsets=frozenset({"openapi"}), renamed=True),
+    "rekall": Selection(toolsets=frozenset({"memory"}), renamed=True, lists_only=True),
+    "oastools": Selection(toolsets=frozenset({"openapi"}), renamed=True, lists_only=True),
 }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import gc
+import os
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.cli.terminal import complain
+from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
 
 if TYPE_CHECKING:
     from commonplace.bootstrap import App
@@ -22,22 +25,25 @@ EXAMPLES = """\
 examples:
   commonplace serve                            one client on stdin and stdout
   commonplace serve --http 127.0.0.1:8787      Streamable HTTP at /mcp, bare JSON-RPC at /rpc
-  commonplace serve --toolsets files,memory    list only these toolsets
-  commonplace serve --profile rekall           exactly the nine tools of Rekall
+  commonplace serve --toolsets files,memory    offer only these toolsets
+  commonplace serve --profile rekall           list exactly the nine tools of Rekall
   MCP_ENABLE_MUTATION=1 commonplace serve      allow changes to the instruction catalogue
 """
 
 
-COLLECT_AFTER = (20_000, 20, 50)  # a call leaves hardly a cycle behind: looking for some after every 700 objects costs a third of a write
+LEAVE_SECONDS = 5.0
+COLLECT_AFTER = (20_000, 10, 10)  # a call leaves hardly a cycle behind: looking for some after every 700 objects costs a third of a write
 
 
 def serve(arguments: Sequence[str]) -> int:
     try:
-        options = _parser().parse_args(arguments)
+        options = parser().parse_args(arguments)
     except SystemExit as ended:  # argparse ends the process on --help and on wrong flags
         return int(ended.code or 0)
     try:
-        return _serve(options)
+        code = _serve(options)
+        _leave_soon(code)
+        return code
     except CommonplaceError as error:
         return report(error)
     except OSError as error:
@@ -46,13 +52,21 @@ def serve(arguments: Sequence[str]) -> int:
         return report(unusable(error))
 
 
+def _leave_soon(code: int) -> None:
+    """Everything is closed. A thread that still computes for a call nobody waits for does not keep the process alive for long."""
+    timer = threading.Timer(LEAVE_SECONDS, os._exit, (code,))
+    timer.daemon = True
+    timer.start()
+
+
 def report(error: CommonplaceError) -> int:
     """Say what is wrong on stderr; the exit code of its kind."""
+    from commonplace.cli.wording import as_typed
     from commonplace.edge.error_map import shown
 
-    sys.stderr.write(f"error: {error.message}\n")
+    complain(f"error: {as_typed(error.message)}")
     if error.hint:
-        sys.stderr.write(f"hint: {error.hint}\n")
+        complain(f"hint: {as_typed(error.hint)}")
     return shown(error).exit_code
 
 
@@ -64,12 +78,14 @@ def _serve(options: argparse.Namespace) -> int:
     local = options.http is None
     gc.set_threshold(*COLLECT_AFTER)
     with build(config.settings, selection=_profile(options, config), local=local) as app, app.in_use():
-        app.start()
+        app.start(http=not local or app.settings.dashboard.enabled)
         if options.http is not None:
             return _serve_http(app, options)
         app.product.stdio_auth()  # a wrong COMMONPLACE_KEY is said now, not to the client
         if app.settings.dashboard.enabled:
-            return _serve_with_dashboard(app)
+            from commonplace.cli.dashboard import serve_with_dashboard
+
+            return serve_with_dashboard(app)
         from commonplace.edge.stdio import serve as serve_stdio
 
         return serve_stdio(app.product)
@@ -82,19 +98,9 @@ def _serve_http(app: App, options: argparse.Namespace) -> int:
     return serve_http(app.product, app.http_options(host), host, port, lambda address: _announce(app, address))
 
 
-def _serve_with_dashboard(app: App) -> int:
-    """MCP_DASHBOARD=1 with stdio: the same product on a listener of its own, on the same event loop."""
-    from commonplace.edge.listen import address_of, bind, serve_beside
-    from commonplace.edge.stdio import serve as serve_stdio
-
-    dashboard = app.settings.dashboard
-    options = app.http_options(dashboard.host)
-    listener = bind(dashboard.host, dashboard.port, dashboard.tries)
-    sys.stderr.write(f"dashboard: http://{address_of(listener)}/console\n")
-    return serve_stdio(app.product, lambda: serve_beside(app.product, options, listener))
-
-
 def _announce(app: App, address: str) -> None:
+    from commonplace.cli.wording import as_typed
+
     settings = app.settings
     lines = [
         f"Commonplace {app.product.version} listens on http://{address}/mcp",
@@ -104,7 +110,7 @@ def _announce(app: App, address: str) -> None:
         f"  auth:     {settings.auth.mode}",
         f"  writes:   {'the instruction catalogue may be changed' if app.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}",
     ]
-    sys.stderr.write("\n".join(lines) + "\n")
+    sys.stderr.write(as_typed("\n".join(lines)) + "\n")
     sys.stderr.flush()
 
 
@@ -130,10 +136,19 @@ def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
         return None
     from dataclasses import replace
 
+    from commonplace.bootstrap import selection_of
     from commonplace.cli.profiles import PROFILES
 
-    server = config.settings.server
-    return replace(PROFILES[options.profile], read_only=server.read_only, exclude=frozenset(server.exclude_tools))
+    profile, narrowed = PROFILES[options.profile], selection_of(config.settings)
+    if narrowed.toolsets is not None and not narrowed.tools and narrowed.toolsets.isdisjoint(profile.toolsets or ()):
+        raise CommonplaceError(
+            INVALID_CONFIG,
+            f"The profile {options.profile} lists tools of {', '.join(sorted(profile.toolsets or ()))}, "
+            f"and server.toolsets allows only {', '.join(sorted(narrowed.toolsets))}.",
+            hint="Drop --profile, or add its toolset to --toolsets or server.toolsets.",
+        )
+    within = replace(narrowed, all_tiers=True) if narrowed.toolsets is not None or narrowed.tools is not None else None
+    return replace(profile, read_only=narrowed.read_only, exclude=narrowed.exclude, within=within)
 
 
 def _address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
@@ -144,7 +159,7 @@ def _address(text: str, default_host: str, default_port: int) -> tuple[str, int]
     return host.strip("[]") or default_host, int(port) if port else default_port
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="commonplace serve", description=SUMMARY, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -153,9 +168,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", type=Path, help="folder of all state (default COMMONPLACE_HOME, then the user's data folder)")
     parser.add_argument("--auth", choices=("none", "keys", "passthrough"), help="who may call (default from the configuration: none)")
     parser.add_argument("--read-only", action="store_true", help="refuse every tool that writes")
-    parser.add_argument("--toolsets", metavar="A,B", help="list only these toolsets")
-    parser.add_argument("--tools", metavar="A,B", help="list these tools, beside the toolsets")
-    parser.add_argument("--exclude-tools", metavar="A,B", help="never list these tools")
+    parser.add_argument("--toolsets", metavar="A,B", help="offer only these toolsets and refuse calls of all others")
+    parser.add_argument("--tools", metavar="A,B", help="offer these tools, beside the toolsets, and refuse all others")
+    parser.add_argument("--exclude-tools", metavar="A,B", help="refuse these tools")
     parser.add_argument("--all-tools", action="store_true", help="list the extended tools too")
     parser.add_argument("--no-worker", action="store_true", help="leave indexing to `commonplace worker` and to other servers")
     parser.add_argument("--profile", choices=("rekall", "oastools"), help="list exactly the tools of a contract, under its names")

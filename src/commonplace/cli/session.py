@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from commonplace.cli.terminal import complain
 from commonplace.kernel.errors import CommonplaceError
 
 if TYPE_CHECKING:
@@ -43,8 +44,17 @@ class Session:
         if self._app is None:
             from commonplace.bootstrap import build
 
-            self._app = self._closing.enter_context(build(_for_a_terminal(self.config().settings), local_user_writes=True))
+            settings = _for_a_terminal(self.config().settings)
+            if self.beside_server():
+                settings = _leaving_the_index(settings)
+            self._app = self._closing.enter_context(build(settings, local_user_writes=True))
         return self._app
+
+    def beside_server(self) -> bool:
+        """Whether a server uses the same data folder now."""
+        from commonplace.storage.occupancy import in_use
+
+        return in_use(self.config().settings.data)
 
     def outcome(self, tool: str, arguments: Mapping[str, Any]) -> Outcome:
         """Run a tool as the local user, through the same pipeline as any client."""
@@ -60,6 +70,8 @@ class Session:
         outcome = self.outcome(tool, arguments)
         if outcome.error is not None:
             raise outcome.error
+        for warning in outcome.warnings:
+            complain(f"warning: {warning}")
         assert outcome.output is not None
         return plain(outcome.output)
 
@@ -114,9 +126,21 @@ class Session:
 
 
 def _for_a_terminal(settings: Settings) -> Settings:
-    """A terminal or a pipe takes a whole document where the context of a model would not."""
+    """A terminal or a pipe takes a whole document where the context of a model would not, and a person sees how long a call takes."""
     openapi = settings.mcp.openapi.but(max_answer_bytes=settings.mcp.openapi.max_document_bytes)
-    return settings.but(mcp=settings.mcp.but(openapi=openapi))
+    instructions = settings.mcp.instructions.but(watch=False)  # a command is over before the folder changes
+    log = settings.log if settings.log.verbose else settings.log.but(slow_call_ms=0)
+    return settings.but(mcp=settings.mcp.but(openapi=openapi, instructions=instructions), log=log)
+
+
+def _leaving_the_index(settings: Settings) -> Settings:
+    """On PostgreSQL servers share the queue of index jobs: a command beside one takes none of them. (On SQLite one process leads.)"""
+    from commonplace.team import on_postgres
+
+    if not on_postgres(settings):
+        return settings
+    files = settings.mcp.files
+    return settings.but(mcp=settings.mcp.but(files=files.but(index=files.index.but(workers=0))))
 
 
 _current = Session()
@@ -133,7 +157,11 @@ def session() -> Session:
     return _current
 
 
-def fail(error: CommonplaceError) -> int:
+def fail(error: CommonplaceError, *, of_tool: bool = False) -> int:
+    """Report an error and return its exit code. Hints name commands, unless a tool was called by its name."""
     from commonplace.cli.serve import report
+    from commonplace.cli.wording import in_commands
 
+    if error.hint and not of_tool:
+        error.hint = in_commands(error.hint)
     return report(error)

@@ -53,8 +53,9 @@ class Caller(Protocol):
 class InProcess:
     """The product in this process. `renew` authenticates again at every call, so that a revoked key ends at once."""
 
-    def __init__(self, pipeline: Pipeline, renew: Callable[[], AuthContext]) -> None:
+    def __init__(self, pipeline: Pipeline, renew: Callable[[], AuthContext], selection: Selection | None = None) -> None:
         self._pipeline = pipeline
+        self._selection = selection
         self._renew = renew
         auth = renew()
         self.label = auth.label
@@ -65,7 +66,7 @@ class InProcess:
             auth = self._renew()
         except CommonplaceError as refused:
             return Answer(None, refused.as_dict())
-        outcome = await self._pipeline.run(Call(tool, dict(arguments), auth))
+        outcome = await self._pipeline.run(Call(tool, dict(arguments), auth, selection=self._selection))
         if outcome.error is not None:
             return Answer(None, outcome.error.as_dict())
         assert outcome.output is not None
@@ -75,6 +76,7 @@ class InProcess:
         return [
             {**describe(tool, EVERYTHING), "_toolset": tool.toolset, "_tier": tool.tier.value}
             for tool in self._pipeline.registry.listed(EVERYTHING)
+            if self._pipeline.selection.permits(tool)
         ]
 
 
@@ -124,11 +126,10 @@ class Remote:
             result = await self._request("tools/call", {"name": tool, "arguments": dict(arguments)}, tool)
         except CommonplaceError as error:
             return Answer(None, error.as_dict())
-        text = next((block["text"] for block in reversed(result.get("content", [])) if block.get("type") == "text"), "{}")
-        value = orjson.loads(text)
+        value = result.get("structuredContent") or _first_object(result.get("content", []))
         if result.get("isError") and isinstance(value.get("error"), dict):  # a result of contract 000 has a word there
             return Answer(None, value["error"])
-        return Answer(result.get("structuredContent", value))
+        return Answer(value)
 
     async def tools(self) -> list[dict[str, Any]]:
         result = await self._request("tools/list", {}, None)
@@ -152,6 +153,19 @@ class Remote:
             raise CommonplaceError(NOT_AVAILABLE, str(known.get("message") or value["error"].get("message")), hint=known.get("hint"))
         result: dict[str, Any] = value["result"]
         return result
+
+
+def _first_object(content: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The JSON of a result. A plain message may stand before it, and a note behind it."""
+    for block in content:
+        text = block.get("text", "")
+        if isinstance(text, str) and text.startswith("{"):
+            try:
+                value: dict[str, Any] = orjson.loads(text)
+            except orjson.JSONDecodeError:
+                continue
+            return value
+    return {}
 
 
 def _scopes(granted: Iterable[str], read_only: bool) -> frozenset[str]:

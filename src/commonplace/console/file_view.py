@@ -9,6 +9,7 @@ from nicegui import ui
 
 from commonplace.console.parts import QUIET, asked, confirmed, editor, language_of, size
 from commonplace.console.shell import View, failure
+from commonplace.dispatch.transfer import run_async, write_in_parts
 
 MAX_EDITED = 400_000  # bytes; more is shown in parts and changed by the tools
 AROUND = 4000  # bytes shown before and after a passage of a large file
@@ -130,7 +131,7 @@ class FileView:
         assert self._editor is not None
         content = self._editor.value or ""
         arguments = {"project": self.project, "path": self.path, "content": content, "mode": "TRUNCATE", "if_match": self._hash}
-        answer = await self._view.call("file_write", arguments)
+        answer = await run_async(write_in_parts(arguments), self._view.call)
         if answer.error is not None:
             if answer.error.get("code") == "CONTENT_CHANGED":
                 ui.notify("Somebody changed this file meanwhile. Copy your text, open the file again, then save.", type="warning")
@@ -148,7 +149,7 @@ class FileView:
 
             async def store() -> None:
                 arguments = {"project": self.project, "path": self.path, "content": text.value or "", "mode": "APPEND"}
-                answer = await self._view.call("file_write", arguments)
+                answer = await run_async(write_in_parts(arguments), self._view.call)
                 if answer.error is not None:
                     ui.notify(str(answer.error["message"]), type="negative")
                     return

@@ -16,16 +16,16 @@ SWITCHES = ("enrich", "includeCategoryNodes", "includeUsage")
 META = ("graphSchemaVersion", "nodeCount", "edgeCount", "truncated")
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off", ""})
-STATUSES = {"UNAUTHENTICATED": 401, "SCOPE_REQUIRED": 403, "RATE_LIMITED": 429, "INVALID_ARGUMENT": 400}
+STATUSES = {"UNAUTHENTICATED": 401, "SCOPE_REQUIRED": 403, "TOOL_EXCLUDED": 403, "RATE_LIMITED": 429, "INVALID_ARGUMENT": 400}
 
 Export = Callable[[Mapping[str, str], dict[str, Any]], Awaitable[Answer]]
 
 
-def graph_route(export: Export, refuse: Callable[[Mapping[str, str]], Response | None]) -> Route:
+def graph_route(export: Export, refuse: Callable[[Mapping[str, str], str], Response | None]) -> Route:
     """`export(headers, arguments)` calls graph_export as whoever the headers say; `refuse` checks Host and Origin."""
 
     async def show(request: Request) -> Response:
-        refused = refuse(request.headers)
+        refused = refuse(request.headers, request.url.scheme)
         if refused is not None:
             return refused
         try:

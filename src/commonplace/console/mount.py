@@ -74,7 +74,7 @@ class Console:
         session = self._sessions.open_without_key()
         if session is not None:
             response: Response = RedirectResponse(scope["path"] + _query(scope), 303)
-            self._remember(response, session)
+            self._remember(response, session, scope)
         else:
             response = RedirectResponse(f"{PATH}/login{_then(scope)}", 303)
         await response(scope, receive, send)
@@ -82,19 +82,19 @@ class Console:
     async def _login(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         if request.method != "POST":
-            return await self._form(None, destination(request.query_params.get("next", "")))(scope, receive, send)
+            return await self._form(self._is_secure(scope), None, destination(request.query_params.get("next", "")))(scope, receive, send)
         fields = await _fields(request)
         then = destination(fields.get("next", ""))
         expected = request.cookies.get(CSRF_COOKIE, "")
         if not expected or not hmac.compare_digest(expected, fields.get("csrf", "")):
-            return await self._form("The form was too old. Please try again.", then, 403)(scope, receive, send)
+            return await self._form(self._is_secure(scope), "The form was too old. Please try again.", then, 403)(scope, receive, send)
         try:
             session = await asyncio.to_thread(self._sessions.open, fields.get("key", "").strip())
         except CommonplaceError as refused:
             status = 429 if refused.retryable else 401
-            return await self._form(refused.message, then, status)(scope, receive, send)
+            return await self._form(self._is_secure(scope), refused.message, then, status)(scope, receive, send)
         response = RedirectResponse(then, 303)
-        self._remember(response, session)
+        self._remember(response, session, scope)
         response.delete_cookie(CSRF_COOKIE, path=f"{PATH}/login")
         await response(scope, receive, send)
         return None
@@ -109,7 +109,7 @@ class Console:
         await response(scope, receive, send)
         return None
 
-    def _form(self, problem: str | None, then: str, status: int = 200) -> Response:
+    def _form(self, secure: bool, problem: str | None, then: str, status: int = 200) -> Response:
         token = secrets.token_urlsafe(24)
         page = (Path(__file__).parent / "login.html").read_text()
         page = page.replace("%CSRF%", token).replace("%PROBLEM%", _problem(problem)).replace("%NEXT%", html.escape(then))
@@ -120,13 +120,17 @@ class Console:
             path=f"{PATH}/login",
             httponly=True,
             samesite="strict",
-            secure=self._sessions.gate.secure_cookie,
+            secure=secure,
             max_age=900,
         )
         return response
 
-    def _remember(self, response: Response, session: Session) -> None:
-        response.set_cookie(COOKIE, session.token, path=PATH, httponly=True, samesite="strict", secure=self._sessions.gate.secure_cookie)
+    def _remember(self, response: Response, session: Session, scope: Scope) -> None:
+        response.set_cookie(COOKIE, session.token, path=PATH, httponly=True, samesite="strict", secure=self._is_secure(scope))
+
+    def _is_secure(self, scope: Scope) -> bool:
+        """Whether the browser must send the cookie over TLS only. A trusted proxy's X-Forwarded-Proto is in the scope's scheme."""
+        return self._sessions.gate.is_https(scope.get("scheme", "http"))
 
     async def _build(self) -> ASGIApp:
         """Import NiceGUI off the event loop, then keep its lifespan in a task of its own."""
@@ -158,11 +162,12 @@ class Console:
             await asyncio.wait({self._host}, timeout=5)
 
 
-def console_routes(console: Console, refuse: Callable[[Mapping[str, str]], Response | None]) -> list[BaseRoute]:
+def console_routes(console: Console, refuse: Callable[[Mapping[str, str], str], Response | None]) -> list[BaseRoute]:
     """/console, and / that leads there. `refuse` is the server's check of Host and Origin."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        refused = refuse({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = refuse(headers, scope.get("scheme", "http"))
         if refused is None:
             await console(scope, receive, send)
         elif scope["type"] == "websocket":

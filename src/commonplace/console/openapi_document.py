@@ -8,6 +8,7 @@ from nicegui import events, ui
 
 from commonplace.console.parts import QUIET, asked, editor, size
 from commonplace.console.shell import View, failure
+from commonplace.dispatch.transfer import run_async, write_in_parts
 
 MAX_SHOWN = 400_000  # characters in the editor; a larger document stays on the server
 MAX_UPLOAD = 64 * 1024 * 1024
@@ -209,7 +210,7 @@ class DocumentPane:
             return
         project, _, path = name.removeprefix("file:").partition("/")
         arguments = {"project": project, "path": f"/{path}", "content": spec["content"], "mode": "TRUNCATE", "if_match": ""}
-        answer = await self._view.call("file_write", arguments)
+        answer = await run_async(write_in_parts(arguments), self._view.call)
         if answer.error is not None:
             taken = answer.error.get("code") == "CONTENT_CHANGED"
             ui.notify(f"{name} is there already." if taken else str(answer.error["message"]), type="negative")

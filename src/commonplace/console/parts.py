@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
+from commonplace.console.hidden_text import editable_text, note_hidden
 from commonplace.console.shell import View
 from commonplace.search.text import matches, query_terms
 
@@ -62,9 +63,11 @@ def in_words(terms: Iterable[str], query: str) -> str:
 
 def editor(view: View, text: str, language: str | None, *, editable: bool, label: str) -> ui.codemirror:
     """A code editor in the page's colours, which follows the page when they change."""
-    box = ui.codemirror(text, language=language, theme=_theme(view.session.dark), line_wrapping=True)  # type: ignore[arg-type]
+    shown = editable_text(text, editable)
+    box = ui.codemirror(shown, language=language, theme=_theme(view.session.dark), line_wrapping=True)  # type: ignore[arg-type]
     box.classes("w-full min-w-0 cp-editor").props(f'aria-label="{label}"')
     box.set_enabled(editable)
+    note_hidden(text)
     view.dark.on_value_change(lambda event: box.set_theme(_theme(event.value)))
     return box
 

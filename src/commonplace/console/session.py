@@ -31,11 +31,13 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """How people come in. `sign_in` turns a key into a caller and its re-check; `open_to` is set where no key is needed."""
+    """How people come in. `sign_in` turns a key into a caller and its re-check; `open_to` is set where no key is needed.
+
+    `is_https` says of a request's scheme whether browsers use TLS."""
 
     sign_in: Callable[[str], tuple[Caller, Callable[[], object]]]
     open_to: Callable[[], Caller] | None = None
-    secure_cookie: bool = False
+    is_https: Callable[[str], bool] = lambda scheme: scheme == "https"
 
 
 class Sessions:

@@ -11,6 +11,7 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.caller import Answer, Caller
+from commonplace.console.hidden_text import add_reveal_script
 from commonplace.console.session import COOKIE, Session, Sessions
 
 WATCH_SECONDS = 5.0
@@ -49,7 +50,7 @@ a.cp-link { color: inherit; text-decoration: none; }
 .q-td .q-btn { min-height: 0; padding: 0 2px; font-size: 13px; }
 .cp-whole { white-space: nowrap; }
 .cp-id { min-width: 10rem; }
-.q-table__grid-item-card { color: inherit; cursor: pointer; }
+.q-table__grid-item-card { color: inherit; cursor: pointer; overflow-wrap: anywhere; }
 .cp-mark { background: #ffe08a; color: #1d1d1d; border-radius: 2px; }
 .cp-hit { background: #ffe08a88; } .body--dark .cp-hit { background: #7a5c0088; }
 .cp-tree { max-height: 60vh; overflow: auto; flex-wrap: nowrap; }
@@ -137,6 +138,7 @@ class Shell:
         ui.page_title(f"{title} - Commonplace")
         ui.add_head_html(STYLE)
         ui.add_head_html(NAMES)
+        add_reveal_script()
         ui.colors(primary="#0b6e69", secondary="#41586b", accent="#b4532a", positive="#2e7d32", negative="#b3261e", warning="#8a5a00")
         dark = ui.dark_mode(session.dark)
         view = View(session, session.caller, dark)

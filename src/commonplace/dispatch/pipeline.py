@@ -5,6 +5,8 @@ Synchronous handlers finish inside `start`; for the others `start` returns a cor
 from __future__ import annotations
 
 import asyncio
+import copy
+import functools
 import logging
 import secrets
 import time
@@ -15,9 +17,10 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from commonplace.dispatch.registry import Registry
+from commonplace.dispatch.registry import EVERYTHING_LISTED, Registry, Selection
 from commonplace.dispatch.tool import SILENT, ClientChannel, Context, Output, RawResult, Rejected, Tool, out_of_time
 from commonplace.dispatch.validation import validate
+from commonplace.dispatch.warnings import hidden_in, with_warnings
 from commonplace.kernel.auth import AuthContext, Scope
 from commonplace.kernel.document import opened
 from commonplace.kernel.errors import (
@@ -26,9 +29,10 @@ from commonplace.kernel.errors import (
     MUTATION_DISABLED,
     READ_ONLY,
     SCOPE_REQUIRED,
+    TOOL_EXCLUDED,
     CommonplaceError,
 )
-from commonplace.storage.disk import REFUSALS, unusable
+from commonplace.storage.failures import explain, means_full_disk
 
 log = logging.getLogger("commonplace.dispatch")
 
@@ -41,7 +45,9 @@ class Call:
     arguments: Mapping[str, Any]
     auth: AuthContext
     bare: bool = False
+    from_agent: bool = False  # a tools/call of a client, whose answer goes into the context of a model
     read_only: bool = False
+    selection: Selection | None = None  # what this request narrows the server to; None: the server's own selection
     deadline: float | None = None
     channel: ClientChannel = SILENT
     meta: Mapping[str, Any] = field(default_factory=dict)
@@ -60,6 +66,7 @@ class Outcome:
     error: CommonplaceError | None
     duration_seconds: float
     trace_id: str
+    warnings: tuple[str, ...] = ()  # about what was written; the output holds them too
 
     @property
     def rejected(self) -> bool:
@@ -102,16 +109,27 @@ class Pipeline:
         *,
         mutation_enabled: Callable[[], bool] = lambda: False,
         read_only: bool = False,
+        selection: Selection = EVERYTHING_LISTED,
         recorder: Recorder | None = None,
         limiter: Limiter | None = None,
         default_timeout_seconds: float | None = None,
+        make_room: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`make_room` releases space held back for deletions; false where there is none."""
+        self._make_room = make_room
         self.registry = registry
         self._mutation_enabled = mutation_enabled
         self.read_only = read_only
+        self.selection = selection
         self._recorder: Recorder = recorder or NoRecorder()
         self._limiter: Limiter = limiter or NoLimiter()
         self._default_timeout_seconds = default_timeout_seconds
+
+    def over(self, registry: Registry) -> Pipeline:
+        """The same rules, records and limits over other tools."""
+        other = copy.copy(self)
+        other.registry = registry
+        return other
 
     async def run(self, call: Call) -> Outcome:
         """Run a call to its end."""
@@ -126,15 +144,22 @@ class Pipeline:
         tool: Tool | None = None
         try:
             tool = call.own or (self.registry.bare(call.name) if call.bare else self.registry.tool(call.name))
+            admit = functools.partial(self._admit, call, tool)
+            if call.own is None:
+                self._admit_all(call, tool)
             if not callable(tool.scope):
                 _authorize(call.auth, tool.scope)
+                self._refuse_changes(call, tool, tool.scope)
             admission = self._limiter.admit(call.auth)
-            if tool.writes_catalogue is True and not (self.read_only or call.read_only):  # before its arguments, as contract 000 draws it
+            if tool.writes_catalogue is True:  # before its arguments, as contract 000 draws it
                 self._open_catalogue(call.auth)
             arguments = validate(tool, call.arguments)
             self._authorize_arguments(tool, call, arguments)
+            compact = call.from_agent and call.name == tool.name
+            context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta, admit, compact)
+            if tool.frees_space and (tool.frees_space is True or tool.frees_space(arguments)):
+                return self._finish(call, tool, self._delete(admission, call, tool, context, arguments), begun)
             self._recorder.before(tool, call)
-            context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta)
             if admission is not None:
                 return self._finish(call, tool, _admitted(admission, call, tool, context, arguments), begun)
             call.handled = True
@@ -163,18 +188,78 @@ class Pipeline:
         except Exception as error:
             return self._done(call, tool, None, _internal(error, call), begun)
 
+    async def _delete(
+        self, admission: Callable[[], Awaitable[None]] | None, call: Call, tool: Tool, context: Context, arguments: Any
+    ) -> Output:
+        """Run a call that deletes; on a full disk once more, in the space that is held back for it."""
+        if admission is not None:
+            await admission()
+        try:
+            return await self._attempt(call, tool, context, arguments)
+        except Exception as failed:
+            if not means_full_disk(failed) or not self._make_room():
+                raise
+        return await self._attempt(call, tool, context, arguments)
+
+    async def _attempt(self, call: Call, tool: Tool, context: Context, arguments: Any) -> Output:
+        self._recorder.before(tool, call)
+        call.handled = True
+        output = tool.handler(context, arguments)
+        return await output if isawaitable(output) else output
+
     def _authorize_arguments(self, tool: Tool, call: Call, arguments: Any) -> None:
         scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
         _authorize(call.auth, scope)
-        if (self.read_only or call.read_only) and not tool.read_only and scope is not Scope.READ:
+        self._refuse_changes(call, tool, scope)
+        call.mutates = _changes(tool, scope)
+        if callable(tool.writes_catalogue) and tool.writes_catalogue(arguments):
+            self._open_catalogue(call.auth)
+
+    def _admit_all(self, call: Call, tool: Tool) -> None:
+        """Refuse a call of an excluded tool, or one whose arguments would use an excluded tool."""
+        self._admit_name(call, tool, tool)
+        if tool.reaches is not None:
+            for name in tool.reaches(call.arguments):
+                used = self.registry.find(name)
+                if used is not None:
+                    self._admit(call, tool, used)
+
+    def _admit(self, call: Call, through: Tool, tool: Tool, scope: Scope | None = None) -> None:
+        """Refuse a tool that is reached through the one that the call names.
+
+        `scope` is what an operation inside a call needs. A call with an operation that changes something is recorded as a change."""
+        self._admit_name(call, through, tool)
+        needed = scope if scope is not None or callable(tool.scope) else tool.scope
+        if needed is None:
+            return
+        if scope is not None and _changes(tool, scope) and not call.mutates:
+            call.mutates = True
+            self._recorder.before(tool, call)
+        _authorize(call.auth, needed)
+        self._refuse_changes(call, tool, needed)
+
+    def _admit_name(self, call: Call, through: Tool, tool: Tool) -> None:
+        if (call.selection or self.selection).permits(tool, through):
+            return
+        by_server = not self.selection.permits(tool, through)
+        raise CommonplaceError(
+            TOOL_EXCLUDED,
+            f"{tool.name} is excluded {'on this server' if by_server else 'by the headers of this request'}.",
+            hint=(
+                "Use another tool, or start the server without the --toolsets, --tools or --exclude-tools that exclude it."
+                if by_server
+                else "Change the X-MCP-Toolsets, X-MCP-Tools or X-MCP-Exclude-Tools header."
+            ),
+            details={"tool": tool.name},
+        )
+
+    def _refuse_changes(self, call: Call, tool: Tool, scope: Scope) -> None:
+        if (self.read_only or call.read_only) and _changes(tool, scope):
             raise CommonplaceError(
                 READ_ONLY,
                 f"{tool.name} writes, and this {'server' if self.read_only else 'request'} is read-only.",
                 hint="Start the server without --read-only." if self.read_only else "Drop the X-MCP-Readonly header.",
             )
-        call.mutates = not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
-        if callable(tool.writes_catalogue) and tool.writes_catalogue(arguments):
-            self._open_catalogue(call.auth)
 
     def _open_catalogue(self, auth: AuthContext) -> None:
         """Refuse a change of the instruction catalogue by a stranger, or while it is closed."""
@@ -193,7 +278,10 @@ class Pipeline:
             )
 
     def _done(self, call: Call, tool: Tool | None, output: Output | None, error: CommonplaceError | None, begun: float) -> Outcome:
-        outcome = Outcome(tool, output, error, time.perf_counter() - begun, call.trace_id)
+        warnings = hidden_in(call.arguments) if call.mutates and output is not None else ()
+        if warnings and output is not None:
+            output = with_warnings(output, warnings)
+        outcome = Outcome(tool, output, error, time.perf_counter() - begun, call.trace_id, warnings)
         try:
             self._recorder.after(call, outcome)
         except CommonplaceError as refused:
@@ -225,6 +313,11 @@ def unwrapped(output: Output) -> Any:
     return output
 
 
+def _changes(tool: Tool, scope: Scope) -> bool:
+    """Whether a call changes something: a tool whose scope follows from its arguments only reads when these ask for READ."""
+    return not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
+
+
 def _authorize(auth: AuthContext, scope: Scope) -> None:
     if scope not in auth.scopes:
         raise CommonplaceError(
@@ -236,9 +329,10 @@ def _authorize(auth: AuthContext, scope: Scope) -> None:
 
 
 def _internal(error: Exception, call: Call) -> CommonplaceError:
-    if isinstance(error, OSError) and error.errno in REFUSALS and error.filename is not None:
+    explained = explain(error)
+    if explained is not None:  # the machine's doing, not a defect
         log.info("call %s failed (trace %s): %s", call.name[:128], call.trace_id, error)
-        return unusable(error)  # the machine's doing, not a defect
+        return explained
     log.error("call %s failed (trace %s)", call.name[:128], call.trace_id, exc_info=error)
     return CommonplaceError(
         INTERNAL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from commonplace.dispatch.pipeline import Call, Outcome
@@ -20,7 +20,7 @@ from commonplace.telemetry.trace import Tracer
 
 log = logging.getLogger(CALLS)
 
-REFUSALS = frozenset({Kind.PERMISSION, Kind.MUTATION_OFF, Kind.UNAUTHENTICATED})
+REFUSALS = frozenset({Kind.PERMISSION, Kind.EXCLUDED, Kind.MUTATION_OFF, Kind.UNAUTHENTICATED})
 UNKNOWN = "(unknown)"
 NOTHING: Mapping[str, Any] = {}
 
@@ -28,9 +28,20 @@ NOTHING: Mapping[str, Any] = {}
 class CallRecorder:
     """The pipeline's recorder. `audit` is None where the operator switched it off."""
 
-    def __init__(self, metrics: Metrics, audit: AuditLog | None, tracer: Tracer, settings: LogSettings) -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        audit: AuditLog | None,
+        tracer: Tracer,
+        settings: LogSettings,
+        check_storage: Callable[[], None] = lambda: None,
+        agent: str | None = None,
+    ) -> None:
+        """`check_storage` raises where a change would be lost; `agent` is MCP_AGENT_ID."""
         self._metrics = metrics
+        self._agent = agent
         self._audit = audit
+        self._check_storage = check_storage
         self._tracer = tracer
         self._preview_bytes = settings.preview_bytes
         self._slow_seconds = settings.slow_call_ms / 1000 if settings.slow_call_ms else float("inf")
@@ -38,8 +49,11 @@ class CallRecorder:
         self._logs_calls = log.isEnabledFor(logging.INFO)
 
     def before(self, tool: Tool, call: Call) -> None:
-        """Refuse a change that could not be recorded."""
-        if call.mutates and self._audit is not None:
+        """Refuse a change that would be lost or could not be recorded."""
+        if not call.mutates:
+            return
+        self._check_storage()
+        if self._audit is not None:
             self._audit.ready()
 
     def after(self, call: Call, outcome: Outcome) -> None:
@@ -97,6 +111,7 @@ class CallRecorder:
             outcome.duration_seconds,
             outcome.trace_id,
             arguments,
+            self._agent,
         )
 
     def _trace(self, tool: Tool | None, call: Call, outcome: Outcome, code: str | None) -> None:

@@ -17,7 +17,9 @@ from commonplace.kernel.errors import INVALID_CONFIG, UNKNOWN_METHOD, UNKNOWN_TO
 class Toolset:
     """A family of tools that is switched on and off together.
 
-    `names` are all names its tools answer to in tools/call (listed, aliases, bare); `bare` the bare JSON-RPC methods."""
+    `names` are all names its tools answer to in tools/call (listed, aliases, bare); `bare` the bare JSON-RPC methods;
+    `large` those that take documents as arguments, up to the server's limit of a message. `takes_bytes`: long texts may come as UTF-8.
+    `part` makes the few tools among which a name is, without importing the others; empty where there is no such part."""
 
     name: str
     summary: str
@@ -25,11 +27,16 @@ class Toolset:
     bare: frozenset[str]
     load: Callable[[], Sequence[Tool]]
     codes: Callable[[], Sequence[Code]] = tuple
+    large: frozenset[str] = frozenset()
+    takes_bytes: bool = False
+    part: Callable[[str], Sequence[Tool]] = lambda name: ()
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What one client wants listed: flags of the command line, a profile, or the X-MCP-* headers. Exclusion and read-only win."""
+    """What one client is offered: flags of the command line, a profile, or the X-MCP-* headers. Exclusion and read-only win.
+
+    `admits` says what is listed, `permits` what may be called: the tier and a profile only choose what is listed."""
 
     toolsets: frozenset[str] | None = None
     tools: frozenset[str] | None = None
@@ -38,11 +45,12 @@ class Selection:
     all_tiers: bool = False
     renamed: bool = False  # list tools under their first alias (contract names) where a profile says so
     within: Selection | None = None  # what a request narrows: nothing is admitted that this one does not admit
+    lists_only: bool = False  # a profile: its toolsets and tools choose what is listed, and refuse no call
 
     def admits(self, tool: Tool) -> bool:
         if self.within is not None and not self.within.admits(tool):
             return False
-        names = {tool.name, *tool.aliases, *tool.bare}
+        names = set(_names(tool))
         if names & self.exclude or (self.read_only and not tool.read_only):
             return False
         if self.tools is not None and names & self.tools:
@@ -50,6 +58,25 @@ class Selection:
         if self.toolsets is None:
             return self.tools is None and (self.all_tiers or tool.tier is Tier.DEFAULT)
         return tool.toolset in self.toolsets and (self.all_tiers or tool.tier is Tier.DEFAULT)
+
+    def permits(self, tool: Tool, through: Tool | None = None) -> bool:
+        """Whether a call may run this tool. Whether it may write is judged by its arguments, elsewhere.
+
+        `through` is the tool that the caller named: a dispatcher in `tools` brings its actions, unless they are excluded."""
+        if self.within is not None and not self.within.permits(tool, through):
+            return False
+        if self.exclude and not self.exclude.isdisjoint(_names(tool)):
+            return False
+        if self.lists_only or (self.toolsets is None and self.tools is None):
+            return True
+        if self.toolsets is not None and tool.toolset in self.toolsets:
+            return True
+        named = self.tools or frozenset()
+        return any(not named.isdisjoint(_names(way)) for way in (tool, through) if way is not None)
+
+
+def _names(tool: Tool) -> tuple[str, ...]:
+    return (tool.name, *tool.aliases, *tool.bare)
 
 
 EVERYTHING_LISTED = Selection()
@@ -69,6 +96,7 @@ class Registry:
                         raise ValueError(f"{name!r} belongs to both {table[name]!r} and {toolset.name!r}")
                     table[name] = toolset.name
         self._tools: dict[str, Tool] = {}
+        self._parts: dict[str, Tool] = {}
         self._bare_tools: dict[str, Tool] = {}
         self._loaded: dict[str, tuple[Tool, ...]] = {}
 
@@ -83,9 +111,17 @@ class Registry:
             owner = self._owner.get(name)
             if owner is None:
                 raise self._unknown(UNKNOWN_TOOL, "tool", name, self._owner)
-            self._load(owner)
+            found = self._tool_of_part(owner, name)
+        if found is None:
+            self._load(self._owner[name])
             found = self._tools[name]
         return found
+
+    def _tool_of_part(self, owner: str, name: str) -> Tool | None:
+        """A tool of a toolset that is not loaded yet, where it can be had alone: the first call of a process is often its only one."""
+        if name not in self._parts and owner not in self._loaded:
+            self._parts |= {alias: tool for tool in self._toolsets[owner].part(name) for alias in _names(tool)}
+        return self._parts.get(name)
 
     def bare(self, method: str) -> Tool:
         """The tool behind a bare JSON-RPC method."""
@@ -97,6 +133,15 @@ class Registry:
             self._load(owner)
             found = self._bare_tools[method]
         return found
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of this name, or None."""
+        return self.tool(name) if name in self._owner else None
+
+    def owner(self, name: str) -> Toolset | None:
+        """The toolset that a name belongs to, without loading it."""
+        owner = self._owner.get(name)
+        return None if owner is None else self._toolsets[owner]
 
     def is_bare(self, method: str) -> bool:
         return method in self._bare
@@ -118,6 +163,8 @@ class Registry:
 
     def check(self, selection: Selection) -> None:
         """Refuse a selection with a name that nothing has: it would list less than its author thinks, or nothing."""
+        if selection.within is not None:
+            self.check(selection.within)
         for name in sorted(selection.toolsets or ()):
             if name not in self._toolsets:
                 raise CommonplaceError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -44,6 +44,12 @@ class ClientChannel(Protocol):
         ...
 
 
+class Admit(Protocol):
+    """Raise for a tool that a caller may not reach; `scope` is what the operation needs, once its arguments are known."""
+
+    def __call__(self, tool: Tool, scope: Scope | None = None) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """One call as its handler sees it."""
@@ -53,6 +59,8 @@ class Context:
     channel: ClientChannel
     deadline: float | None = None  # time.monotonic() seconds
     meta: Mapping[str, Any] = field(default_factory=dict)  # what the transport knows: http headers wanted by nobody else
+    admit: Admit = field(default=lambda tool, scope=None: None)  # raises for a tool that the caller may not reach from here
+    compact: bool = False  # an agent called the tool by its listed name: leave out long texts, and say so
 
     def seconds_left(self) -> float | None:
         return None if self.deadline is None else self.deadline - time.monotonic()
@@ -108,6 +116,7 @@ class Tool:
     open_world: bool = False
     scope: Scope | Callable[[Any], Scope] = Scope.READ
     writes_catalogue: bool | Callable[[Any], bool] = False  # needs MCP_ENABLE_MUTATION
+    frees_space: bool | Callable[[Any], bool] = False  # deletes: may use the space held back for a full disk
     field_codes: Mapping[str, Code] = field(default_factory=dict)  # code of each field's violation; else INVALID_ARGUMENT
     errors: tuple[Code, ...] = ()  # what it may raise, for the reference
     redact: frozenset[str] = frozenset()  # argument fields whose text never reaches logs or audit
@@ -115,6 +124,7 @@ class Tool:
     interactive: bool = False  # asks the client back or streams to it, in ways only the SDK's sessions carry
     input_schema: Mapping[str, Any] | None = None
     output_schema: Mapping[str, Any] | None = None
+    reaches: Callable[[Mapping[str, Any]], Iterable[str]] | None = None  # tools that a call with these arguments would also use, by name
 
     def __post_init__(self) -> None:
         if not LISTED_NAME.fullmatch(self.name):

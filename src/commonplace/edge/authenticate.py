@@ -6,6 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -20,6 +21,7 @@ MODEL_KEY_HEADER = "x-model-key"
 MAX_TOKEN = 4096
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOPBACK_NAMES = frozenset({"localhost", "::1", "[::1]"})
+_UNQUOTED = str.maketrans({'"': "'", "\\": None})
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
@@ -47,7 +49,7 @@ class Authenticator:
 
     def __init__(self, settings: AuthSettings, keys: Keys, failures_per_minute: int = 30) -> None:
         self._mode = settings.mode
-        self._resource_url = settings.resource_url
+        self._metadata_url = metadata_url(settings)
         self._keys = keys
         self._failures = Buckets(failures_per_minute / 60, failures_per_minute)
         self.on_refusal: Callable[[CommonplaceError], None] = lambda error: None
@@ -78,30 +80,53 @@ class Authenticator:
             )
         return _of_key(key, None)
 
+    def beside_stdio(self, headers: Mapping[str, str], environ: Mapping[str, str]) -> AuthContext:
+        """The caller of a stdio server's dashboard, who has at most what the process at the pipe has.
+
+        Raises UNAUTHENTICATED once the key in COMMONPLACE_KEY is revoked."""
+        own = self.stdio(environ)
+        if self._mode == "none":
+            return replace(own, model_key=_header(headers.get(MODEL_KEY_HEADER)))
+        caller = self.authenticate(headers)
+        if own.key_id is None:
+            return caller
+        if caller.tenant != own.tenant:
+            raise CommonplaceError(
+                UNAUTHENTICATED,
+                "This dashboard serves the tenant of its own process only.",
+                hint=f"Use a key of the tenant whose key is in {KEY_VARIABLE}.",
+            )
+        return replace(caller, scopes=caller.scopes & own.scopes)
+
     def _reserved(self) -> frozenset[str]:
         """A bearer's hash is its tenant's identity, so a bearer may not be the name of a tenant that has a key."""
         return frozenset((LOCAL_TENANT, *self._keys.tenants()))
 
     def _refuse(self, headers: Mapping[str, str], token: str | None) -> CommonplaceError:
-        wait = self._failures.wait("")
-        if wait > 0:
+        """Say what is wrong, and record it while the rate of failures allows: neither disk nor guessing is unbounded.
+
+        A request without credentials guesses nothing. It always gets its 401, by which clients discover how to authenticate."""
+        metadata = {"resource_metadata": self._metadata_url} if self._metadata_url else {}
+        keyless = not headers.get("authorization")
+        bucket = "keyless" if keyless else "wrong"
+        wait = self._failures.wait(bucket)
+        if wait > 0 and not keyless:
             return CommonplaceError(
                 CALL_RATE_LIMITED,
-                "Too many requests without a valid key.",
-                details={"retry_after_seconds": max(1, math.ceil(wait))},
+                "Too many requests with a wrong key.",
+                hint="Wait, then send a valid key; the operator makes keys with `commonplace keys add`.",
+                details={"retry_after_seconds": max(1, math.ceil(wait)), **metadata},
                 retryable=True,
             )
-        self._failures.take("")
         error = CommonplaceError(
             UNAUTHENTICATED,
             "This key is not valid." if token else "This server needs a key.",
             hint="Send `Authorization: Bearer KEY`; the operator makes keys with `commonplace keys add`.",
-            details={
-                "resource_metadata": metadata_url(self._resource_url, headers),
-                **({"oauth_error": "invalid_token"} if headers.get("authorization") else {}),
-            },
+            details={**metadata, **({} if keyless else {"oauth_error": "invalid_token"})},
         )
-        self.on_refusal(error)
+        if wait == 0:
+            self._failures.take(bucket)
+            self.on_refusal(error)
         return error
 
 
@@ -131,37 +156,40 @@ def derive_user_identity(token: str) -> str:
 
 
 def challenge(error: CommonplaceError) -> str:
-    """The WWW-Authenticate header of a 401, with the metadata address that MCP clients follow. Who sent nothing is told of no error
-    (RFC 6750, section 3.1)."""
-    metadata = str(error.details.get("resource_metadata", "")).replace("\\", "").replace('"', "")
-    wrong = error.details.get("oauth_error")
-    reason = f'error="{wrong}", error_description="{error.message}", ' if wrong else ""
-    return f'Bearer realm="commonplace", {reason}resource_metadata="{metadata}"'
+    """Return the WWW-Authenticate header of a 401, with the metadata address where an authorization server is configured.
+
+    Omit the `error` attribute when no credentials were sent (RFC 6750, section 3.1)."""
+    attributes = {"realm": "commonplace"}
+    if "oauth_error" in error.details:
+        attributes |= {"error": error.details["oauth_error"], "error_description": error.message}
+    if "resource_metadata" in error.details:
+        attributes["resource_metadata"] = error.details["resource_metadata"]
+    return "Bearer " + ", ".join(f'{name}="{str(value).translate(_UNQUOTED)}"' for name, value in attributes.items())
 
 
-def protected_resource(settings: AuthSettings, headers: Mapping[str, str]) -> dict[str, object]:
-    """RFC 9728 metadata of /mcp."""
-    document: dict[str, object] = {
-        "resource": f"{base_url(settings.resource_url, headers)}/mcp",
+def has_metadata(settings: AuthSettings) -> bool:
+    """Whether there is anything to discover. Clients that find metadata start an OAuth flow and ignore a configured key."""
+    return settings.mode != "none" and bool(settings.authorization_servers and settings.resource_url)
+
+
+def protected_resource(settings: AuthSettings) -> dict[str, object]:
+    """Return the RFC 9728 metadata of /mcp. It is made of settings alone: a Host header says nothing about this server."""
+    return {
+        "resource": f"{_base_url(settings.resource_url)}/mcp",
         "resource_name": "Commonplace",
         "bearer_methods_supported": ["header"],
         "scopes_supported": [scope.value for scope in Scope],
+        "authorization_servers": list(settings.authorization_servers),
     }
-    if settings.authorization_servers:
-        document["authorization_servers"] = list(settings.authorization_servers)
-    return document
 
 
-def base_url(configured: str, headers: Mapping[str, str]) -> str:
-    if configured:
-        parts = urlsplit(configured)
-        return f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/').removesuffix('/mcp')}"
-    host = re.sub(r"[^A-Za-z0-9.:\[\]_-]", "", headers.get("host", "localhost"))
-    return f"http://{host}"
+def metadata_url(settings: AuthSettings) -> str | None:
+    return f"{_base_url(settings.resource_url)}{METADATA_PATH}/mcp" if has_metadata(settings) else None
 
 
-def metadata_url(configured: str, headers: Mapping[str, str]) -> str:
-    return f"{base_url(configured, headers)}{METADATA_PATH}/mcp"
+def _base_url(resource_url: str) -> str:
+    parts = urlsplit(resource_url)
+    return f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/').removesuffix('/mcp')}"
 
 
 def is_loopback(host: str) -> bool:

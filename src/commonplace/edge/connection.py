@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.tool import ClientChannel
-from commonplace.edge.core import BATCH_VERSION, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSION_KEY, Core
+from commonplace.edge.core import BATCH_VERSION, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSION_KEY, Core, with_client
 from commonplace.edge.error_map import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -19,6 +19,7 @@ from commonplace.edge.error_map import (
     RpcError,
     rpc_error,
 )
+from commonplace.edge.intake import SMALL_BYTES, Incoming, Refused
 from commonplace.edge.jsonrpc import (
     InvalidMessage,
     Message,
@@ -64,8 +65,9 @@ class Connection:
         self._observer = core.product.observer
         self._frames_watched = WATCHED_FRAMES if self._observer.watches_frames else 0
         self._auth = core.product.stdio_auth()
-        self._buffer = bytearray()
-        self._scanned = 0
+        self._incoming: Incoming | None = None  # a line of which more is to come
+        self._waiting: Incoming | None = None  # a large line that is to be decoded
+        self._rest = bytearray()  # what came after it
         self._discarding = False
         self._version: str | None = None
         self._stateless = False
@@ -85,39 +87,76 @@ class Connection:
     async def room(self) -> None:
         await self._room.wait()
 
+    @property
+    def decodes(self) -> bool:
+        """Whether a large line waits for `decode_waiting`; meanwhile `feed` only keeps what comes after it."""
+        return self._waiting is not None
+
     def feed(self, data: bytes) -> None:
-        """Take bytes, answer every complete line."""
-        buffer = self._buffer
-        buffer += data
-        limit = self._core.product.max_message_bytes
+        """Take bytes, answer every complete line up to the first large one."""
+        if self._waiting is not None:
+            self._rest += data
+            return
         start = 0
-        while True:
-            end = buffer.find(b"\n", max(start, self._scanned))
-            if end < 0:
-                break
-            self._scanned = 0
-            if self._discarding:
-                self._discarding = False
-            elif end - start > limit:
-                self._too_large()
+        while (end := data.find(b"\n", start)) >= 0:
+            if self._incoming is None and not self._discarding and end - start <= SMALL_BYTES:
+                self._line(data[start:end])
             else:
-                self._line(bytes(buffer[start:end]))
+                self._take(data[start:end])
+                self._end_line()
             start = end + 1
-        if start:
-            del buffer[:start]
-        self._scanned = len(buffer)
-        if len(buffer) > limit:
-            if not self._discarding:
-                self._discarding = True
-                self._too_large()
-            buffer.clear()
-            self._scanned = 0
+            if self._waiting is not None:
+                break
+        if self._waiting is not None:
+            self._rest += data[start:]
+        elif start < len(data):
+            self._take(data[start:] if start else data)
 
     def finish_input(self) -> None:
         """The input ended: a last line without a newline still counts."""
-        if self._buffer and not self._discarding:
-            self._line(bytes(self._buffer))
-        self._buffer.clear()
+        if self._incoming is not None:
+            self._end_line()
+
+    async def decode_waiting(self) -> None:
+        """Decode the large line that waits, off the event loop, then go on with what came after it."""
+        while (incoming := self._waiting) is not None:
+            try:
+                value = await incoming.decode(self._core.decoders)
+                incoming.drop()
+                self._value(value)
+            except InvalidMessage as invalid:
+                self._malformed(invalid)
+            except Refused as refused:
+                self._send(encode_error(refused.request_id, refused.error))
+            finally:
+                incoming.drop()
+                self._waiting = None
+            rest, self._rest = bytes(self._rest), bytearray()
+            self.feed(rest)
+
+    def _take(self, part: bytes) -> None:
+        """Add to the line that arrives. The rest of a line that was refused is dropped."""
+        if self._discarding:
+            return
+        if self._incoming is None:
+            self._incoming = self._core.incoming("stdio")
+        try:
+            for begin in range(0, len(part), SMALL_BYTES):
+                self._incoming.add(part[begin : begin + SMALL_BYTES] if len(part) > SMALL_BYTES else part)
+        except Refused as refused:
+            self._discarding = True
+            self._incoming.close()
+            self._incoming = None
+            self._send(encode_error(refused.request_id, refused.error))
+
+    def _end_line(self) -> None:
+        incoming, self._incoming = self._incoming, None
+        if self._discarding:
+            self._discarding = False
+        elif incoming is not None and incoming.is_large:
+            self._waiting = incoming
+        elif incoming is not None:
+            self._line(incoming.raw)
 
     async def drain(self, grace_seconds: float) -> None:
         """Let calls under way finish, then cancel what is left and close the SDK."""
@@ -130,25 +169,26 @@ class Connection:
         if self._sdk is not None:
             await self._sdk.close(grace_seconds)
 
-    def _too_large(self) -> None:
-        limit = self._core.product.max_message_bytes
-        self._send(encode_error(None, RpcError(RESOURCE_LIMIT, f"The message is larger than {limit} bytes.", {"limit_bytes": limit})))
-
     def _line(self, line: bytes) -> None:
         if not line or line.isspace():
             return
         if self._frames_watched:
             self._frames_watched -= 1
-            self._observer.event("init:frame", {"bytes": len(line), "buffered": len(self._buffer), "begins": line[:1].decode("latin-1")})
+            self._observer.event("init:frame", {"bytes": len(line), "buffered": len(self._rest), "begins": line[:1].decode("latin-1")})
         try:
-            value = decode(line)
-            if isinstance(value, list):
-                self._batch(value)
-            else:
-                self._message(message(value), self._send)
+            self._value(decode(line))
         except InvalidMessage as invalid:
-            self._observer.count("malformed")
-            self._send(encode_error(invalid.request_id, invalid.error))
+            self._malformed(invalid)
+
+    def _value(self, value: Any) -> None:
+        if isinstance(value, list):
+            self._batch(value)
+        else:
+            self._message(message(value), self._send)
+
+    def _malformed(self, invalid: InvalidMessage) -> None:
+        self._observer.count("malformed")
+        self._send(encode_error(invalid.request_id, invalid.error))
 
     def _batch(self, values: list[Any]) -> None:
         """JSON-RPC batches existed in one protocol version only; elsewhere an array is an invalid request."""
@@ -235,7 +275,7 @@ class Connection:
                 UNSUPPORTED_VERSION, "This connection is stateless: requests carry their version, nobody says initialize", unsupported
             )
         self._version, payload = self._core.initialize(params)
-        self._initialize = one.raw
+        self._initialize = with_client(one.raw)
         send(encode_result(request_id, payload))
         self._observer.event("handshake:initialize", {"requested": requested, "negotiated": self._version})
 

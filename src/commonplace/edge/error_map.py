@@ -31,6 +31,7 @@ TABLE: dict[Kind, Shown] = {
     Kind.INTEGRITY: Shown(-32003, 409, 5),
     Kind.UNAUTHENTICATED: Shown(-32004, 401, 4),
     Kind.PERMISSION: Shown(-32004, 403, 4),
+    Kind.EXCLUDED: Shown(METHOD_NOT_FOUND, 403, 4),
     Kind.MUTATION_OFF: Shown(-32000, 403, 4),
     Kind.LIMIT: Shown(RESOURCE_LIMIT, 413, 6),
     Kind.RATE: Shown(RESOURCE_LIMIT, 429, 6),

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_EVENTS = 2_000
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+COUNTED_VALUES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +24,21 @@ class Event:
 
 
 class RecentEvents:
-    """The SDK's event store, bounded."""
+    """The SDK's event store, bounded in events and in the characters of their texts. The newest event is always kept."""
 
-    def __init__(self, max_events: int = MAX_EVENTS) -> None:
+    def __init__(self, max_events: int = MAX_EVENTS, max_bytes: int = MAX_EVENT_BYTES) -> None:
         self._max_events = max_events
-        self._events: OrderedDict[str, tuple[str, Any]] = OrderedDict()
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._events: OrderedDict[str, tuple[str, Any, int]] = OrderedDict()
 
     async def store_event(self, stream_id: str, message: Any) -> str:
         event_id = secrets.token_urlsafe(16)
-        self._events[event_id] = (stream_id, message)
-        while len(self._events) > self._max_events:
-            self._events.popitem(last=False)
+        size = _text_size(message)
+        self._bytes += size
+        self._events[event_id] = (stream_id, message, size)
+        while len(self._events) > self._max_events or (self._bytes > self._max_bytes and len(self._events) > 1):
+            self._bytes -= self._events.popitem(last=False)[1][2]
         return event_id
 
     async def replay_events_after(self, last_event_id: str, send_callback: Callable[[Any], Awaitable[None]]) -> str | None:
@@ -42,7 +48,26 @@ class RecentEvents:
         stream_id = last[0]
         ids = list(self._events)
         for event_id in ids[ids.index(last_event_id) + 1 :]:
-            stream, message = self._events[event_id]
+            stream, message, _ = self._events[event_id]
             if stream == stream_id and message is not None:
                 await send_callback(Event(message, event_id))
         return stream_id
+
+
+def _text_size(message: Any) -> int:
+    """About how many characters a message holds: those of its strings, and a little for each of its values."""
+    waiting = [getattr(message, "root", message)]
+    size, counted = 0, 0
+    while waiting and counted < COUNTED_VALUES:
+        value = waiting.pop()
+        counted += 1
+        size += 64
+        if isinstance(value, str):
+            size += len(value)
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(value)
+        elif hasattr(value, "__dict__"):
+            waiting.extend(vars(value).values())
+    return size

@@ -38,6 +38,13 @@ class InvalidMessage(Exception):
         self.error = error
         self.request_id = request_id
 
+    @classmethod
+    def unreadable(cls, reason: str, request_id: RequestId | None = None) -> InvalidMessage:
+        """Text that cannot be decoded: a parse error, or an invalid request where at least its id is known."""
+        if request_id is not None:
+            return _invalid(reason, request_id)
+        return cls(RpcError(PARSE_ERROR, "Parse error", {"message": reason}))
+
 
 def decode(line: bytes) -> Any:
     try:

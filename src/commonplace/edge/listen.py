@@ -8,16 +8,18 @@ import errno
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from types import FrameType
 
 import uvicorn
 
+from commonplace.edge.connections import guarded_protocol
+from commonplace.edge.draining import Draining
 from commonplace.edge.http import build_app
 from commonplace.edge.product import Product
 from commonplace.edge.reach import HttpOptions
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 
 STOP_SECONDS = 10
-KEEP_ALIVE_SECONDS = 75
 BACKLOG = 2048
 
 
@@ -25,7 +27,7 @@ def serve_http(product: Product, options: HttpOptions, host: str, port: int, ann
     """Serve until a signal. `announce` is told the address once the socket listens. Returns the exit code."""
     listener = bind(host, port)
     announce(address_of(listener))
-    _Graceful(_config(product, options)).run(sockets=[listener])
+    _Graceful(_config(product, options), options.draining).run(sockets=[listener])
     return 0
 
 
@@ -42,7 +44,25 @@ async def serve_beside(product: Product, options: HttpOptions, listener: socket.
 
 
 class _Graceful(uvicorn.Server):
-    """A signal asks it to stop, and then the caller still closes what it opened: the signal is not raised again."""
+    """A signal asks it to stop, and then the caller still closes what it opened: the signal is not raised again.
+
+    SIGTERM first makes it not ready, and ends it when that was told; a second one, or SIGINT, ends it at once."""
+
+    def __init__(self, config: uvicorn.Config, draining: Draining) -> None:
+        super().__init__(config)
+        self._draining = draining
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGTERM and not self._draining.begun:
+            self._draining.begin()
+            if not self._draining.over:
+                return
+        super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        if self._draining.over:
+            self.should_exit = True
+        return await super().on_tick(counter)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -95,7 +115,10 @@ def _config(product: Product, options: HttpOptions) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        http=guarded_protocol(options.connections),
+        timeout_keep_alive=round(options.connections.idle_seconds),
         timeout_graceful_shutdown=STOP_SECONDS,
         lifespan="on",
+        # None: uvicorn trusts this machine, or what FORWARDED_ALLOW_IPS names
+        forwarded_allow_ips=[str(network) for network in options.connections.trusted_proxies] or None,
     )

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from commonplace.edge.authenticate import METADATA_PATH, protected_resource
+from commonplace.edge.authenticate import METADATA_PATH, has_metadata, protected_resource
 from commonplace.edge.http import unauthorized
 from commonplace.edge.product import Authenticator
 from commonplace.edge.reach import HttpOptions, refusal
@@ -44,15 +44,14 @@ def operation_routes(
         return PlainTextResponse(prometheus(metrics, version, time.monotonic() - started, gauges), media_type=EXPOSITION)
 
     async def resource_metadata(request: Request) -> Response:
-        return JSONResponse(protected_resource(auth, request.headers), headers={"Access-Control-Allow-Origin": "*"})
+        return JSONResponse(protected_resource(auth), headers={"Access-Control-Allow-Origin": "*"})
 
     routes: list[BaseRoute] = [Route("/metrics", show_metrics)]
-    if auth.mode != "none":
+    if has_metadata(auth):
         routes += [Route(METADATA_PATH, resource_metadata), Route(f"{METADATA_PATH}/mcp", resource_metadata)]
     return routes
 
 
-def host_check(options_hosts: tuple[str, ...], options_origins: tuple[str, ...]) -> Callable[[Request], Response | None]:
+def host_check(options: HttpOptions) -> Callable[[Request], Response | None]:
     """The same check of Host and Origin that /mcp makes."""
-    options = HttpOptions(allowed_hosts=options_hosts, allowed_origins=options_origins)
-    return lambda request: refusal(request.headers, options)
+    return lambda request: refusal(request.headers, options, request.url.scheme)

@@ -9,8 +9,17 @@ from typing import Any, Protocol
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Selection
 from commonplace.kernel.auth import AuthContext, local_user
+from commonplace.kernel.settings import MEBIBYTE, Settings
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+TOOL_MESSAGE_BYTES = 16 * 1024 * 1024
+UNDECODED_BYTES = 192 * 1024 * 1024
+
+
+def tool_message_bytes(settings: Settings) -> int:
+    """Bytes of a call of a tool that takes no documents: room for the largest content of a file, six bytes for each escape."""
+    return max(TOOL_MESSAGE_BYTES, 6 * settings.mcp.files.max_payload_bytes + MEBIBYTE)
+
 
 Authenticator = Callable[[Mapping[str, str]], AuthContext]
 
@@ -63,7 +72,10 @@ class Product:
     authenticate: Authenticator = _everyone_is_local
     stdio_auth: Callable[[], AuthContext] = local_user
     max_message_bytes: int = MAX_MESSAGE_BYTES
+    tool_message_bytes: int = TOOL_MESSAGE_BYTES  # of a call of a tool that takes no documents
+    undecoded_bytes: int = UNDECODED_BYTES  # of all callers together; a caller may have two thirds of it
     max_in_flight: int = 256  # calls of one connection at a time; reading waits above it
+    max_sessions_per_key: int = 100  # sessions over HTTP; the oldest idle one ends for a new one
     observer: Observer = field(default_factory=NoObserver)
     ready: Callable[[], Awaitable[Mapping[str, Any]]] | None = None  # what /readyz reports; raises when not ready
 

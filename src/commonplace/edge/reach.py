@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
 from commonplace.edge.authenticate import is_loopback
+from commonplace.edge.connections import ConnectionLimits
+from commonplace.edge.draining import Draining
 
 if TYPE_CHECKING:
     from starlette.types import Message, Send
 
 PREFLIGHT_SECONDS = 600
 EXPOSED = b"Mcp-Session-Id, WWW-Authenticate, Retry-After"  # what a client in a browser needs to read besides the body
+DEFAULT_PORTS = {"http": 80, "https": 443}
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """How the server may be reached. Empty `allowed_hosts` means any Host, for servers behind keys and a proxy."""
+    """How the server may be reached. Empty `allowed_hosts` means any Host, for servers behind keys and a proxy.
 
+    `public_url` is the address that clients use where a proxy stands before the server."""
+
+    public_url: str = ""
     allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
     allowed_origins: tuple[str, ...] = ()
     routes: Sequence[BaseRoute] = ()
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     on_stop: Sequence[Callable[[], Awaitable[None]]] = ()
+    draining: Draining = field(default_factory=Draining)
 
 
 def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:
@@ -39,18 +48,47 @@ def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:
     return (_as_host(bound), *configured)
 
 
-def refusal(headers: Mapping[str, str], options: HttpOptions) -> Response | None:
-    """DNS rebinding and foreign pages stop here."""
+def refusal(headers: Mapping[str, str], options: HttpOptions, scheme: str = "http") -> Response | None:
+    """Refuse DNS rebinding and foreign pages. `scheme` is that of the request, as the ASGI server or a trusted proxy says."""
     host = headers.get("host", "")
     if options.allowed_hosts and not _answers_to(host, options.allowed_hosts):
         return JSONResponse({"error": "This server does not answer to that Host."}, status_code=421)
     origin = headers.get("origin")
-    if origin is not None and origin not in options.allowed_origins:
-        scheme, _, rest = origin.partition("://")
-        same = scheme in ("http", "https") and (rest == host or (bool(options.allowed_hosts) and _answers_to(rest, options.allowed_hosts)))
-        if not same:
-            return JSONResponse({"error": "This Origin may not call this server."}, status_code=403)
+    if origin is not None and origin not in options.allowed_origins and not _is_own_origin(origin, host, scheme, options.public_url):
+        told = "This Origin may not call this server. List it in settings.server.allowed_origins if it should."
+        return JSONResponse({"error": told}, status_code=403)
     return None
+
+
+def checking(options: HttpOptions) -> Callable[[Mapping[str, str], str], Response | None]:
+    """The check of headers and scheme, for routes that others make."""
+    return lambda headers, scheme: refusal(headers, options, scheme)
+
+
+def is_https(scheme: str, public_url: str) -> bool:
+    """Whether browsers reach this server over TLS."""
+    return scheme in ("https", "wss") or public_url.lower().startswith("https://")
+
+
+def _is_own_origin(origin: str, host: str, scheme: str, public_url: str) -> bool:
+    """Whether a page of this origin is this server's own: same scheme, host and port. Other ports of one machine are other servers."""
+    if public_url and _origin_of(public_url) == _origin_of(origin):
+        return True
+    own_scheme = {"ws": "http", "wss": "https"}.get(scheme, scheme)
+    page, own = _origin_of(origin), _origin_of(f"{own_scheme}://{host}")
+    if page is None or own is None:
+        return False
+    return page == own or (page[0] == own[0] and page[2] == own[2] and page[1] in LOOPBACK_HOSTS and own[1] in LOOPBACK_HOSTS)
+
+
+def _origin_of(address: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an address, or None where it is none of http."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port or DEFAULT_PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        return None
+    return (parts.scheme, _host_name(parts.netloc), port) if parts.hostname and "@" not in parts.netloc else None
 
 
 def shared(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send:

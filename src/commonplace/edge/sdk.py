@@ -7,6 +7,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
@@ -15,11 +17,11 @@ import orjson
 
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import ClientChannel
-from commonplace.edge.core import LIST_TTL_MS, STATELESS_VERSION, Core
+from commonplace.edge.core import HANDSHAKE_VERSIONS, LIST_TTL_MS, STATELESS_VERSION, Core
 from commonplace.edge.error_map import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from commonplace.edge.jsonrpc import Message, RequestId, encode_error
 from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
+from commonplace.kernel.errors import NOT_AVAILABLE, SESSION_LIMIT, CommonplaceError
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -54,9 +56,10 @@ def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
             raise MCPError(error.code, error.message, error.data) from None
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
-        auth, _, read_only = caller(ctx)
+        auth, selection, read_only = caller(ctx)
         try:
-            started = core.start_call(ctx.params, auth, SdkChannel(ctx), read_only=read_only, meta={"mcp": ctx})
+            channel = SdkChannel(ctx)
+            started = core.start_call(ctx.params, auth, channel, read_only=read_only, selection=selection, meta={"mcp": ctx})
             outcome = started if not asyncio.iscoroutine(started) else await started
             return orjson.loads(b"".join(core.encode_call(outcome, ctx.protocol_version == STATELESS_VERSION)))
         except RpcError as error:
@@ -239,6 +242,18 @@ class SdkPeer:
             self._quiet.set()
 
 
+def _opens_session(scope: Mapping[str, Any]) -> bool:
+    """Whether a request would make the SDK open a session: a handshake's POST that names none."""
+    headers = {name: value for name, value in scope["headers"] if name in (b"mcp-session-id", b"mcp-protocol-version")}
+    version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+    return scope["method"] == "POST" and b"mcp-session-id" not in headers and (not version or version in HANDSHAKE_VERSIONS)
+
+
+def _idle_deadline(transport: Any) -> float:
+    """When a session ends for being idle; infinity while a request of it is being served."""
+    return math.inf if transport.idle_scope is None else float(transport.idle_scope.deadline)
+
+
 class SdkSessions:
     """The SDK's Streamable HTTP: sessions, event streams, resumption. Host and Origin are checked before it.
 
@@ -260,6 +275,10 @@ class SdkSessions:
             max_sessions=MAX_SESSIONS,
         )
 
+        self._limit = core.product.max_sessions_per_key
+        self._sessions: dict[str, dict[str, None]] = {}  # ids of sessions by the key that opened them, oldest first
+        self._opening: Counter[str] = Counter()
+
     def run(self) -> AbstractAsyncContextManager[None]:
         return self._manager.run()
 
@@ -269,7 +288,51 @@ class SdkSessions:
 
         auth: AuthContext = scope[SCOPE_KEY][0]
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=auth.apikey_hash, scopes=[]))
-        await self._manager.handle_request(scope, receive, send)
+        if _opens_session(scope):
+            await self._open(auth.key_id or auth.apikey_hash, scope, receive, send)
+        else:
+            await self._manager.handle_request(scope, receive, send)
+
+    async def _open(self, key: str, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        """Open a session, for which the key's oldest idle one may have to end. Raises SESSION_LIMIT where all are in use."""
+        sessions = self._sessions.setdefault(key, {})
+        await self._make_room(key, sessions)
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                opened = next((value for name, value in message["headers"] if name.lower() == b"mcp-session-id"), None)
+                if opened is not None:
+                    sessions[opened.decode("latin-1")] = None
+            await send(message)
+
+        self._opening[key] += 1
+        try:
+            await self._manager.handle_request(scope, receive, sending)
+        finally:
+            self._opening[key] -= 1
+            if not self._opening[key]:
+                del self._opening[key]
+                if not sessions:
+                    self._sessions.pop(key, None)
+
+    async def _make_room(self, key: str, sessions: dict[str, None]) -> None:
+        open_now = self._manager._server_instances
+        for session in [session for session in sessions if session not in open_now]:
+            del sessions[session]
+        while len(sessions) + self._opening[key] >= self._limit:
+            idle = [(_idle_deadline(open_now[session]), session) for session in sessions]
+            idle = [entry for entry in idle if math.isfinite(entry[0])]
+            if not idle:
+                raise CommonplaceError(
+                    SESSION_LIMIT,
+                    f"This key has {self._limit} sessions, all of them in use.",
+                    hint="End one with DELETE /mcp, or raise settings.limits.sessions_per_key.",
+                    details={"limit": self._limit},
+                    retryable=True,
+                )
+            oldest = min(idle)[1]
+            del sessions[oldest]
+            await self._manager._discard_session(oldest, open_now[oldest])
 
     def holds(self, session: str, auth: AuthContext) -> bool:
         """Whether this caller's session is open; asking keeps it from going idle."""

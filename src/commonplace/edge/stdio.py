@@ -75,10 +75,13 @@ async def _pump(read_fd: int, connection: Connection, writer: _Writer) -> None:
     while data := await read():
         connection.feed(data)
         writer.flush()
+        if connection.decodes:
+            await connection.decode_waiting()
         if connection.crowded:
             await connection.room()
         await writer.drained()
     connection.finish_input()
+    await connection.decode_waiting()
     writer.flush()
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.files.deposit import KeyDeposit
-from commonplace.files.embedding import EmbeddingWorker
+from commonplace.files.embedding import LOCAL_TEXTS, REQUEST_TEXTS, EmbeddingWorker, WithoutKey
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.rate import RateLimit
 from commonplace.files.service import FilesService
@@ -27,13 +27,15 @@ from commonplace.search.rerank import Reranker
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.search.store import KeyedListener, PassageListener, Retriever
 from commonplace.storage.credentials import Handover
-from commonplace.storage.leadership import Leadership
+from commonplace.storage.leadership import DeferringLeadership, Leadership
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.rates import SharedRates
+from commonplace.storage.signal_file import SignalFile, index_request
 from commonplace.storage.sqlite import Database
 
 SQLITE_SCHEME = "sqlite:///"
 LOCK_FILE = "index.lock"
+DEFER_SECONDS = 5.0  # a server that indexes has begun long before
 SWITCH_SECONDS = 0.0005
 STOP_SECONDS = 3.0
 
@@ -66,23 +68,36 @@ def build_files(
     listener: PassageListener | None = None,
     external: External | None = None,
     rates: SharedRates | None = None,
+    server: SignalFile | None = None,
 ) -> Files:
     """Files in an open database. `postings` may be shared with other domains of that database; `retriever` and `listener` put a
     fused engine in the place of lexical search, `external` adds models elsewhere. One process per data folder indexes: the one
-    that holds `index.lock`."""
+    that holds `index.lock`. With `server`, a server of the folder is asked to index, and this process does it only if none answers."""
     settings = settings or FilesSettings()
     postings = postings or SqlitePostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
     vectors = SqliteVectorJobs(database) if external is not None and external.listener is not None else None
-    index = SqliteFileIndex(database, postings, outbox, vectors=vectors)
+    local_vectors = SqliteVectorJobs(database, local=True) if listener is not None else None
+    index = SqliteFileIndex(database, postings, outbox, vectors=[queue for queue in (vectors, local_vectors) if queue is not None])
     files = SqliteFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
     work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days)
     embedding = embedding_worker(vectors, index, external, settings)
-    indexer = Indexer(index, files, Leadership(data / LOCK_FILE), partition_of, work, listener, embedding)
-    files.queued = indexer.wake
+    local = local_worker(local_vectors, index, listener, settings)
+    workers = [worker for worker in (local, embedding) if worker is not None]
+    leader = Leadership(data / LOCK_FILE) if server is None else DeferringLeadership(data / LOCK_FILE, DEFER_SECONDS)
+    indexer = Indexer(index, files, leader, work, workers)
+    files.queued = indexer.wake if server is None else _waking(indexer, server)
 
     retriever = retriever or LexicalRetriever(postings)
     return assembled(files, index, indexer, retriever, settings, database.close, vectors, external, embedding, rates)
+
+
+def _waking(indexer: Indexer, server: SignalFile) -> Callable[[], None]:
+    def queued() -> None:
+        indexer.wake()
+        server.send()
+
+    return queued
 
 
 def assembled(
@@ -115,14 +130,29 @@ def embedding_worker(
     """What makes vectors with an external model; None where there is none."""
     if jobs is None or external is None or external.listener is None or external.handover is None:
         return None
+    return _worker(jobs, passages, external.listener, external.handover, settings)
+
+
+def local_worker(
+    jobs: VectorJobStore | None, passages: PassageSource, listener: PassageListener | None, settings: FilesSettings
+) -> EmbeddingWorker | None:
+    """What makes vectors with the model on this machine; None where there is none."""
+    return None if jobs is None or listener is None else _worker(jobs, passages, WithoutKey(listener), None, settings)
+
+
+def _worker(
+    jobs: VectorJobStore, passages: PassageSource, listener: KeyedListener, handover: Handover | None, settings: FilesSettings
+) -> EmbeddingWorker:
+    """A local model embeds one file at a time: it is the processor that bounds it, not waiting."""
     index = settings.index
     return EmbeddingWorker(
         jobs,
         passages,
-        external.listener,
-        external.handover,
+        listener,
+        handover,
         partition_of,
-        workers=index.workers,
+        workers=1 if handover is None else index.workers,
+        texts=LOCAL_TEXTS if handover is None else REQUEST_TEXTS,
         retry_max=index.retry_max,
         backoff_seconds=index.retry_backoff_ms / 1000,
     )
@@ -157,10 +187,21 @@ def from_settings(
     listener: PassageListener | None = None,
     external: External | None = None,
     rates: SharedRates | None = None,
+    beside_server: bool = False,
 ) -> FilesService:
-    """Files as the configuration says, the index worker running; `close` ends both."""
+    """Files as the configuration says, the index worker running; `close` ends both. `beside_server`: a server is to index."""
     database = database or Database(database_path(settings))
-    files = build_files(database, settings.data, settings.mcp.files, retriever=retriever, listener=listener, external=external, rates=rates)
+    server = index_request(settings.data) if beside_server else None
+    files = build_files(
+        database,
+        settings.data,
+        settings.mcp.files,
+        retriever=retriever,
+        listener=listener,
+        external=external,
+        rates=rates,
+        server=server,
+    )
     thread = IndexerThread(files.indexer)
     thread.start()
 

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from commonplace.files.embedding import SAME_KEYS, UNOPENED
 from commonplace.files.model import FilePath, Project, VectorCounts
 from commonplace.files.store import VectorJobStore
 from commonplace.kernel.auth import AuthContext
@@ -36,8 +37,9 @@ class KeyDeposit:
         if auth.model_key is None:
             return
         tenant = auth.apikey_hash
+        key = self._handover.fingerprint(auth.model_key)
         try:
-            while files := await self._jobs.wanting(tenant, at, BATCH):
+            while files := await self._jobs.wanting(tenant, at, BATCH, key):
                 references = await self._handover.deposit([Purpose(tenant, *file) for file in files], auth.model_key)
                 await self._jobs.attach(tenant, [(*file, reference) for file, reference in zip(files, references, strict=True)])
                 self._wake()
@@ -60,7 +62,10 @@ def vector_checks(counts: VectorCounts) -> list[dict[str, str]]:
     checks = [{"name": name, "status": "ok", "finding": finding, "fix": ""}]
     if counts.waiting_credential:
         finding = f"{counts.waiting_credential} files wait for a caller's model key"
-        checks.append({"name": name, "status": "note", "finding": finding, "fix": "Their tenant's next call with X-Model-Key goes on."})
+        unopened = [reason for reason in counts.waiting_reasons if reason.startswith(UNOPENED)]
+        fix = SAME_KEYS if unopened else "Their tenant's next call with X-Model-Key goes on."
+        finding += "".join(f"; {reason}" for reason in unopened)
+        checks.append({"name": name, "status": "warn" if unopened else "note", "finding": finding, "fix": fix})
     if counts.dead:
         fix = "commonplace files status shows why; commonplace files reindex tries again."
         checks.append({"name": name, "status": "warn", "finding": f"{counts.dead} files were refused by the external model", "fix": fix})

@@ -1,7 +1,10 @@
-"""The worker that has an external model make the vectors of indexed files, each with the key its caller deposited for it.
+"""The workers that have a model make the vectors of indexed files: the model on this machine, or an external one that is asked with the
+key that the caller deposited for each file.
 
-A missing or expired key lets a job wait (`waiting_credential`) until its tenant calls again; a resting model lets it wait without
-counting as a failure; what the model will never accept is a dead letter. An envelope ends with its job, one way or the other."""
+A file is embedded in short slices. After each the job goes back into the queue, whose claims are fair over tenants and projects: a large
+file delays nobody. A missing or expired key lets a job wait (`waiting_credential`) until its tenant calls again; a resting model lets it
+wait without counting as a failure; what the model will never accept is a dead letter. An envelope ends with its job, one way or the
+other."""
 
 from __future__ import annotations
 
@@ -10,15 +13,24 @@ import contextlib
 import logging
 import os
 import secrets
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 
 from commonplace.files.model import VectorJob
 from commonplace.files.store import VECTOR_LEASE_SECONDS, PassageSource, VectorJobStore
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.search.model_http import ModelError, ModelKeyRefusedError, ModelRejectedError, ModelUnavailableError
-from commonplace.search.store import KeyedListener, KeyNeededError, Partition
+from commonplace.search.model_http import (
+    ModelError,
+    ModelKeyRefusedError,
+    ModelMalformedError,
+    ModelRejectedError,
+    ModelUnavailableError,
+)
+from commonplace.search.store import KeyedListener, KeyNeededError, Partition, Passage, PassageListener
 from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
+from commonplace.storage.envelope import EnvelopeError
+from commonplace.storage.reasons import public_reason
 
 log = logging.getLogger("commonplace.files.embedding")
 
@@ -26,21 +38,40 @@ POLL_SECONDS = 0.25
 BUSY_SECONDS = 0.2
 REFUSED_KEY_SECONDS = 60.0  # a key that the model refused is not tried again at every call
 MAX_BACKOFF_SECONDS = 60.0
+TURN_SECONDS = 1.0  # for one file, then others have their turn
+REQUEST_TEXTS = 64  # sent to an external model at a time
+LOCAL_TEXTS = 8  # embedded on this machine at a time: a few tenths of a second
+UNOPENED = "the model key cannot be taken out of envelope"
+SAME_KEYS = "Give all servers and workers the same encryption_keks; then the tenant's next call goes on."
+ENVELOPE_CHARACTERS = 8  # of its name, enough to find it
 NO_KEY = "no key for the external model; the tenant's next call with X-Model-Key goes on"
 
 
+class WithoutKey:
+    """The listener of a model that needs no key, as the worker sees it."""
+
+    def __init__(self, listener: PassageListener) -> None:
+        self._listener = listener
+
+    async def synchronise(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+    ) -> int:
+        return await self._listener.synchronise(partition, prefix, passages, most=most)
+
+
 class EmbeddingWorker:
-    """Run by the index worker of the same process, and only while that one leads."""
+    """Run by the index worker of the same process, and only while that one leads. Without `handover` the model needs no keys."""
 
     def __init__(
         self,
         jobs: VectorJobStore,
         passages: PassageSource,
         listener: KeyedListener,
-        handover: Handover,
+        handover: Handover | None,
         partition_of: Callable[[str, str], Partition],
         *,
         workers: int = 2,
+        texts: int = REQUEST_TEXTS,
         retry_max: int = 5,
         backoff_seconds: float = 1.0,
     ) -> None:
@@ -50,6 +81,7 @@ class EmbeddingWorker:
         self._handover = handover
         self._partition_of = partition_of
         self._workers = max(1, workers)
+        self._texts = texts
         self._retry_max = retry_max
         self._backoff_seconds = backoff_seconds
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
@@ -93,9 +125,13 @@ class EmbeddingWorker:
                 self._wake.clear()
         finally:
             renewing.cancel()
-            for task in self._tasks:
+            tasks = list(self._tasks)
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if tasks:
+                await asyncio.gather(*tasks, return_exceptions=True)
+                with contextlib.suppress(Exception):  # the database is closed or away: the leases end by themselves
+                    await self._jobs.release(self._owner)
 
     async def drain(self) -> int:
         """Work off what is due now; how many jobs."""
@@ -140,23 +176,30 @@ class EmbeddingWorker:
         except Exception as error:  # one bad file must not stop the others
             log.warning("embedding job %d failed", job.id, exc_info=error)
             with contextlib.suppress(Exception):
-                await self._try_again(job, type(error).__name__)
+                await self._try_again(job, public_reason(error) if self._handover is None else type(error).__name__)
         finally:
             self._busy.discard(place)
 
     async def _embed(self, job: VectorJob) -> None:
-        purpose = Purpose(job.tenant, job.project, job.path)
+        key = None
         try:
-            key = await self._handover.collect(purpose, job.credential_ref) if job.credential_ref is not None else None
-            passages = await self._passages.passages(job)
-            await self._listener.synchronise(self._partition_of(job.tenant, job.project), f"{job.path}#", passages, key)
+            key = await self._key(job)
+            left = await self._take_turn(job, key)
         except CancelledError:  # this process is stopping
             await self._jobs.retry(job, "", 0.0, job.retry_count)
         except KeyNeededError:
             await self._jobs.wait(job, NO_KEY, 0.0)
+        except EnvelopeError as sealed:
+            reason = f"{UNOPENED} {(job.credential_ref or '')[-ENVELOPE_CHARACTERS:]}: {sealed}. {SAME_KEYS}"
+            log.warning("embedding job %d: %s", job.id, reason)
+            await self._end(job, self._jobs.wait(job, reason, 0.0))
         except ModelKeyRefusedError as refused:
-            await self._end(job, self._jobs.wait(job, str(refused), REFUSED_KEY_SECONDS))
+            fingerprint = self._handover.fingerprint(key) if self._handover is not None and key is not None else None
+            await self._end(job, self._jobs.wait(job, str(refused), REFUSED_KEY_SECONDS, fingerprint))
         except ModelRejectedError as rejected:
+            if isinstance(rejected, ModelMalformedError) and job.retry_count < self._retry_max:
+                await self._try_again(job, str(rejected))
+                return
             await self._end(job, self._jobs.bury(job, str(rejected)))
             log.warning("embedding job %d was given up: %s", job.id, rejected)
         except ModelUnavailableError as unavailable:
@@ -167,6 +210,28 @@ class EmbeddingWorker:
         except (ModelError, CredentialsUnavailableError) as failed:
             await self._try_again(job, str(failed))
         else:
+            await self._finish(job, left)
+
+    async def _take_turn(self, job: VectorJob, key: str | None) -> int:
+        """Embed a file for a while; return how many of its passages still lack a vector."""
+        until = time.monotonic() + TURN_SECONDS
+        passages = await self._passages.passages(job)
+        partition = self._partition_of(job.tenant, job.project)
+        while True:
+            left = await self._listener.synchronise(partition, f"{job.path}#", passages, key, most=self._texts)
+            if not left or self._stopping or time.monotonic() >= until:
+                return left
+
+    async def _key(self, job: VectorJob) -> str | None:
+        if self._handover is None or job.credential_ref is None:
+            return None
+        return await self._handover.open(Purpose(job.tenant, job.project, job.path), job.credential_ref)
+
+    async def _finish(self, job: VectorJob, left: int) -> None:
+        """End the job, or let it go on in its next turn; what was made so far is kept, and earlier failures are forgotten."""
+        if left:
+            await self._jobs.retry(job, "", 0.0, 0)
+        else:
             self.completed += 1
             await self._end(job, self._jobs.complete(job))
 
@@ -175,12 +240,14 @@ class EmbeddingWorker:
         if job.retry_count < self._retry_max:
             delay = min(self._backoff_seconds * 2**job.retry_count, MAX_BACKOFF_SECONDS)
             await self._jobs.retry(job, error, delay, job.retry_count + 1)
+        elif self._handover is None:
+            await self._jobs.bury(job, error)
         else:
             await self._end(job, self._jobs.wait(job, error, 0.0))
 
     async def _end(self, job: VectorJob, ended: Awaitable[bool]) -> None:
         """Remove the envelope, unless the file changed meanwhile: then the next round uses it."""
-        if await ended and job.credential_ref is not None:
+        if await ended and job.credential_ref is not None and self._handover is not None:
             try:
                 await self._handover.discard([job.credential_ref])
             except CredentialsUnavailableError as unavailable:

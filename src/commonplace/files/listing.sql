@@ -12,6 +12,7 @@ WITH RECURSIVE step (at) AS (
                                THEN substr(at, 1, :name + instr(substr(at, :name), '/') - 2) || '0' ELSE at || char(1) END)
     FROM step WHERE at IS NOT NULL
 )
-SELECT f.path, f.size, f.created_at, f.updated_at, f.content_hash
+SELECT f.path, f.size, f.created_at, f.updated_at, f.content_hash,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id)
 FROM step CROSS JOIN mcp_files f ON f.apikey_hash = :tenant AND f.project = :project AND f.path = at AND f.deleted = 0
 WHERE instr(substr(at, :name), '/') = 0 LIMIT :limit;

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, TypeVar
 
 from commonplace.files.errors import INVALID_PATH
 from commonplace.kernel.errors import CommonplaceError
@@ -114,6 +114,24 @@ class Entry:
     created_at: int | None
     updated_at: int | None
     content_hash: str | None = None
+    source_path: str | None = None  # the original path, where the stored one only spells it
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a file came from: its original path where the stored one only spells it, and the folder that an import took it from."""
+
+    source_path: str | None = None
+    origin: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A live file without its content, and where it came from."""
+
+    path: FilePath
+    content_hash: str
+    provenance: Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +173,18 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
+class FileContent:
+    """A live file as an examination of all tenants reads it."""
+
+    id: int
+    tenant: str
+    project: str
+    path: str
+    content: bytes
+    source_path: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredChunk:
     """An indexed chunk of a file, with what the file now holds at its place (None when file or place are gone)."""
 
@@ -165,6 +195,7 @@ class StoredChunk:
     end: int
     text: str
     live: bytes | None
+    source_path: str | None = None  # of its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +209,14 @@ class IndexState:
     dead: int
     oldest_at: int | None
     dead_paths: tuple[tuple[str, str], ...] = ()  # path and last error of the newest dead letters
-    embedding: int = 0  # files whose vectors an external model is still to make
-    waiting_credential: int = 0  # of them, those that wait for a caller's key
+    embedding: int = 0  # files whose vectors a model is still to make
+    waiting_credential: int = 0  # files whose vectors wait for a caller's key
+    waiting_reasons: tuple[str, ...] = ()  # why, each said once
+
+    @property
+    def up_to_date(self) -> bool:
+        """Whether every file is found by its words and, where a model is configured, by its meaning."""
+        return not (self.pending or self.processing or self.dead or self.embedding or self.waiting_credential)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +230,12 @@ class Job:
     path: FilePath
     retry_count: int
     queued_at: int
+    size: int = 0  # bytes of the file; 0 when it is deleted
 
 
 @dataclass(frozen=True, slots=True)
 class VectorJob:
-    """A file whose vectors an external model must make; this process holds a lease on it."""
+    """A file whose vectors a model must make; this process holds a lease on it."""
 
     id: int
     generation: int
@@ -210,12 +248,13 @@ class VectorJob:
 
 @dataclass(frozen=True, slots=True)
 class VectorCounts:
-    """Vectors of an external model: being made, waiting for a key, given up."""
+    """Files whose vectors are: being made, waiting for a key, given up."""
 
     embedding: int = 0
     waiting_credential: int = 0
     dead: int = 0
     dead_paths: tuple[tuple[str, str], ...] = ()
+    waiting_reasons: tuple[str, ...] = ()
 
     def figures(self) -> dict[str, float]:
         """For metrics."""
@@ -240,9 +279,9 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A live file as the indexer found it. It applies its result only if the file is still this one."""
+    """A file as the indexer found it, and what is indexed of it. It applies its result only if the file is still this one."""
 
-    content_hash: str
+    content_hash: str | None  # None: there is no such file (any more)
     content: bytes
     indexed: tuple[IndexedChunk, ...]
 
@@ -255,24 +294,46 @@ class AddedChunk:
     text: str
     content_hash: str
     context: str
-    terms: Mapping[str, Sequence[str]]  # search field to analysed terms
 
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
     """From what is indexed to what should be: chunks to drop, chunks to keep at a new place, chunks to add."""
 
-    removed: tuple[int, ...]
-    moved: tuple[IndexedChunk, ...]
-    added: tuple[AddedChunk, ...]
+    removed: tuple[int, ...] = ()
+    moved: tuple[IndexedChunk, ...] = ()
+    added: tuple[AddedChunk, ...] = ()
+
+    def steps(self, size: int) -> list[IndexChange]:
+        """Split into changes of at most `size` chunks, to be applied in order; at least one.
+
+        All moves are in one step: positions are unique, so a chunk can only move once its new place is free."""
+        removals = [IndexChange(removed=part) for part in _parts(self.removed, size)]
+        first, *rest = _parts(self.added, size) or [()]
+        if removals and len(removals[-1].removed) + len(first) <= size:
+            last = IndexChange(removals.pop().removed, self.moved, first)
+        else:
+            last = IndexChange((), self.moved, first)
+        return [*removals, last, *(IndexChange(added=part) for part in rest)]
+
+
+Terms = Mapping[str, Sequence[str]]
+"""The analysed terms of a chunk: search field to terms."""
+
+Part = TypeVar("Part")
+
+
+def _parts(items: tuple[Part, ...], size: int) -> list[tuple[Part, ...]]:
+    return [items[at : at + size] for at in range(0, len(items), size)]
 
 
 def with_vectors(state: IndexState, counts: VectorCounts) -> IndexState:
-    """The state of words and of the external model's vectors together."""
+    """The state of words and of a model's vectors together."""
     return replace(
         state,
         dead=state.dead + counts.dead,
         dead_paths=(*state.dead_paths, *counts.dead_paths),
-        embedding=counts.embedding,
-        waiting_credential=counts.waiting_credential,
+        embedding=state.embedding + counts.embedding,
+        waiting_credential=state.waiting_credential + counts.waiting_credential,
+        waiting_reasons=(*state.waiting_reasons, *counts.waiting_reasons),
     )

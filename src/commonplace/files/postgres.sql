@@ -2,7 +2,8 @@
 -- Times are microseconds since the epoch on the outside. Every statement is bound to a tenant, except the operator's (purge, outbox).
 
 -- name: file
-SELECT id, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash FROM mcp_files
+SELECT id, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id) FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
 
 -- name: file_slice
@@ -11,7 +12,8 @@ SELECT size, microseconds_of(created_at), microseconds_of(updated_at), content_h
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
 
 -- name: file_current
-SELECT id, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash, content FROM mcp_files
+SELECT id, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash, content,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id) FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = FALSE;
 
 -- name: file_whole
@@ -42,7 +44,8 @@ WITH RECURSIVE walk AS (
     ) AS next
     WHERE walk.found < :limit
 )
-SELECT f.path, f.size, microseconds_of(f.created_at), microseconds_of(f.updated_at), f.content_hash, FALSE
+SELECT f.path, f.size, microseconds_of(f.created_at), microseconds_of(f.updated_at), f.content_hash,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id), FALSE
 FROM walk JOIN mcp_files f ON f.apikey_hash = :tenant AND f.project = :project AND f.path = walk.path AND f.deleted = FALSE
 WHERE length(walk.path) - length(replace(walk.path, '/', '')) <= :levels::int ORDER BY f.path;
 
@@ -95,7 +98,8 @@ SELECT bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :p
 
 -- name: below
 -- The live files below a directory: paths from directory || '/' up to, not including, directory || '0'.
-SELECT id, path, size, microseconds_of(updated_at) FROM mcp_files
+SELECT id, path, size, microseconds_of(updated_at),
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id) FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = FALSE ORDER BY path;
 
 -- name: below_count
@@ -115,7 +119,8 @@ WHERE apikey_hash = :tenant AND project = :project AND directory > :start AND di
 
 -- name: below_enqueue
 INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
-SELECT apikey_hash, project, path, 'DELETE', moment_of(:now), moment_of(:now), moment_of(:now), moment_of(:now) FROM mcp_files
+SELECT apikey_hash, project, path, 'DELETE', moment_of(:now), statement_timestamp(), statement_timestamp(), statement_timestamp()
+FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = FALSE ORDER BY path
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', operation = 'DELETE', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
@@ -153,13 +158,36 @@ UPDATE mcp_files SET deleted = FALSE, deleted_at = NULL WHERE id = :id AND apike
 -- name: page
 -- As many files as fit into :room bytes, the first always: rows beyond it are not sent.
 SELECT path, size, microseconds_of(created_at), microseconds_of(updated_at), content_hash,
-       (SELECT f.content FROM mcp_files f WHERE f.id = summed.id) FROM (
+       (SELECT f.content FROM mcp_files f WHERE f.id = summed.id),
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = summed.id) FROM (
     SELECT *, sum(size) OVER (ORDER BY path) - size AS before FROM (
         SELECT id, path, size, created_at, updated_at, content_hash FROM mcp_files
         WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = FALSE
         ORDER BY path LIMIT :limit
     ) AS candidates
 ) AS summed WHERE before < :room ORDER BY path;
+
+-- name: source_set
+-- Where a file came from; nothing is left of what was noted before.
+INSERT INTO mcp_file_sources (file_id, source_path, origin)
+SELECT id, :source_path, :origin FROM mcp_files WHERE id = :id AND apikey_hash = :tenant
+ON CONFLICT (file_id) DO UPDATE SET source_path = excluded.source_path, origin = excluded.origin;
+
+-- name: source_clear
+DELETE FROM mcp_file_sources WHERE file_id IN (SELECT id FROM mcp_files WHERE id = :id AND apikey_hash = :tenant);
+
+-- name: sources_forget
+DELETE FROM mcp_file_sources WHERE file_id IN (
+    SELECT id FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = FALSE AND path = :path
+    UNION ALL
+    SELECT id FROM mcp_files
+    WHERE apikey_hash = :tenant AND project = :project AND deleted = FALSE AND path > :start AND path < :upper);
+
+-- name: inventory
+-- Live files in path order with where they came from, without their content.
+SELECT path, content_hash, s.source_path, s.origin FROM mcp_files f LEFT JOIN mcp_file_sources s ON s.file_id = f.id
+WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = FALSE
+ORDER BY path LIMIT :limit;
 
 -- name: projects
 SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
@@ -171,6 +199,12 @@ SELECT files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND proje
 SELECT count(*), coalesce(sum(size), 0)::bigint FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND deleted = TRUE;
 
+-- name: contents
+-- Live files of all tenants in the order of their ids, for examinations.
+SELECT id, apikey_hash, project, path, content,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id)
+FROM mcp_files WHERE id > :after AND deleted = FALSE ORDER BY id LIMIT :limit;
+
 -- name: purge
 DELETE FROM mcp_files WHERE id IN
     (SELECT id FROM mcp_files WHERE deleted = TRUE AND deleted_at < moment_of(:before)
@@ -179,7 +213,8 @@ DELETE FROM mcp_files WHERE id IN
 -- name: job_enqueue
 -- One job per file: queueing again makes it due now, resets its retries and raises its generation.
 INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
-VALUES (:tenant, :project, :path, :operation, moment_of(:file_updated_at), moment_of(:now), moment_of(:now), moment_of(:now))
+VALUES (:tenant, :project, :path, :operation, moment_of(:file_updated_at),
+        statement_timestamp(), statement_timestamp(), statement_timestamp())
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     operation = excluded.operation, file_updated_at = excluded.file_updated_at,
     created_at = CASE WHEN j.status = 'pending' THEN j.created_at ELSE excluded.created_at END,
@@ -187,48 +222,72 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     generation = j.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
 
 -- name: job_due
-SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= moment_of(:now))
-            OR EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now));
+SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= statement_timestamp())
+            OR EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp());
 
 -- name: job_held
 -- Whether a worker still has its job: not queued anew, not taken over after its lease. Nobody changes that until this commits.
 SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AND lease_owner = :owner FOR UPDATE;
 
 -- name: outbox_renew
-UPDATE mcp_file_index_jobs SET lease_until = moment_of(:lease_until) WHERE status = 'processing' AND lease_owner = :owner;
+UPDATE mcp_file_index_jobs SET lease_until = statement_timestamp() + :lease * interval '1 microsecond'
+WHERE status = 'processing' AND lease_owner = :owner;
+
+-- name: outbox_expire
+-- Leases that ran out: their worker is gone, and the work is anybody's.
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
+WHERE id IN (SELECT id FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp()
+             FOR UPDATE SKIP LOCKED);
+
+-- name: outbox_places
+-- The projects that have queued work. Jumps from one to the next, however many jobs each has.
+WITH RECURSIVE place (id) AS (
+    SELECT (SELECT id FROM mcp_file_index_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
+    UNION ALL
+    SELECT (SELECT n.id FROM mcp_file_index_jobs p, mcp_file_index_jobs n
+            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
+            ORDER BY n.apikey_hash, n.project LIMIT 1)
+    FROM place WHERE place.id IS NOT NULL
+)
+SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_index_jobs j ON j.id = place.id;
 
 -- name: outbox_claim
--- What others are claiming at this moment is passed over, not waited for.
+-- The oldest due jobs of one project whose file has a size in these bounds; a deleted file has none. What others are claiming at this
+-- moment is passed over, not waited for.
 WITH due AS MATERIALIZED (
-    SELECT id FROM (SELECT id FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= moment_of(:now)
-                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS waiting
-    UNION ALL
-    SELECT id FROM (SELECT id FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now)
-                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS expired
-    LIMIT :limit
+    SELECT j.id, coalesce(f.size, 0) AS size FROM mcp_file_index_jobs j
+    LEFT JOIN mcp_files f ON f.apikey_hash = j.apikey_hash AND f.project = j.project AND f.path = j.file_path AND f.deleted = FALSE
+    WHERE j.status = 'pending' AND j.apikey_hash = :tenant AND j.project = :scope AND j.available_at <= statement_timestamp()
+      AND coalesce(f.size, 0) > :over AND coalesce(f.size, 0) <= :upto
+    ORDER BY j.available_at, j.id LIMIT :limit FOR UPDATE OF j SKIP LOCKED
 )
 UPDATE mcp_file_index_jobs AS j
-SET status = 'processing', lease_owner = :owner, lease_until = moment_of(:lease_until), updated_at = moment_of(:now)
+SET status = 'processing', lease_owner = :owner, lease_until = statement_timestamp() + :lease * interval '1 microsecond',
+    updated_at = statement_timestamp()
 FROM due WHERE j.id = due.id
-RETURNING j.id, j.generation, j.apikey_hash, j.project, j.file_path, j.operation, j.retry_count, microseconds_of(j.created_at);
+RETURNING j.id, j.generation, j.apikey_hash, j.project, j.file_path, j.operation, j.retry_count, microseconds_of(j.created_at), due.size;
 
 -- name: outbox_reclaim
 -- Several workers share this queue: only leases that ran out are anybody's.
-UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = moment_of(:now)
-WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= moment_of(:now);
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
+WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= statement_timestamp();
+
+-- name: outbox_release
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
+WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: outbox_complete
 DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
 
 -- name: outbox_retry
 UPDATE mcp_file_index_jobs
-SET status = 'pending', retry_count = retry_count + 1, available_at = moment_of(:available_at), updated_at = moment_of(:now),
-    lease_owner = NULL, lease_until = NULL, last_error = :error
+SET status = 'pending', retry_count = retry_count + 1, available_at = statement_timestamp() + :delay * interval '1 microsecond',
+    updated_at = statement_timestamp(), lease_owner = NULL, lease_until = NULL, last_error = :error
 WHERE id = :id AND generation = :generation;
 
 -- name: outbox_bury
 UPDATE mcp_file_index_jobs
-SET status = 'dead', updated_at = moment_of(:now), lease_owner = NULL, lease_until = NULL, last_error = :error
+SET status = 'dead', updated_at = statement_timestamp(), lease_owner = NULL, lease_until = NULL, last_error = :error
 WHERE id = :id AND generation = :generation;
 
 -- name: outbox_counts
@@ -257,7 +316,8 @@ WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER B
 -- name: chunk_live
 -- A chunk with what the live file now holds at its place.
 SELECT c.id, c.start_byte, c.end_byte, c.chunk_content,
-       substring(f.content FROM (c.start_byte + 1)::int FOR (c.end_byte - c.start_byte)::int), c.content_hash
+       substring(f.content FROM (c.start_byte + 1)::int FOR (c.end_byte - c.start_byte)::int), c.content_hash,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id)
 FROM mcp_file_chunks c
 JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = FALSE
 WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
@@ -279,7 +339,7 @@ UPDATE mcp_file_chunks SET last_served_at = moment_of(:now) WHERE id = :id AND a
 
 -- name: enqueue_live
 INSERT INTO mcp_file_index_jobs AS j (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
-SELECT apikey_hash, project, path, 'UPSERT', updated_at, moment_of(:now), moment_of(:now), moment_of(:now) FROM mcp_files
+SELECT apikey_hash, project, path, 'UPSERT', updated_at, statement_timestamp(), statement_timestamp(), statement_timestamp() FROM mcp_files
 WHERE apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) AND deleted = FALSE ORDER BY project, path
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', operation = 'UPSERT', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
@@ -289,7 +349,8 @@ RETURNING 1;
 -- name: enqueue_stale
 -- Chunks whose file is gone, as when a job was lost by hand.
 INSERT INTO mcp_file_index_jobs (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)
-SELECT DISTINCT c.apikey_hash, c.project, c.file_path, 'DELETE', NULL::timestamptz, moment_of(:now), moment_of(:now), moment_of(:now)
+SELECT DISTINCT c.apikey_hash, c.project, c.file_path, 'DELETE', NULL::timestamptz,
+    statement_timestamp(), statement_timestamp(), statement_timestamp()
 FROM mcp_file_chunks c
 WHERE c.apikey_hash = :tenant AND (:scope::text IS NULL OR c.project = :scope)
   AND NOT EXISTS (SELECT 1 FROM mcp_files f
@@ -336,6 +397,10 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
 UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
 WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
                                          WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
+
+-- name: tenant_move_local_vector_jobs
+-- All files of the new owner are queued again, and their vectors after them.
+DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :old;
 
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

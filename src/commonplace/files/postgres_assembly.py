@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from commonplace.files.assembly import External, Files, IndexerThread, assembled, embedding_worker
+from commonplace.files.assembly import External, Files, IndexerThread, assembled, embedding_worker, local_worker
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.postgres import QUERIES, PostgresFiles
 from commonplace.files.postgres_index import LEASE_SECONDS, PostgresFileIndex
 from commonplace.files.postgres_vectors import PostgresVectorJobs
 from commonplace.files.postgres_words import PostgresWords
 from commonplace.files.service import FilesService
-from commonplace.files.sql_index import partition_of
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.lexical import LexicalRetriever
 from commonplace.search.postgres import PostgresPostings
@@ -57,11 +56,14 @@ def build_postgres_files(
     postings = postings or PostgresPostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS)
     vectors = PostgresVectorJobs(database) if external is not None and external.listener is not None else None
-    index = PostgresFileIndex(database, postings, outbox, vectors=vectors, lexical=settings.search.lexical)
+    local_vectors = PostgresVectorJobs(database, local=True) if listener is not None else None
+    queues = [queue for queue in (vectors, local_vectors) if queue is not None]
+    index = PostgresFileIndex(database, postings, outbox, vectors=queues, lexical=settings.search.lexical)
     files = PostgresFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
     work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days, POLL_SECONDS)
     embedding = embedding_worker(vectors, index, external, settings)
-    indexer = Indexer(index, files, Everybody(), partition_of, work, listener, embedding)
+    local = local_worker(local_vectors, index, listener, settings)
+    indexer = Indexer(index, files, Everybody(), work, [worker for worker in (local, embedding) if worker is not None])
 
     def queued() -> None:
         indexer.wake()

@@ -21,6 +21,7 @@ from commonplace.search.vector import Neighbours
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
+from commonplace.storage.reasons import public_reason
 
 if TYPE_CHECKING:
     from commonplace.search.embed import Vectors
@@ -56,18 +57,22 @@ class PostgresEmbeddings:
         try:
             return await self._database.read(lambda c: self._nearest(c, partition, _text(vector), limit, prefix, also), snapshot=True)
         except (psycopg.Error, CommonplaceError) as failed:
-            raise EmbedderUnavailableError(f"the vectors cannot be read ({' '.join(str(failed).split())[:200]})") from failed
+            log.warning("the vectors cannot be read", exc_info=failed)
+            raise EmbedderUnavailableError(f"the vectors cannot be read ({public_reason(failed)})") from failed
 
-    async def synchronise(self, partition: Partition, passages: Sequence[Passage], embed: Callable[[Sequence[str]], Vectors]) -> int:
-        """Make the vectors that are missing; how many. Each batch is kept, whatever happens to the next."""
+    async def synchronise(
+        self, partition: Partition, passages: Sequence[Passage], embed: Callable[[Sequence[str]], Vectors], most: int | None = None
+    ) -> int:
+        """Make `most` of the vectors that are missing; return how many are left. Each batch is kept, whatever happens to the next."""
         texts = {int(passage.key.rpartition("#")[2]): passage.text for passage in passages}
         values = {"ids": list(texts), "tenant": partition.tenant, "project": partition.scope, "model": self.identity}
         missing = [int(row[0]) for row in await self._database.read(lambda c: c.execute(_QUERIES["embedding_missing"], values).fetchall())]
-        for at in range(0, len(missing), BATCH):
-            batch = missing[at : at + BATCH]
+        now = missing if most is None else missing[:most]
+        for at in range(0, len(now), BATCH):
+            batch = now[at : at + BATCH]
             vectors = await asyncio.to_thread(embed, [texts[number] for number in batch])
             await self.add(partition, list(zip(batch, vectors, strict=True)))
-        return len(missing)
+        return len(missing) - len(now)
 
     async def add(self, partition: Partition, vectors: Sequence[tuple[int, Any]]) -> None:
         """Keep the vectors of chunks. A later one of the same chunk takes its place."""

@@ -43,7 +43,7 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
         outbox: Outbox | None = None,
         *,
         now: Callable[[], int] = microseconds,
-        vectors: SqlVectorJobs[Connection] | None = None,
+        vectors: Sequence[SqlVectorJobs[Connection]] = (),
         lexical: LexicalMode = "bm25",
     ) -> None:
         super().__init__(outbox or Outbox(QUERIES, lease_seconds=LEASE_SECONDS), now, vectors)

@@ -32,8 +32,8 @@ class LocalSide:
     async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
         return await self.embeddings.nearest(partition, vector, limit, prefix, also)
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None:
-        await self.embeddings.synchronise(partition, passages, self._embedder.embed)
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+        return await self.embeddings.synchronise(partition, passages, self._embedder.embed, most)
 
     def close(self) -> None:
         self.embeddings.close()
@@ -52,13 +52,15 @@ class ExternalSide:
     async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
         return await self.embeddings.nearest(partition, vector, limit, prefix, also)
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None) -> None:
+    async def synchronise(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+    ) -> int:
         def embed(texts: Sequence[str]) -> Vectors:
             if model_key is None:
                 raise KeyNeededError
             return self._model.embed_many(texts, model_key)
 
-        await self.embeddings.synchronise(partition, passages, embed)
+        return await self.embeddings.synchronise(partition, passages, embed, most)
 
     def close(self) -> None:
         self.embeddings.close()

@@ -1,4 +1,4 @@
-"""The queue of vectors for an external model, in PostgreSQL: any number of workers, each job with one of them."""
+"""The queues of vectors in PostgreSQL: any number of workers, each job with one of them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ QUERIES = load_postgres_queries("commonplace.files", "postgres_vectors.sql")
 class PostgresVectorJobs(SqlVectorJobs[Connection]):
     """`VectorJobStore` of a team."""
 
-    def __init__(self, database: PostgresDatabase, *, now: Callable[[], int] = microseconds) -> None:
-        super().__init__(QUERIES, now)
+    def __init__(self, database: PostgresDatabase, *, now: Callable[[], int] = microseconds, local: bool = False) -> None:
+        super().__init__(QUERIES, now, local=local)
         self._database = database
 
     async def _look(self, work: Callable[[Connection], Result]) -> Result:

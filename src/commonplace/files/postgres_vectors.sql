@@ -1,18 +1,20 @@
--- Named queries of files/sql_vectors.py in PostgreSQL's dialect: the queue of vectors that an external model must make.
+-- Named queries of files/sql_vectors.py in PostgreSQL's dialect: the queues of vectors. The queue of the model on this machine has the same
+-- statements for a table of its own.
 
 -- name: vector_enqueue
 -- In the transaction that finishes the file's words. A deposited key stays with the job.
 INSERT INTO mcp_file_vector_jobs AS v (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
-VALUES (:tenant, :project, :path, 'pending', moment_of(:now), moment_of(:now), moment_of(:now))
+VALUES (:tenant, :project, :path, 'pending', statement_timestamp(), statement_timestamp(), statement_timestamp())
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = 'pending', retry_count = 0, available_at = excluded.available_at, updated_at = excluded.updated_at,
     generation = v.generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
 
 -- name: vector_wanting
--- Files of a tenant whose vectors lack a key.
+-- Files of a tenant whose vectors lack a key. A key that the model refused is left out for a while, another one is not.
 SELECT project, file_path FROM mcp_file_vector_jobs
 WHERE apikey_hash = :tenant AND credential_ref IS NULL
-  AND (status IN ('held', 'pending', 'processing') OR (status = 'waiting_credential' AND available_at <= moment_of(:now)))
+  AND (status IN ('held', 'pending', 'processing') OR (status = 'waiting_credential'
+       AND (available_at <= statement_timestamp() OR coalesce(refused_key, '') <> :key)))
 LIMIT :limit;
 
 -- name: vector_wanting_below
@@ -26,7 +28,7 @@ LIMIT :limit;
 -- name: vector_attach
 -- Give a job its key; one that waited for it is due. Nothing where the job is done meanwhile.
 INSERT INTO mcp_file_vector_jobs AS v (apikey_hash, project, file_path, status, credential_ref, available_at, created_at, updated_at)
-SELECT :tenant::text, :project::text, :path::text, 'held', :ref::text, moment_of(:now), moment_of(:now), moment_of(:now)
+SELECT :tenant::text, :project::text, :path::text, 'held', :ref::text, statement_timestamp(), statement_timestamp(), statement_timestamp()
 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE apikey_hash = :tenant AND project = :project AND file_path = :path)
    OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE apikey_hash = :tenant AND project = :project AND file_path = :path)
 ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
@@ -36,31 +38,52 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     status = CASE WHEN v.status = 'waiting_credential' THEN 'pending' ELSE v.status END;
 
 -- name: vector_due
-SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'pending' AND available_at <= moment_of(:now))
-            OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now));
+SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'pending' AND available_at <= statement_timestamp())
+            OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp());
+
+-- name: vector_expire
+-- Leases that ran out: their worker is gone, and the work is anybody's.
+UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
+WHERE id IN (SELECT id FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= statement_timestamp()
+             FOR UPDATE SKIP LOCKED);
+
+-- name: vector_places
+-- The projects that have queued work. Jumps from one to the next, however many jobs each has.
+WITH RECURSIVE place (id) AS (
+    SELECT (SELECT id FROM mcp_file_vector_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
+    UNION ALL
+    SELECT (SELECT n.id FROM mcp_file_vector_jobs p, mcp_file_vector_jobs n
+            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
+            ORDER BY n.apikey_hash, n.project LIMIT 1)
+    FROM place WHERE place.id IS NOT NULL
+)
+SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_vector_jobs j ON j.id = place.id;
 
 -- name: vector_claim
 -- What others are claiming at this moment is passed over, not waited for.
 WITH due AS MATERIALIZED (
-    SELECT id FROM (SELECT id FROM mcp_file_vector_jobs WHERE status = 'pending' AND available_at <= moment_of(:now)
-                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS waiting
-    UNION ALL
-    SELECT id FROM (SELECT id FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= moment_of(:now)
-                    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED) AS expired
-    LIMIT :limit
+    SELECT id FROM mcp_file_vector_jobs
+    WHERE status = 'pending' AND apikey_hash = :tenant AND project = :scope AND available_at <= statement_timestamp()
+    ORDER BY available_at, id LIMIT :limit FOR UPDATE SKIP LOCKED
 )
 UPDATE mcp_file_vector_jobs AS j
-SET status = 'processing', lease_owner = :owner, lease_until = moment_of(:lease_until), updated_at = moment_of(:now)
+SET status = 'processing', lease_owner = :owner, lease_until = statement_timestamp() + :lease * interval '1 microsecond',
+    updated_at = statement_timestamp()
 FROM due WHERE j.id = due.id
 RETURNING j.id, j.generation, j.apikey_hash, j.project, j.file_path, j.credential_ref, j.retry_count;
 
 -- name: vector_renew
-UPDATE mcp_file_vector_jobs SET lease_until = moment_of(:lease_until) WHERE status = 'processing' AND lease_owner = :owner;
+UPDATE mcp_file_vector_jobs SET lease_until = statement_timestamp() + :lease * interval '1 microsecond'
+WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: vector_reclaim
 -- Several workers share this queue: only leases that ran out are anybody's.
-UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = moment_of(:now)
-WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= moment_of(:now);
+UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
+WHERE status = 'processing' AND lease_owner <> :owner AND lease_until <= statement_timestamp();
+
+-- name: vector_release
+UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = statement_timestamp()
+WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: vector_complete
 DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation RETURNING id;
@@ -68,19 +91,21 @@ DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation RET
 -- name: vector_wait
 -- Only if no other key was deposited meanwhile.
 UPDATE mcp_file_vector_jobs
-SET status = 'waiting_credential', credential_ref = NULL, retry_count = 0, available_at = moment_of(:available_at), updated_at = moment_of(:now),
-    lease_owner = NULL, lease_until = NULL, last_error = :error
+SET status = 'waiting_credential', credential_ref = NULL, retry_count = 0, available_at = statement_timestamp() + :delay * interval '1 microsecond',
+    updated_at = statement_timestamp(),
+    lease_owner = NULL, lease_until = NULL, last_error = :error, refused_key = :refused
 WHERE id = :id AND generation = :generation AND credential_ref IS NOT DISTINCT FROM :ref::text RETURNING id;
 
 -- name: vector_retry
 UPDATE mcp_file_vector_jobs
-SET status = 'pending', retry_count = :retry_count, available_at = moment_of(:available_at), updated_at = moment_of(:now),
+SET status = 'pending', retry_count = :retry_count, available_at = statement_timestamp() + :delay * interval '1 microsecond',
+    updated_at = statement_timestamp(),
     lease_owner = NULL, lease_until = NULL, last_error = :error
 WHERE id = :id AND generation = :generation RETURNING id;
 
 -- name: vector_bury
 UPDATE mcp_file_vector_jobs
-SET status = 'dead', credential_ref = NULL, updated_at = moment_of(:now), lease_owner = NULL, lease_until = NULL, last_error = :error
+SET status = 'dead', credential_ref = NULL, updated_at = statement_timestamp(), lease_owner = NULL, lease_until = NULL, last_error = :error
 WHERE id = :id AND generation = :generation RETURNING id;
 
 -- name: vector_counts
@@ -93,3 +118,8 @@ WHERE (:tenant::text IS NULL OR apikey_hash = :tenant) AND (:scope::text IS NULL
 -- name: vector_dead_letters
 SELECT file_path, coalesce(last_error, '') FROM mcp_file_vector_jobs
 WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope::text IS NULL OR project = :scope) ORDER BY updated_at DESC, id LIMIT 20;
+
+-- name: vector_waiting_reasons
+-- Why files wait for a key, each reason once.
+SELECT DISTINCT last_error FROM mcp_file_vector_jobs
+WHERE status = 'waiting_credential' AND last_error IS NOT NULL AND (:tenant::text IS NULL OR apikey_hash = :tenant) AND (:scope::text IS NULL OR project = :scope) ORDER BY last_error LIMIT 5;

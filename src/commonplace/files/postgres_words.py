@@ -5,6 +5,7 @@ what a term tells (idf, inside the project) times its ts_rank, which lies in 0 t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,7 +22,9 @@ from commonplace.search.store import Document, LexicalMatch, LexicalResult, Part
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
+from commonplace.storage.reasons import public_reason
 
+log = logging.getLogger("commonplace.files.words")
 LABELS = {TEXT: "A", CONTEXT: "B"}  # what PostgreSQL calls weights of positions, D to A
 MEASURE = "ts_rank"
 MAX_FREQUENCY = 64  # of a term in a field; ts_rank hardly tells more from fewer
@@ -52,7 +55,8 @@ class PostgresWords:
         try:
             return await self._database.read(work, snapshot=True)
         except (psycopg.Error, CommonplaceError) as failed:
-            raise SearchUnavailableError(str(failed)) from failed
+            log.warning("the words cannot be read", exc_info=failed)
+            raise SearchUnavailableError(public_reason(failed)) from failed
 
 
 def add_words(connection: Connection, partition_id: int, tenant: str, chunks: Sequence[tuple[int, Terms]]) -> None:

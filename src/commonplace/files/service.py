@@ -5,19 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from commonplace.files.checks import MAX_PREFIX_CHARACTERS, check_match, check_prefix, clamped, invalid, is_directory
 from commonplace.files.deposit import KeyDeposit, vector_checks
 from commonplace.files.engine import content as text
 from commonplace.files.engine.grep import LineMatch, compile_pattern, matching_lines
+from commonplace.files.engine.naming import check_source_path
 from commonplace.files.engine.reindex import WEIGHTS
 from commonplace.files.errors import (
-    CONTENT_CHANGED,
     INVALID_OFFSET,
     INVALID_QUERY,
-    IS_DIRECTORY,
     NOT_FOUND,
     PAYLOAD_TOO_LARGE,
     PERMISSION_DENIED,
@@ -34,9 +34,11 @@ from commonplace.files.model import (
     FileType,
     IndexState,
     Project,
+    Provenance,
     Situation,
     Slice,
     StoredChunk,
+    StoredFile,
     Usage,
     WriteMode,
     file_path,
@@ -47,13 +49,13 @@ from commonplace.files.ranking import FoundChunk, ranked
 from commonplace.files.rate import RateLimit
 from commonplace.files.store import ChunkStore, FileStore
 from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
-from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.rerank import Reranker
 from commonplace.search.store import Hit, Partition, Retrieval, Retriever, SearchUnavailableError
 from commonplace.search.text import query_terms, snippet
+from commonplace.storage.errors import STORAGE_UNAVAILABLE
 
-MAX_PREFIX_CHARACTERS = 512
 GREP_PAGE_FILES = 64
 GREP_PAGE_BYTES = 4_000_000
 GREP_LIMIT_MAX = 500
@@ -109,7 +111,7 @@ class FilesService:
         reranker: Reranker | None = None,
     ) -> None:
         """`deposit` and `reranker` belong to external models; both work with the caller's own key only."""
-        self._files = files
+        self._files = self.store = files
         self._chunks = chunks
         self._retriever = retriever
         self.settings = settings or FilesSettings()
@@ -137,7 +139,7 @@ class FilesService:
         if offset < 0:
             raise CommonplaceError(INVALID_OFFSET, "offset must not be negative.", details={"field": "offset", "offset": offset})
         if length < -1:
-            raise _invalid("length", "length is -1 (to the end) or a number of bytes from 0")
+            raise invalid("length", "length is -1 (to the end) or a number of bytes from 0")
         found = await self._files.slice(tenant, name, place, min(offset, MAX_OFFSET), None if length < 0 else min(length, MAX_OFFSET))
         if found is None:
             raise await self._no_file(tenant, name, place)
@@ -154,11 +156,19 @@ class FilesService:
         offset: int = 0,
         mode: WriteMode = WriteMode.APPEND,
         if_match: str | None = None,
+        provenance: Provenance | None = None,
     ) -> tuple[int, Entry]:
+        """Store text. `provenance` says where it came from; None leaves what is known of that."""
         tenant, name, place = await self._admit(auth, project, path)
         new = text.encode(content)
         self._check_payload(len(new))
-        entry = await self._change(tenant, name, place, if_match, lambda old: text.written(old, new, offset, mode))
+        if provenance is not None and provenance.source_path is not None:
+            provenance = replace(provenance, source_path=check_source_path(place, provenance.source_path))
+
+        def make(old: bytes) -> bytes:
+            return text.written(old, new, offset, mode)
+
+        entry = await self._change(tenant, name, place, if_match, make, provenance=provenance)
         await self._offer(auth, (name, place))
         return len(new), entry
 
@@ -175,7 +185,7 @@ class FilesService:
         """Replace an exact piece of text; how many were replaced."""
         tenant, name, place = await self._admit(auth, project, path)
         if not old_text:
-            raise _invalid("old_text", "old_text must not be empty")
+            raise invalid("old_text", "old_text must not be empty")
         old, new = text.encode(old_text, "old_text"), text.encode(new_text, "new_text")
         self._check_payload(len(old) + len(new))
         count = 0
@@ -197,12 +207,16 @@ class FilesService:
             )
         return await self._files.delete(tenant, name, place, recursive)
 
-    async def rename(self, auth: AuthContext, project: str, path: str, new_path: str) -> int:
+    async def rename(
+        self, auth: AuthContext, project: str, path: str, new_path: str, *, overwrite: bool = False, if_match: str | None = None
+    ) -> int:
+        """Move a file or a directory; how many files. With `overwrite` a file may take the place of another, in one step; `if_match` is
+        about that other one."""
         tenant, name, place = await self._admit(auth, project, path)
         target = file_path(new_path, field="new_path")
         if ROOT in (place, target):
             raise CommonplaceError(PERMISSION_DENIED, "The project root cannot be moved or replaced.", details={"path": ""})
-        moved = await self._files.rename(tenant, name, place, target)
+        moved = await self._files.rename(tenant, name, place, target, overwrite=overwrite, if_match=if_match)
         await self._offer(auth, (name, target))
         return moved
 
@@ -215,8 +229,8 @@ class FilesService:
     async def listing(self, auth: AuthContext, project: str, path: str = "", depth: int = 1, limit: int | None = None) -> Listing:
         tenant, name, place = await self._admit(auth, project, "" if path == "/" else path)
         if depth < 0:
-            raise _invalid("depth", "depth is 0 (the path itself), 1 (its children) or more")
-        most, notes = _clamped("limit", limit, self.settings.list_limit_default, self.settings.list_limit_max)
+            raise invalid("depth", "depth is 0 (the path itself), 1 (its children) or more")
+        most, notes = clamped("limit", limit, self.settings.list_limit_default, self.settings.list_limit_max)
         entry = await self._files.entry(tenant, name, place)
         if entry is None:
             raise nothing_at(place)
@@ -248,33 +262,39 @@ class FilesService:
             raise CommonplaceError(SEARCH_BACKEND_ERROR, "Search is switched off.", hint="Set settings.mcp.files.search.enabled to true.")
         if not query.strip():
             raise CommonplaceError(INVALID_QUERY, "The query is empty.", hint="Say what you look for in words.", details={"field": "query"})
-        _check_prefix(path_prefix)
-        most, notes = _clamped("limit", limit, options.limit_default, options.limit_max)
+        check_prefix(path_prefix)
+        most, notes = clamped("limit", limit, options.limit_default, options.limit_max)
         if not is_prefix_of_paths(path_prefix):
             return Found([], "lexical", notes)  # no path can start with it
-        wanted = max(most, options.bm25_candidates)
-        if self._reranker is not None:
-            wanted = max(wanted, options.bm25_candidates + options.vector_candidates)
+        widen = 1
         while True:
-            retrieval = await self._retrieve(tenant, name, query, wanted, path_prefix, auth.model_key)
+            wanted = widen * (options.bm25_candidates + options.vector_candidates)
+            retrieval = await self._retrieve(tenant, name, query, wanted, path_prefix, auth.model_key, widen)
             live = await self._live(tenant, name, retrieval.hits, most if self._reranker is None else wanted)
-            if len(live) >= most or len(retrieval.hits) < wanted or wanted >= MOST_RETRIEVED:
+            if len(live) >= most or len(live) == len(retrieval.hits) or wanted >= MOST_RETRIEVED:
                 break
-            wanted *= 8  # chunks of deleted files, not yet out of the index, took the places of others
+            widen *= 8  # chunks of deleted files, not yet out of the index, took the places of others
         ranking = await ranked(self._reranker, auth.model_key, query, live, most)
         self._chunks.served(tenant, [one.chunk.id for one in ranking.chosen])
-        return Found(ranking.chosen, retrieval.mode + ranking.mode, notes + retrieval.notes + ranking.notes)
+        doubt = (retrieval.doubt,) if retrieval.doubt is not None and not ranking.mode else ()  # another model's scores are not ours
+        return Found(ranking.chosen, retrieval.mode + ranking.mode, notes + retrieval.notes + ranking.notes + doubt)
 
-    async def _retrieve(self, tenant: str, project: Project, query: str, limit: int, prefix: str, model_key: str | None) -> Retrieval:
+    async def _retrieve(
+        self, tenant: str, project: Project, query: str, limit: int, prefix: str, model_key: str | None, widen: int
+    ) -> Retrieval:
+        partition = Partition(tenant, "files", project)
         try:
             return await self._retriever.retrieve(
-                Partition(tenant, "files", project), query, limit=limit, weights=WEIGHTS, prefix=prefix, model_key=model_key
+                partition, query, limit=limit, weights=WEIGHTS, prefix=prefix, model_key=model_key, widen=widen
             )
         except SearchUnavailableError as unavailable:
+            cause = unavailable.__cause__
+            if isinstance(cause, CommonplaceError) and cause.code is STORAGE_UNAVAILABLE:
+                raise cause from unavailable  # the database is away for every call, not for search alone
             raise CommonplaceError(
                 SEARCH_BACKEND_ERROR,
-                f"The search index cannot be read: {unavailable}",
-                hint="Retry; then run commonplace doctor.",
+                "The search index cannot be read now.",
+                hint="Retry; then run commonplace doctor. The server's log says why.",
                 retryable=True,
             ) from unavailable
 
@@ -305,8 +325,8 @@ class FilesService:
     ) -> GrepResult:
         """Lines that match, file by file in path order. `check` may raise between files (deadline)."""
         tenant, name, _ = await self._admit(auth, project, "")
-        _check_prefix(path_prefix)
-        most, notes = _clamped("limit", limit, limit, GREP_LIMIT_MAX)
+        check_prefix(path_prefix)
+        most, notes = clamped("limit", limit, limit, GREP_LIMIT_MAX)
         compiled = compile_pattern(pattern, literal=literal, ignore_case=ignore_case)
         matches: list[tuple[FilePath, LineMatch]] = []
         searched, after = 0, ""
@@ -339,6 +359,16 @@ class FilesService:
         """Whole files in path order, a page at a time: for export."""
         tenant, name, _ = await self._admit(auth, project, "")
         return await self._files.after(tenant, name, prefix, after, limit, max_bytes) if is_prefix_of_paths(prefix) else []
+
+    async def inventory(self, auth: AuthContext, project: str, prefix: str, after: str, limit: int) -> list[StoredFile]:
+        """A page of live files with where they came from, without their content: for import."""
+        tenant, name, _ = await self._admit(auth, project, "")
+        return await self._files.inventory(tenant, name, prefix, after, limit)
+
+    async def note_source(self, auth: AuthContext, project: str, path: str, provenance: Provenance) -> bool:
+        """Replace where a file came from and leave its content alone; False where there is no such file."""
+        tenant, name, place = await self._admit(auth, project, path)
+        return await self._files.note_source(tenant, name, place, provenance)
 
     async def projects(self, auth: AuthContext) -> list[Usage]:
         await self._greet(auth)
@@ -405,7 +435,7 @@ class FilesService:
                 PAYLOAD_TOO_LARGE,
                 f"The content has {size} bytes; one request may carry {most}.",
                 hint="Write it in parts with mode APPEND.",
-                details={"size_bytes": size, "limit_bytes": most},
+                details={"size_bytes": size, "limit_bytes": most, "in_parts": True},
             )
 
     async def _change(
@@ -417,19 +447,20 @@ class FilesService:
         make: Callable[[bytes], bytes],
         *,
         must_exist: bool = False,
+        provenance: Provenance | None = None,
     ) -> Entry:
         settings = self.settings
         if path == ROOT:
-            raise _is_directory(path)
+            raise is_directory(path)
 
         def decide(now: Situation) -> bytes:
             if now.has_descendants:
-                raise _is_directory(path)
+                raise is_directory(path)
             if now.entry is None and must_exist:
                 raise CommonplaceError(NOT_FOUND, f"There is no file {path}.", details={"path": path})
             if now.file_above is not None:
                 raise under_a_file(path, now.file_above)
-            _check_match(now.entry, if_match)
+            check_match(now.entry, if_match)
             new = make(now.content)
             if len(new) > settings.max_file_bytes:
                 raise CommonplaceError(
@@ -448,48 +479,10 @@ class FilesService:
                 )
             return new
 
-        return await self._files.change(tenant, project, path, decide)
+        return await self._files.change(tenant, project, path, decide, provenance)
 
     async def _no_file(self, tenant: str, project: Project, path: FilePath) -> CommonplaceError:
         entry = await self._files.entry(tenant, project, path)
         if entry is not None and entry.type is FileType.DIRECTORY:
-            return _is_directory(path)
+            return is_directory(path)
         return CommonplaceError(NOT_FOUND, f"There is no file {path}.", hint="file_list shows what there is.", details={"path": path})
-
-
-def _check_match(entry: Entry | None, if_match: str | None) -> None:
-    """`if_match` is a content hash, or `""` for "must not exist yet"."""
-    if if_match is None:
-        return
-    actual = entry.content_hash if entry else ""
-    if actual != if_match:
-        raise CommonplaceError(
-            CONTENT_CHANGED,
-            "The file is not the one you read." if entry else "There is no file yet.",
-            hint="Read it again, then decide; the hash is in file_stat and file_read.",
-            details={"if_match": if_match[:64], "content_hash": actual or None},
-        )
-
-
-def _check_prefix(prefix: str) -> None:
-    if len(prefix) > MAX_PREFIX_CHARACTERS:
-        raise _invalid("path_prefix", f"path_prefix has at most {MAX_PREFIX_CHARACTERS} characters")
-
-
-def _clamped(name: str, value: int | None, default: int, most: int) -> tuple[int, tuple[str, ...]]:
-    """A limit within its bounds, and what to say when it was lowered."""
-    if value is None:
-        return min(default, most), ()
-    if value < 1:
-        raise _invalid(name, f"{name} is at least 1")
-    return (value, ()) if value <= most else (most, (f"{name} {value} was lowered to {most}, the most one call returns",))
-
-
-def _invalid(name: str, message: str) -> CommonplaceError:
-    return CommonplaceError(INVALID_ARGUMENT, f"{message}.", details={"field": name})
-
-
-def _is_directory(path: FilePath) -> CommonplaceError:
-    return CommonplaceError(
-        IS_DIRECTORY, f"{path or 'The project root'} is a directory.", hint="file_list shows what is in it.", details={"path": path}
-    )

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Generic, TypeVar
 
+from commonplace.files.checks import check_match
+from commonplace.files.engine.naming import moved_source
 from commonplace.files.errors import (
     ALREADY_EXISTS,
     INVALID_PATH,
@@ -21,7 +23,19 @@ from commonplace.files.errors import (
     nothing_at,
     under_a_file,
 )
-from commonplace.files.model import Deleted, Entry, FilePath, FileType, Project, Slice, Usage, file_path
+from commonplace.files.model import (
+    Deleted,
+    Entry,
+    FileContent,
+    FilePath,
+    FileType,
+    Project,
+    Provenance,
+    Slice,
+    StoredFile,
+    Usage,
+    file_path,
+)
 from commonplace.files.sql_project import ProjectRows
 from commonplace.files.store import Decide
 from commonplace.kernel.errors import CommonplaceError
@@ -85,19 +99,21 @@ class SqlFiles(ABC, Generic[C]):
             ]
             before = directories[-1].path if len(directories) == limit else None  # files behind it do not count any more
             files = [
-                Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest)
-                for each, size, created_at, updated_at, digest in islice(self._files(rows, path, depth, behind, limit, before), limit)
+                Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest, source)
+                for each, size, created_at, updated_at, digest, source in islice(
+                    self._files(rows, path, depth, behind, limit, before), limit
+                )
             ]
             return list(islice(heapq.merge(files, directories, key=lambda entry: entry.path), limit))
 
         return await self._scan(walk, rows=limit)
 
     def _files(self, rows: ProjectRows, path: FilePath, depth: int, after: str, limit: int, before: str | None) -> Iterator[Row]:
-        """(path, size, created, updated, hash) of the files below, in order, up to a path."""
+        """(path, size, created, updated, hash, source path) of the files below, in order, up to a path."""
         for row in rows.walk("files_from", path, depth, after, limit, before):
             yield row[:-1]
 
-    async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide) -> Entry:
+    async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide, provenance: Provenance | None = None) -> Entry:
         def work(connection: C) -> Entry:
             rows = self._rows(connection, tenant, project)
             found, situation = rows.situation(path)
@@ -108,15 +124,37 @@ class SqlFiles(ABC, Generic[C]):
             if found is None:
                 row = rows.one("file_insert", path=path, **values)
                 assert row is not None
-                rows.place(path, row[0], None, now)
+                identity = int(row[0])
+                rows.place(path, identity, None, now)
             else:
+                identity = int(found[0])
                 connection.execute(self._queries["file_update"], {**values, "id": found[0], "tenant": tenant})
                 rows.place(path, found[0], found[3], now)
             rows.account(0 if found else 1, len(new) - len(situation.content))
             rows.enqueue(path, "UPSERT", now)
-            return Entry(path, FileType.FILE, len(new), found[2] if found else now, now, digest)
+            if provenance is not None and (found is not None or provenance != Provenance()):
+                rows.note_source(identity, provenance)
+            source = provenance.source_path if provenance else found[6] if found else None
+            return Entry(path, FileType.FILE, len(new), found[2] if found else now, now, digest, source)
 
         return await self._mutate(work, tenant, project)
+
+    async def note_source(self, tenant: str, project: Project, path: FilePath, provenance: Provenance) -> bool:
+        def work(connection: C) -> bool:
+            rows = self._rows(connection, tenant, project)
+            found = rows.one("file", path=path)
+            if found is not None:
+                rows.note_source(int(found[0]), provenance)
+            return found is not None
+
+        return await self._commit(work, lock_of(tenant, project))
+
+    async def inventory(self, tenant: str, project: Project, prefix: str, after: str, limit: int) -> list[StoredFile]:
+        def page(connection: C) -> list[StoredFile]:
+            found = self._rows(connection, tenant, project).ask("inventory", after=after, prefix=prefix, upper=_upper(prefix), limit=limit)
+            return [StoredFile(FilePath(path), digest, Provenance(source, origin)) for path, digest, source, origin in found]
+
+        return await self._scan(page)
 
     async def delete(self, tenant: str, project: Project, path: FilePath, recursive: bool) -> int:
         def work(connection: C) -> int:
@@ -124,25 +162,36 @@ class SqlFiles(ABC, Generic[C]):
             found = rows.one("file", path=path)
             if found is None:
                 return rows.delete_below(path, recursive, self._now())
-            now = self._now()
-            connection.execute(self._queries["file_delete"], {"id": found[0], "tenant": tenant, "now": now})
-            rows.place(path, found[0], found[3], None)
-            rows.enqueue(path, "DELETE", now)
-            rows.account(-1, -int(found[1]))
-            return 1
+            return self._delete_file(connection, rows, path)
 
         return await self._mutate(work, tenant, project)
 
-    async def rename(self, tenant: str, project: Project, path: FilePath, target: FilePath) -> int:
+    def _delete_file(self, connection: C, rows: ProjectRows, path: FilePath) -> int:
+        """Soft-delete the live file at a path; 1."""
+        found, now = rows.one("file", path=path), self._now()
+        assert found is not None
+        connection.execute(self._queries["file_delete"], {"id": found[0], "tenant": rows.tenant, "now": now})
+        rows.place(path, found[0], found[3], None)
+        rows.enqueue(path, "DELETE", now)
+        rows.account(-1, -int(found[1]))
+        return 1
+
+    async def rename(
+        self, tenant: str, project: Project, path: FilePath, target: FilePath, *, overwrite: bool = False, if_match: str | None = None
+    ) -> int:
         def work(connection: C) -> int:
             rows = self._rows(connection, tenant, project)
             found = rows.one("file", path=path)
-            moving = [(found[0], path, found[1], found[3])] if found else rows.below(path)
+            moving = [(found[0], path, found[1], found[3], found[5])] if found else rows.below(path)
             if not moving:
                 raise nothing_at(path)
             if target.startswith(path + "/") and found is None:
                 raise CommonplaceError(INVALID_PATH, "A directory cannot be moved into itself.", details={"field": "new_path"})
-            if rows.entry(target) is not None:
+            replaced = rows.entry(target)
+            check_match(replaced, if_match)
+            if replaced is not None and overwrite and found is not None and replaced.type is FileType.FILE and path != target:
+                self._delete_file(connection, rows, target)
+            elif replaced is not None:
                 raise CommonplaceError(
                     ALREADY_EXISTS,
                     f"There is something at {target} already.",
@@ -152,14 +201,18 @@ class SqlFiles(ABC, Generic[C]):
             above = rows.file_above(target)
             if above is not None:
                 raise under_a_file(target, above)
+            rows.ask("sources_forget", path=path, start=path + "/", upper=path + "0")  # no longer where an import put them
             now = self._now()
-            for identity, old, _, updated_at in moving:
+            for identity, old, _, updated_at, source in moving:
                 new = file_path(target + old[len(path) :], field="new_path")
+                moved = moved_source(source, FilePath(old), new, path.count("/")) if source is not None else None
+                if moved is not None:
+                    rows.note_source(identity, Provenance(moved))
                 connection.execute(self._queries["file_move"], {"id": identity, "path": new, "tenant": tenant})
                 rows.place(FilePath(old), identity, updated_at, None)
                 rows.place(new, identity, None, updated_at)
-                rows.enqueue(FilePath(old), "DELETE", now)
                 rows.enqueue(new, "UPSERT", now)
+                rows.enqueue(FilePath(old), "DELETE", now)
             return len(moving)
 
         return await self._mutate(work, tenant, project)
@@ -210,10 +263,10 @@ class SqlFiles(ABC, Generic[C]):
         def page(connection: C) -> list[Slice]:
             rows = self._rows(connection, tenant, project)
             files = []
-            for each, size, created_at, updated_at, digest, content in rows.ask(
+            for each, size, created_at, updated_at, digest, content, source in rows.ask(
                 "page", after=path, prefix=prefix, upper=_upper(prefix), limit=limit, room=max_bytes
             ):
-                files.append(Slice(Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest), 0, content))
+                files.append(Slice(Entry(FilePath(each), FileType.FILE, size, created_at, updated_at, digest, source), 0, content))
             return files
 
         return await self._scan(page)
@@ -235,9 +288,16 @@ class SqlFiles(ABC, Generic[C]):
         if connection.execute(self._queries["tenant_any"], {"tenant": new}).fetchone() is not None:
             raise CommonplaceError(ALREADY_EXISTS, "The new tenant has files of its own.", hint="Move to a name without data.")
         moved = connection.execute(self._queries["tenant_files"], {"tenant": old}).fetchone()
-        for name in ("files", "ancestors", "projects", "chunks", "jobs", "vector_jobs", "partitions"):
+        for name in ("files", "ancestors", "projects", "chunks", "jobs", "vector_jobs", "local_vector_jobs", "partitions"):
             connection.execute(self._queries[f"tenant_move_{name}"], {"old": old, "new": new})
         return int(moved[0]) if moved else 0
+
+    async def contents(self, after: int, limit: int) -> list[FileContent]:
+        def work(connection: C) -> list[FileContent]:
+            rows = connection.execute(self._queries["contents"], {"after": after, "limit": limit}).fetchall()
+            return [FileContent(int(row[0]), row[1], row[2], row[3], bytes(row[4]), row[5]) for row in rows]
+
+        return await self._scan(work, rows=limit)
 
     async def purge(self, deleted_before: int, limit: int) -> int:
         def work(connection: C) -> int:

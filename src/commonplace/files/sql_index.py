@@ -19,18 +19,19 @@ from commonplace.files.model import (
     Project,
     Source,
     StoredChunk,
+    Terms,
     VectorJob,
     with_vectors,
 )
 from commonplace.files.sql_vectors import SqlVectorJobs
 from commonplace.search.store import Document, Partition, Passage
-from commonplace.storage.outbox import Lease, Outbox
+from commonplace.storage.outbox import LargeJobs, Lease, Outbox
 from commonplace.storage.relational import Connection, Row
+from commonplace.storage.turns import Turns
 
 Result = TypeVar("Result")
 C = TypeVar("C", bound=Connection)
 COLLECTION = "files"
-SLICE_CHUNKS = 64  # chunks added in one transaction, so that writers never wait long for a large file
 
 
 def partition_of(tenant: str, project: str) -> Partition:
@@ -45,10 +46,11 @@ def key_of(path: str, chunk_id: int) -> str:
 class SqlFileIndex(ABC, Generic[C]):
     """`ChunkStore` and `JobStore`, but for how a unit of work runs."""
 
-    def __init__(self, outbox: Outbox, now: Callable[[], int], vectors: SqlVectorJobs[C] | None = None) -> None:
-        """`vectors`: finished files go on to that queue, for an external model."""
+    def __init__(self, outbox: Outbox, now: Callable[[], int], vectors: Sequence[SqlVectorJobs[C]] = ()) -> None:
+        """`vectors`: the queues that files go on to once their words are indexed."""
         self._outbox = outbox
         self._vectors = vectors
+        self._turns = Turns()
         self._queries = outbox.queries
         self._now = now
         self._owner = ""
@@ -83,7 +85,7 @@ class SqlFileIndex(ABC, Generic[C]):
         return text
 
     def _text(self, row: Row) -> str:
-        """The text of a chunk, of its row (id, start, end, text, live bytes, hash)."""
+        """The text of a chunk, of its row (id, start, end, text, live bytes, hash, source path)."""
         return str(row[3])
 
     # -- what search results need
@@ -99,7 +101,7 @@ class SqlFileIndex(ABC, Generic[C]):
             for key, path, rows in asked:
                 row = rows.fetchone()
                 if row is not None:
-                    found.append(StoredChunk(row[0], key, FilePath(path), row[1], row[2], self._text(row), row[4]))
+                    found.append(StoredChunk(row[0], key, FilePath(path), row[1], row[2], self._text(row), row[4], row[6]))
             return found
 
         return await self._look(look)
@@ -125,11 +127,18 @@ class SqlFileIndex(ABC, Generic[C]):
             return IndexState(chunks, files, counts.pending, counts.processing, counts.dead, counts.oldest_at, dead)
 
         state = await self._scan(look)
-        return state if self._vectors is None else with_vectors(state, await self._vectors.counts(tenant, project))
+        for queue in self._vectors:
+            state = with_vectors(state, await queue.counts(tenant, project))
+        return state
 
     async def backlog(self, tenant: str | None = None) -> tuple[int, int, int | None]:
         counts = await self._scan(lambda connection: self._outbox.counts(connection, tenant))
-        return counts.pending + counts.processing, counts.dead, counts.oldest_at
+        waiting, dead = counts.pending + counts.processing, counts.dead
+        for queue in self._vectors:
+            if queue.local:  # an external model may be away for hours: its queue has figures of its own
+                vectors = await queue.counts(tenant)
+                waiting, dead = waiting + vectors.embedding, dead + vectors.dead
+        return waiting, dead, counts.oldest_at
 
     async def enqueue_all(self, tenant: str, project: Project | None, *, rebuild: bool) -> int:
         keys = {"tenant": tenant, "scope": project}
@@ -154,63 +163,53 @@ class SqlFileIndex(ABC, Generic[C]):
     async def reclaim(self, owner: str) -> None:
         await self._write(lambda connection: self._outbox.reclaim(connection, owner=owner, now=self._now()))
 
-    async def claim(self, owner: str, limit: int) -> list[Job]:
+    async def release(self, owner: str) -> None:
+        await self._write(lambda connection: self._outbox.release(connection, owner=owner, now=self._now()))
+
+    async def claim(self, owner: str, limit: int, large: LargeJobs | None = None) -> list[Job]:
         self._owner = owner
-        leases = await self._write(lambda connection: self._outbox.claim(connection, owner=owner, now=self._now(), limit=limit))
-        return [
-            Job(lease.id, lease.generation, lease.tenant, Project(lease.scope), FilePath(lease.key), lease.retry_count, lease.queued_at)
-            for lease in leases
-        ]
+
+        def work(connection: C) -> list[Lease]:
+            return self._outbox.claim(connection, self._turns, owner=owner, now=self._now(), limit=limit, large=large)
+
+        return [_job(lease) for lease in await self._write(work)]
 
     async def renew(self, owner: str) -> None:
         await self._write(lambda connection: self._outbox.renew(connection, owner=owner, now=self._now()))
 
-    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source | None]:
-        def read(connection: C) -> list[Source | None]:
-            found: list[Source | None] = []
+    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:
+        def read(connection: C) -> list[Source]:
+            found: list[Source] = []
             room = max_bytes
             for job in jobs:
                 row = connection.execute(self._queries["file_whole"], _keys(job)).fetchone()
-                found.append(None if row is None else Source(row[0], row[1], self._indexed(connection, job)))
-                room -= len(row[1]) if row else 0
+                content_hash, content = row if row else (None, b"")
+                found.append(Source(content_hash, content, self._indexed(connection, job)))
+                room -= len(content)
                 if room <= 0:
                     break
             return found
 
         return await self._scan(read)
 
-    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> bool:
-        parts = [change.added[at : at + SLICE_CHUNKS] for at in range(0, len(change.added), SLICE_CHUNKS)] or [()]
-        for number, part in enumerate(parts):
-            first, last = number == 0, number == len(parts) - 1
+    async def apply(self, job: Job, content_hash: str | None, step: IndexChange, terms: Sequence[Terms], *, complete: bool) -> bool:
+        def work(connection: C) -> bool:
+            if not self._held(connection, job) or not self._unchanged(connection, job, content_hash):
+                return False  # a newer generation of the job is queued already, or another worker has it
+            self._remove(connection, job, step.removed)
+            self._move(connection, job, step.moved)
+            self._add(connection, job, step.added, terms)
+            if complete:
+                self._outbox.complete(connection, _lease(job))
+                for queue in self._vectors:
+                    queue.enqueue(connection, job)
+            return True
 
-            def step(connection: C, part: Sequence[AddedChunk] = part, first: bool = first, last: bool = last) -> bool:
-                if not self._held(connection, job) or not self._unchanged(connection, job, source):
-                    return False  # a newer generation of the job is queued already, or another worker has it
-                if first:
-                    removed = change.removed if source else tuple(chunk.id for chunk in self._indexed(connection, job))
-                    self._remove(connection, job, removed)
-                    self._move(connection, job, change.moved)
-                self._add(connection, job, part)
-                if last and complete:
-                    self._done(connection, job)
-                return True
+        return await self._write(work)
 
-            if not await self._write(step):
-                return False
-        return True
-
-    async def passages(self, job: Job | VectorJob) -> list[Passage]:
+    async def passages(self, job: VectorJob) -> list[Passage]:
         rows = await self._scan(lambda connection: connection.execute(self._queries["passages_of_file"], _keys(job)).fetchall())
         return [Passage(key_of(job.path, int(identity)), str(text), str(digest)) for identity, text, digest in rows]
-
-    async def complete(self, job: Job) -> None:
-        await self._write(lambda connection: self._done(connection, job))
-
-    def _done(self, connection: C, job: Job) -> None:
-        self._outbox.complete(connection, _lease(job))
-        if self._vectors is not None:
-            self._vectors.enqueue(connection, job)
 
     async def tidy(self) -> bool:
         return False
@@ -225,9 +224,9 @@ class SqlFileIndex(ABC, Generic[C]):
         values = {"id": job.id, "generation": job.generation, "owner": self._owner}
         return connection.execute(self._queries["job_held"], values).fetchone() is not None
 
-    def _unchanged(self, connection: C, job: Job, source: Source | None) -> bool:
+    def _unchanged(self, connection: C, job: Job, content_hash: str | None) -> bool:
         row = connection.execute(self._queries["file"], _keys(job)).fetchone()
-        return (row[4] if row else None) == (source.content_hash if source else None)
+        return (row[4] if row else None) == content_hash
 
     def _indexed(self, connection: C, job: Job) -> tuple[IndexedChunk, ...]:
         return tuple(IndexedChunk(*row) for row in connection.execute(self._queries["chunks_of_file"], _keys(job)))
@@ -254,17 +253,17 @@ class SqlFileIndex(ABC, Generic[C]):
             ]
             connection.executemany(self._queries["chunk_move"], rows)
 
-    def _add(self, connection: C, job: Job, chunks: Sequence[AddedChunk]) -> None:
+    def _add(self, connection: C, job: Job, chunks: Sequence[AddedChunk], terms: Sequence[Terms]) -> None:
         asked = []
         for chunk in chunks:
             values = {**_keys(job), "index": chunk.index, "start": chunk.start, "end": chunk.end, "content": self._stored(chunk.text)}
             values |= {"hash": chunk.content_hash, "context": self._stored(chunk.context), "now": self._now()}
             asked.append(connection.execute(self._queries["chunk_insert"], values))
         documents = []
-        for chunk, rows in zip(chunks, asked, strict=True):
+        for rows, fields in zip(asked, terms, strict=True):
             row = rows.fetchone()
             assert row is not None
-            documents.append((int(row[0]), Document(key_of(job.path, row[0]), chunk.terms)))
+            documents.append((int(row[0]), Document(key_of(job.path, row[0]), fields)))
         if documents:
             self._put(connection, partition_of(job.tenant, job.project), documents)
 
@@ -275,3 +274,8 @@ def _keys(job: Job | VectorJob) -> dict[str, Any]:
 
 def _lease(job: Job) -> Lease:
     return Lease(job.id, job.generation, job.tenant, job.project, job.path, "", job.retry_count, job.queued_at)
+
+
+def _job(lease: Lease) -> Job:
+    project, path = Project(lease.scope), FilePath(lease.key)
+    return Job(lease.id, lease.generation, lease.tenant, project, path, lease.retry_count, lease.queued_at, lease.size)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.files.errors import NOT_EMPTY, nothing_at
-from commonplace.files.model import ROOT, Entry, FilePath, FileType, Project, Situation, Usage, ancestors
+from commonplace.files.model import ROOT, Entry, FilePath, FileType, Project, Provenance, Situation, Usage, ancestors
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.relational import Connection, Row, Rows
 
@@ -34,7 +34,7 @@ class ProjectRows:
         newest = self.ask("directory", path=path)
         row = file.fetchone() if file is not None else None
         if row is not None:
-            return Entry(path, FileType.FILE, row[1], row[2], row[3], row[4])
+            return Entry(path, FileType.FILE, *row[1:6])
         above = newest.fetchone()
         if above is None and path != ROOT:
             return None
@@ -48,20 +48,20 @@ class ProjectRows:
         return next((directory for directory, rows in asked if rows.fetchone() is not None), None)
 
     def situation(self, path: FilePath) -> tuple[Row | None, Situation]:
-        """The live file's row (id, size, created, updated, hash, content), and what a mutation must know."""
+        """The live file's row (id, size, created, updated, hash, content, source path), and what a mutation must know."""
         current, used = self.ask("file_current", path=path), self.ask("project_bytes")
         found = current.fetchone()
         size = used.fetchone()
         project_bytes = int(size[0]) if size else 0
         if found is not None:  # it has no file above and no descendants: those rules were kept when it was made
-            entry = Entry(path, FileType.FILE, found[1], found[2], found[3], found[4])
+            entry = Entry(path, FileType.FILE, found[1], found[2], found[3], found[4], found[6])
             return found, Situation(entry, found[5], None, False, project_bytes)
         below = self.ask("directory", path=path)
         above = self.file_above(path)
         return None, Situation(None, b"", above, below.fetchone() is not None, project_bytes)
 
     def below(self, path: FilePath) -> list[Row]:
-        """(id, path, size, updated) of the live files below a directory."""
+        """(id, path, size, updated, source path) of the live files below a directory."""
         return self.ask("below", start=path + "/", upper=path + "0").fetchall()
 
     def delete_below(self, path: FilePath, recursive: bool, now: int) -> int:
@@ -92,6 +92,13 @@ class ProjectRows:
                 self.ask("ancestor_remove", directory=directory, id=identity, updated_at=old)
             if new is not None:
                 self.ask("ancestor_add", directory=directory, id=identity, updated_at=new)
+
+    def note_source(self, identity: int, provenance: Provenance) -> None:
+        """Replace what is known of where a file came from."""
+        if provenance == Provenance():
+            self.ask("source_clear", id=identity)
+        else:
+            self.ask("source_set", id=identity, source_path=provenance.source_path, origin=provenance.origin)
 
     def account(self, files: int, size: int) -> None:
         self.ask("project_change", files=files, bytes=size)

@@ -1,4 +1,6 @@
-"""The queue of vectors for an external model, over named SQL. Jobs carry a reference to a sealed key, never a key."""
+"""The queues of vectors, over named SQL: one for the model on this machine, one for an external model.
+
+Jobs of an external model carry a reference to a sealed key, never a key."""
 
 from __future__ import annotations
 
@@ -10,17 +12,22 @@ from commonplace.files.model import FilePath, Job, Project, VectorCounts, Vector
 from commonplace.files.store import VECTOR_LEASE_SECONDS
 from commonplace.storage.outbox import MAX_ERROR_CHARACTERS
 from commonplace.storage.relational import Connection
+from commonplace.storage.turns import Place, Turns
 
 Result = TypeVar("Result")
 C = TypeVar("C", bound=Connection)
+EXTERNAL_TABLE, LOCAL_TABLE = "mcp_file_vector_jobs", "mcp_file_local_vector_jobs"
 
 
 class SqlVectorJobs(ABC, Generic[C]):
     """`VectorJobStore`, but for how a unit of work runs."""
 
-    def __init__(self, queries: Mapping[str, str], now: Callable[[], int]) -> None:
-        self._queries = queries
+    def __init__(self, queries: Mapping[str, str], now: Callable[[], int], *, local: bool = False) -> None:
+        """`local`: the queue of the model on this machine."""
+        self._queries = {name: sql.replace(EXTERNAL_TABLE, LOCAL_TABLE) for name, sql in queries.items()} if local else queries
+        self.local = local
         self._now = now
+        self._turns = Turns()
 
     @abstractmethod
     async def _look(self, work: Callable[[C], Result]) -> Result:
@@ -36,9 +43,11 @@ class SqlVectorJobs(ABC, Generic[C]):
 
     # -- what a caller's key does
 
-    async def wanting(self, tenant: str, at: tuple[Project, FilePath] | None, limit: int) -> list[tuple[Project, FilePath]]:
+    async def wanting(self, tenant: str, at: tuple[Project, FilePath] | None, limit: int, key: str = "") -> list[tuple[Project, FilePath]]:
+        values = {"tenant": tenant, "now": self._now(), "limit": limit, "key": key}
+
         def look(connection: C) -> list[tuple[Project, FilePath]]:
-            rows = connection.execute(self._queries["vector_wanting"], {"tenant": tenant, "now": self._now(), "limit": limit}).fetchall()
+            rows = connection.execute(self._queries["vector_wanting"], values).fetchall()
             if at is not None:
                 project, path = at
                 below = {**_keys(tenant, project, path), "start": f"{path}/", "upper": f"{path}0", "limit": limit}
@@ -61,9 +70,15 @@ class SqlVectorJobs(ABC, Generic[C]):
 
     async def claim(self, owner: str, limit: int) -> list[VectorJob]:
         def work(connection: C) -> list[VectorJob]:
-            values = {**self._lease(owner), "limit": limit, "now": self._now()}
-            rows = connection.execute(self._queries["vector_claim"], values).fetchall()
-            return sorted((VectorJob(*row) for row in rows), key=lambda job: job.id)
+            values = self._lease(owner)
+            connection.execute(self._queries["vector_expire"], values)
+            places = [Place(*row) for row in connection.execute(self._queries["vector_places"], values)]
+
+            def take(place: Place, most: int) -> list[VectorJob]:
+                at = {"tenant": place.tenant, "scope": place.scope, "limit": most}
+                return [VectorJob(*row) for row in connection.execute(self._queries["vector_claim"], {**values, **at}).fetchall()]
+
+            return self._turns.claim(places, limit, take)
 
         return await self._write(work)
 
@@ -71,21 +86,24 @@ class SqlVectorJobs(ABC, Generic[C]):
         await self._write(lambda connection: connection.execute(self._queries["vector_renew"], self._lease(owner)) and None)
 
     async def reclaim(self, owner: str) -> None:
-        values = {"owner": owner, "now": self._now()}
-        await self._write(lambda connection: connection.execute(self._queries["vector_reclaim"], values) and None)
+        await self._write(lambda connection: connection.execute(self._queries["vector_reclaim"], self._lease(owner)) and None)
+
+    async def release(self, owner: str) -> None:
+        await self._write(lambda connection: connection.execute(self._queries["vector_release"], self._lease(owner)) and None)
 
     async def complete(self, job: VectorJob) -> bool:
         return await self._changed("vector_complete", job)
 
-    async def wait(self, job: VectorJob, error: str, delay_seconds: float) -> bool:
-        values = {"error": error, "ref": job.credential_ref, "now": self._now(), "available_at": self._later(delay_seconds)}
+    async def wait(self, job: VectorJob, error: str, delay_seconds: float, refused_key: str | None = None) -> bool:
+        values = {"error": error, "ref": job.credential_ref, "now": self._now(), "delay": _microseconds(delay_seconds)}
+        values["refused"] = refused_key
         if await self._changed("vector_wait", job, **values):
             return True
         await self.retry(job, error, 0.0, job.retry_count)  # a key came meanwhile, or the file changed
         return False
 
     async def retry(self, job: VectorJob, error: str, delay_seconds: float, retry_count: int) -> None:
-        values = {"error": error, "now": self._now(), "available_at": self._later(delay_seconds), "retry_count": retry_count}
+        values = {"error": error, "now": self._now(), "delay": _microseconds(delay_seconds), "retry_count": retry_count}
         await self._changed("vector_retry", job, **values)
 
     async def bury(self, job: VectorJob, error: str) -> bool:
@@ -96,16 +114,15 @@ class SqlVectorJobs(ABC, Generic[C]):
             keys = {"tenant": tenant, "scope": project}
             row = connection.execute(self._queries["vector_counts"], keys).fetchone()
             dead = connection.execute(self._queries["vector_dead_letters"], keys).fetchall() if tenant is not None else []
+            reasons = connection.execute(self._queries["vector_waiting_reasons"], keys).fetchall()
             assert row is not None
-            return VectorCounts(int(row[0]), int(row[1]), int(row[2]), tuple((str(path), str(error)) for path, error in dead))
+            paths = tuple((str(path), str(error)) for path, error in dead)
+            return VectorCounts(int(row[0]), int(row[1]), int(row[2]), paths, tuple(str(reason) for (reason,) in reasons))
 
         return await self._look(look)
 
     def _lease(self, owner: str) -> dict[str, Any]:
-        return {"owner": owner, "lease_until": self._later(VECTOR_LEASE_SECONDS)}
-
-    def _later(self, seconds: float) -> int:
-        return self._now() + int(seconds * 1e6)
+        return {"owner": owner, "now": self._now(), "lease": _microseconds(VECTOR_LEASE_SECONDS)}
 
     async def _changed(self, name: str, job: VectorJob, **values: Any) -> bool:
         """Whether the job was still the one that was claimed, and is now as the statement says."""
@@ -117,3 +134,7 @@ class SqlVectorJobs(ABC, Generic[C]):
 
 def _keys(tenant: str, project: str, path: str) -> dict[str, Any]:
     return {"tenant": tenant, "project": project, "path": path}
+
+
+def _microseconds(seconds: float) -> int:
+    return int(seconds * 1e6)

@@ -2,7 +2,8 @@
 -- Every one is bound to a tenant, except the operator's (purge, outbox).
 
 -- name: file
-SELECT id, size, created_at, updated_at, content_hash FROM mcp_files
+SELECT id, size, created_at, updated_at, content_hash,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id) FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
 
 -- name: file_slice
@@ -10,7 +11,8 @@ SELECT size, created_at, updated_at, content_hash, coalesce(substr(content, :sta
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
 
 -- name: file_current
-SELECT id, size, created_at, updated_at, content_hash, content FROM mcp_files
+SELECT id, size, created_at, updated_at, content_hash, content,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id) FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path = :path AND deleted = 0;
 
 -- name: file_whole
@@ -23,7 +25,9 @@ WHERE apikey_hash = :tenant AND project = :project AND directory = :path ORDER B
 
 -- name: files_from
 -- Live files in path order; the last column says that one lies deeper than wanted, so that the caller can jump.
-SELECT path, size, created_at, updated_at, content_hash, length(path) - length(replace(path, '/', '')) > :levels FROM mcp_files
+SELECT path, size, created_at, updated_at, content_hash,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id),
+       length(path) - length(replace(path, '/', '')) > :levels FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path >= :start AND path < :upper AND deleted = 0 ORDER BY path LIMIT :limit;
 
 -- name: directories_from
@@ -67,7 +71,8 @@ SELECT bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND project = :p
 
 -- name: below
 -- The live files below a directory: paths from directory || '/' up to, not including, directory || '0'.
-SELECT id, path, size, updated_at FROM mcp_files
+SELECT id, path, size, updated_at,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id) FROM mcp_files
 WHERE apikey_hash = :tenant AND project = :project AND path > :start AND path < :upper AND deleted = 0 ORDER BY path;
 
 -- name: below_count
@@ -122,13 +127,36 @@ UPDATE mcp_files SET deleted = 0, deleted_at = NULL WHERE id = :id AND apikey_ha
 
 -- name: page
 -- As many files as fit into :room bytes, the first always.
-SELECT path, size, created_at, updated_at, content_hash, (SELECT content FROM mcp_files WHERE mcp_files.id = summed.id) FROM (
+SELECT path, size, created_at, updated_at, content_hash, (SELECT content FROM mcp_files WHERE mcp_files.id = summed.id),
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = summed.id) FROM (
     SELECT *, sum(size) OVER (ORDER BY path) - size AS before FROM (
         SELECT id, path, size, created_at, updated_at, content_hash FROM mcp_files
         WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = 0
         ORDER BY path LIMIT :limit
     )
 ) AS summed WHERE before < :room ORDER BY path;
+
+-- name: source_set
+-- Where a file came from; nothing is left of what was noted before.
+INSERT INTO mcp_file_sources (file_id, source_path, origin)
+SELECT id, :source_path, :origin FROM mcp_files WHERE id = :id AND apikey_hash = :tenant
+ON CONFLICT (file_id) DO UPDATE SET source_path = excluded.source_path, origin = excluded.origin;
+
+-- name: source_clear
+DELETE FROM mcp_file_sources WHERE file_id IN (SELECT id FROM mcp_files WHERE id = :id AND apikey_hash = :tenant);
+
+-- name: sources_forget
+DELETE FROM mcp_file_sources WHERE file_id IN (
+    SELECT id FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = 0 AND path = :path
+    UNION ALL
+    SELECT id FROM mcp_files
+    WHERE apikey_hash = :tenant AND project = :project AND deleted = 0 AND path > :start AND path < :upper);
+
+-- name: inventory
+-- Live files in path order with where they came from, without their content.
+SELECT path, content_hash, s.source_path, s.origin FROM mcp_files f LEFT JOIN mcp_file_sources s ON s.file_id = f.id
+WHERE apikey_hash = :tenant AND project = :project AND path > :after AND path >= :prefix AND path < :upper AND deleted = 0
+ORDER BY path LIMIT :limit;
 
 -- name: projects
 SELECT project, files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND files > 0 ORDER BY project;
@@ -138,6 +166,12 @@ SELECT files, bytes FROM mcp_file_projects WHERE apikey_hash = :tenant AND proje
 
 -- name: deleted_usage
 SELECT count(*), coalesce(sum(size), 0) FROM mcp_files WHERE apikey_hash = :tenant AND project = :project AND deleted = 1;
+
+-- name: contents
+-- Live files of all tenants in the order of their ids, for examinations.
+SELECT id, apikey_hash, project, path, content,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = mcp_files.id)
+FROM mcp_files WHERE id > :after AND deleted = 0 ORDER BY id LIMIT :limit;
 
 -- name: purge
 DELETE FROM mcp_files WHERE id IN
@@ -162,29 +196,53 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_index_jobs WHERE status = 'pending
 SELECT 1 FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation AND lease_owner = :owner;
 
 -- name: outbox_renew
-UPDATE mcp_file_index_jobs SET lease_until = :lease_until WHERE status = 'processing' AND lease_owner = :owner;
+UPDATE mcp_file_index_jobs SET lease_until = :now + :lease WHERE status = 'processing' AND lease_owner = :owner;
+
+-- name: outbox_expire
+-- Leases that ran out: their worker is gone, and the work is anybody's.
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
+WHERE status = 'processing' AND lease_until <= :now;
+
+-- name: outbox_places
+-- The projects that have queued work. Jumps from one to the next, however many jobs each has.
+WITH RECURSIVE place (id) AS (
+    SELECT (SELECT id FROM mcp_file_index_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
+    UNION ALL
+    SELECT (SELECT n.id FROM mcp_file_index_jobs p, mcp_file_index_jobs n
+            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
+            ORDER BY n.apikey_hash, n.project LIMIT 1)
+    FROM place WHERE place.id IS NOT NULL
+)
+SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_index_jobs j ON j.id = place.id;
 
 -- name: outbox_claim
-UPDATE mcp_file_index_jobs SET status = 'processing', lease_owner = :owner, lease_until = :lease_until, updated_at = :now
+-- The oldest due jobs of one project whose file has a size in these bounds; a deleted file has none.
+UPDATE mcp_file_index_jobs SET status = 'processing', lease_owner = :owner, lease_until = :now + :lease, updated_at = :now
 WHERE id IN (
-    SELECT id FROM (
-        SELECT id, available_at FROM mcp_file_index_jobs WHERE status = 'pending' AND available_at <= :now
-        UNION ALL
-        SELECT id, available_at FROM mcp_file_index_jobs WHERE status = 'processing' AND lease_until <= :now
-    ) ORDER BY available_at, id LIMIT :limit
+    SELECT j.id FROM mcp_file_index_jobs j
+    LEFT JOIN mcp_files f ON f.apikey_hash = j.apikey_hash AND f.project = j.project AND f.path = j.file_path AND f.deleted = 0
+    WHERE j.status = 'pending' AND j.apikey_hash = :tenant AND j.project = :scope AND j.available_at <= :now
+      AND coalesce(f.size, 0) > :over AND coalesce(f.size, 0) <= :upto
+    ORDER BY j.available_at, j.id LIMIT :limit
 )
-RETURNING id, generation, apikey_hash, project, file_path, operation, retry_count, created_at;
+RETURNING id, generation, apikey_hash, project, file_path, operation, retry_count, created_at,
+    coalesce((SELECT f.size FROM mcp_files f WHERE f.apikey_hash = mcp_file_index_jobs.apikey_hash
+              AND f.project = mcp_file_index_jobs.project AND f.path = mcp_file_index_jobs.file_path AND f.deleted = 0), 0);
 
 -- name: outbox_reclaim
 UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_owner <> :owner;
+
+-- name: outbox_release
+UPDATE mcp_file_index_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
+WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: outbox_complete
 DELETE FROM mcp_file_index_jobs WHERE id = :id AND generation = :generation;
 
 -- name: outbox_retry
 UPDATE mcp_file_index_jobs
-SET status = 'pending', retry_count = retry_count + 1, available_at = :available_at, updated_at = :now,
+SET status = 'pending', retry_count = retry_count + 1, available_at = :now + :delay, updated_at = :now,
     lease_owner = NULL, lease_until = NULL, last_error = :error
 WHERE id = :id AND generation = :generation;
 
@@ -217,7 +275,8 @@ WHERE apikey_hash = :tenant AND project = :project AND file_path = :path ORDER B
 
 -- name: chunk_live
 -- A chunk with what the live file now holds at its place.
-SELECT c.id, c.start_byte, c.end_byte, c.chunk_content, substr(f.content, c.start_byte + 1, c.end_byte - c.start_byte), c.content_hash
+SELECT c.id, c.start_byte, c.end_byte, c.chunk_content, substr(f.content, c.start_byte + 1, c.end_byte - c.start_byte), c.content_hash,
+       (SELECT s.source_path FROM mcp_file_sources s WHERE s.file_id = f.id)
 FROM mcp_file_chunks c
 JOIN mcp_files f ON f.apikey_hash = c.apikey_hash AND f.project = c.project AND f.path = c.file_path AND f.deleted = 0
 WHERE c.id = :id AND c.apikey_hash = :tenant AND c.project = :project AND c.file_path = :path;
@@ -287,6 +346,10 @@ UPDATE OR REPLACE mcp_file_index_jobs SET apikey_hash = :new WHERE apikey_hash =
 UPDATE mcp_file_vector_jobs AS v SET apikey_hash = :new, credential_ref = NULL
 WHERE apikey_hash = :old AND NOT EXISTS (SELECT 1 FROM mcp_file_vector_jobs n
                                          WHERE n.apikey_hash = :new AND n.project = v.project AND n.file_path = v.file_path);
+
+-- name: tenant_move_local_vector_jobs
+-- All files of the new owner are queued again, and their vectors after them.
+DELETE FROM mcp_file_local_vector_jobs WHERE apikey_hash = :old;
 
 -- name: tenant_move_partitions
 UPDATE search_partition SET tenant = :new WHERE tenant = :old AND collection = 'files';

@@ -28,7 +28,7 @@ class SqliteFileIndex(SqlFileIndex[Connection]):
         outbox: Outbox | None = None,
         *,
         now: Callable[[], int] = microseconds,
-        vectors: SqlVectorJobs[Connection] | None = None,
+        vectors: Sequence[SqlVectorJobs[Connection]] = (),
     ) -> None:
         super().__init__(outbox or Outbox(QUERIES), now, vectors)
         open_schema(database)

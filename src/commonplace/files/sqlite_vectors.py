@@ -1,4 +1,4 @@
-"""The queue of vectors for an external model, in SQLite."""
+"""The queues of vectors in SQLite."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ QUERIES = load_queries("commonplace.files", "sqlite_vectors.sql")
 class SqliteVectorJobs(SqlVectorJobs[Connection]):
     """`VectorJobStore` on one machine."""
 
-    def __init__(self, database: Database, *, now: Callable[[], int] = microseconds) -> None:
-        super().__init__(QUERIES, now)
+    def __init__(self, database: Database, *, now: Callable[[], int] = microseconds, local: bool = False) -> None:
+        super().__init__(QUERIES, now, local=local)
         open_schema(database)
         self._database = database
 

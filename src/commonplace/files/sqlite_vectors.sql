@@ -1,4 +1,5 @@
--- Named queries of files/sql_vectors.py in SQLite's dialect: the queue of vectors that an external model must make.
+-- Named queries of files/sql_vectors.py in SQLite's dialect: the queues of vectors. The queue of the model on this machine has the same
+-- statements for a table of its own.
 
 -- name: vector_enqueue
 -- In the transaction that finishes the file's words. A deposited key stays with the job.
@@ -9,10 +10,11 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
     generation = generation + 1, lease_owner = NULL, lease_until = NULL, last_error = NULL;
 
 -- name: vector_wanting
--- Files of a tenant whose vectors lack a key.
+-- Files of a tenant whose vectors lack a key. A key that the model refused is left out for a while, another one is not.
 SELECT project, file_path FROM mcp_file_vector_jobs
 WHERE apikey_hash = :tenant AND credential_ref IS NULL
-  AND (status IN ('held', 'pending', 'processing') OR (status = 'waiting_credential' AND available_at <= :now))
+  AND (status IN ('held', 'pending', 'processing') OR (status = 'waiting_credential'
+       AND (available_at <= :now OR coalesce(refused_key, '') <> :key)))
 LIMIT :limit;
 
 -- name: vector_wanting_below
@@ -39,23 +41,42 @@ ON CONFLICT (apikey_hash, project, file_path) DO UPDATE SET
 SELECT 1 WHERE EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'pending' AND available_at <= :now)
             OR EXISTS (SELECT 1 FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= :now);
 
+-- name: vector_expire
+-- Leases that ran out: their worker is gone, and the work is anybody's.
+UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
+WHERE status = 'processing' AND lease_until <= :now;
+
+-- name: vector_places
+-- The projects that have queued work. Jumps from one to the next, however many jobs each has.
+WITH RECURSIVE place (id) AS (
+    SELECT (SELECT id FROM mcp_file_vector_jobs WHERE status = 'pending' ORDER BY apikey_hash, project LIMIT 1)
+    UNION ALL
+    SELECT (SELECT n.id FROM mcp_file_vector_jobs p, mcp_file_vector_jobs n
+            WHERE p.id = place.id AND n.status = 'pending' AND (n.apikey_hash, n.project) > (p.apikey_hash, p.project)
+            ORDER BY n.apikey_hash, n.project LIMIT 1)
+    FROM place WHERE place.id IS NOT NULL
+)
+SELECT j.apikey_hash, j.project FROM place JOIN mcp_file_vector_jobs j ON j.id = place.id;
+
 -- name: vector_claim
-UPDATE mcp_file_vector_jobs SET status = 'processing', lease_owner = :owner, lease_until = :lease_until, updated_at = :now
+UPDATE mcp_file_vector_jobs SET status = 'processing', lease_owner = :owner, lease_until = :now + :lease, updated_at = :now
 WHERE id IN (
-    SELECT id FROM (
-        SELECT id, available_at FROM mcp_file_vector_jobs WHERE status = 'pending' AND available_at <= :now
-        UNION ALL
-        SELECT id, available_at FROM mcp_file_vector_jobs WHERE status = 'processing' AND lease_until <= :now
-    ) ORDER BY available_at, id LIMIT :limit
+    SELECT id FROM mcp_file_vector_jobs
+    WHERE status = 'pending' AND apikey_hash = :tenant AND project = :scope AND available_at <= :now
+    ORDER BY available_at, id LIMIT :limit
 )
 RETURNING id, generation, apikey_hash, project, file_path, credential_ref, retry_count;
 
 -- name: vector_renew
-UPDATE mcp_file_vector_jobs SET lease_until = :lease_until WHERE status = 'processing' AND lease_owner = :owner;
+UPDATE mcp_file_vector_jobs SET lease_until = :now + :lease WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: vector_reclaim
 UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
 WHERE status = 'processing' AND lease_owner <> :owner;
+
+-- name: vector_release
+UPDATE mcp_file_vector_jobs SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = :now
+WHERE status = 'processing' AND lease_owner = :owner;
 
 -- name: vector_complete
 DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation RETURNING id;
@@ -63,13 +84,13 @@ DELETE FROM mcp_file_vector_jobs WHERE id = :id AND generation = :generation RET
 -- name: vector_wait
 -- Only if no other key was deposited meanwhile.
 UPDATE mcp_file_vector_jobs
-SET status = 'waiting_credential', credential_ref = NULL, retry_count = 0, available_at = :available_at, updated_at = :now,
-    lease_owner = NULL, lease_until = NULL, last_error = :error
+SET status = 'waiting_credential', credential_ref = NULL, retry_count = 0, available_at = :now + :delay, updated_at = :now,
+    lease_owner = NULL, lease_until = NULL, last_error = :error, refused_key = :refused
 WHERE id = :id AND generation = :generation AND credential_ref IS :ref RETURNING id;
 
 -- name: vector_retry
 UPDATE mcp_file_vector_jobs
-SET status = 'pending', retry_count = :retry_count, available_at = :available_at, updated_at = :now,
+SET status = 'pending', retry_count = :retry_count, available_at = :now + :delay, updated_at = :now,
     lease_owner = NULL, lease_until = NULL, last_error = :error
 WHERE id = :id AND generation = :generation RETURNING id;
 
@@ -88,3 +109,8 @@ WHERE (:tenant IS NULL OR apikey_hash = :tenant) AND (:scope IS NULL OR project 
 -- name: vector_dead_letters
 SELECT file_path, coalesce(last_error, '') FROM mcp_file_vector_jobs
 WHERE status = 'dead' AND apikey_hash = :tenant AND (:scope IS NULL OR project = :scope) ORDER BY updated_at DESC LIMIT 20;
+
+-- name: vector_waiting_reasons
+-- Why files wait for a key, each reason once.
+SELECT DISTINCT last_error FROM mcp_file_vector_jobs
+WHERE status = 'waiting_credential' AND last_error IS NOT NULL AND (:tenant IS NULL OR apikey_hash = :tenant) AND (:scope IS NULL OR project = :scope) ORDER BY last_error LIMIT 5;

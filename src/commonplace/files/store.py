@@ -8,20 +8,25 @@ from typing import Protocol
 from commonplace.files.model import (
     Deleted,
     Entry,
+    FileContent,
     FilePath,
     IndexChange,
     IndexState,
     Job,
     Project,
+    Provenance,
     Situation,
     Slice,
     Source,
     StoredChunk,
+    StoredFile,
+    Terms,
     Usage,
     VectorCounts,
     VectorJob,
 )
 from commonplace.search.store import Passage
+from commonplace.storage.outbox import LargeJobs
 
 Decide = Callable[[Situation], bytes]
 """The rules of a mutation: the new content, or an exception that leaves everything as it was. Pure; may run in any thread."""
@@ -45,16 +50,28 @@ class FileStore(Protocol):
         """Up to `limit` entries at most `depth` levels below a directory, by path; with `after`, those whose path is greater."""
         ...
 
-    async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide) -> Entry:
-        """Under the project's lock: look, decide, store. Returns the file as it now is."""
+    async def change(self, tenant: str, project: Project, path: FilePath, decide: Decide, provenance: Provenance | None = None) -> Entry:
+        """Under the project's lock: look, decide, store. Returns the file as it now is. Without `provenance` the old one stays."""
+        ...
+
+    async def note_source(self, tenant: str, project: Project, path: FilePath, provenance: Provenance) -> bool:
+        """Replace where a live file came from, nothing else; False where there is no such file."""
+        ...
+
+    async def inventory(self, tenant: str, project: Project, prefix: str, after: str, limit: int) -> list[StoredFile]:
+        """Live files whose path has the prefix and is greater than `after`, in order, without their content."""
         ...
 
     async def delete(self, tenant: str, project: Project, path: FilePath, recursive: bool) -> int:
         """Soft-delete a file, or everything below a directory; the number of files. NOT_FOUND, NOT_EMPTY."""
         ...
 
-    async def rename(self, tenant: str, project: Project, path: FilePath, target: FilePath) -> int:
-        """Move a file or a directory; the number of files moved. NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, INVALID_PATH."""
+    async def rename(
+        self, tenant: str, project: Project, path: FilePath, target: FilePath, *, overwrite: bool = False, if_match: str | None = None
+    ) -> int:
+        """Move a file or a directory; the number of files moved. NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, INVALID_PATH.
+
+        With `overwrite` a file may replace a file, which is deleted softly. `if_match` is about the file at the target: CONTENT_CHANGED."""
         ...
 
     async def restore(self, tenant: str, project: Project, path: FilePath, deleted_after: int, max_project_bytes: int) -> list[FilePath]:
@@ -75,6 +92,10 @@ class FileStore(Protocol):
 
     async def move_tenant(self, old: str, new: str) -> int:
         """Give all files of a tenant to another that has none, index included; how many. ALREADY_EXISTS."""
+        ...
+
+    async def contents(self, after: int, limit: int) -> list[FileContent]:
+        """Live files with a larger id, of all tenants: for the operator's examinations only."""
         ...
 
     async def purge(self, deleted_before: int, limit: int) -> int:
@@ -115,25 +136,26 @@ class JobStore(Protocol):
         """Free what others had claimed. Called by a new leader, where being the leader means that nobody else works."""
         ...
 
-    async def claim(self, owner: str, limit: int) -> list[Job]: ...
+    async def release(self, owner: str) -> None:
+        """Give back what this owner claimed and does not finish."""
+        ...
+
+    async def claim(self, owner: str, limit: int, large: LargeJobs | None = None) -> list[Job]:
+        """Take due jobs: tenants and their projects in turn, the oldest of a project first. `large` bounds those of large files."""
+        ...
 
     async def renew(self, owner: str) -> None:
         """Keep what this owner claimed for another lease. Said again and again by a worker that is still at it."""
         ...
 
-    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source | None]:
-        """The live files of the first few jobs (at least one, and not many more than `max_bytes`), each with what is indexed of it;
-        None where there is no such file (any more)."""
+    async def sources(self, jobs: Sequence[Job], max_bytes: int) -> list[Source]:
+        """The files of the first few jobs (at least one, and not many more than `max_bytes`), each with what is indexed of it."""
         ...
 
-    async def apply(self, job: Job, source: Source | None, change: IndexChange, *, complete: bool) -> bool:
-        """Bring chunks and postings up to date in short transactions. False, and nothing more done, if the file has changed since or
-        the job is no longer this worker's."""
+    async def apply(self, job: Job, content_hash: str | None, step: IndexChange, terms: Sequence[Terms], *, complete: bool) -> bool:
+        """Do one step of a change in a transaction; `terms` are those of the added chunks, `complete` ends the job. False, and nothing
+        done, if the file is no longer the one with this hash (None: no file) or the job is no longer this worker's."""
         ...
-
-    async def passages(self, job: Job | VectorJob) -> list[Passage]: ...
-
-    async def complete(self, job: Job) -> None: ...
 
     async def fail(self, job: Job, error: str) -> bool:
         """Retry later with backoff, or bury; True when buried."""
@@ -155,10 +177,11 @@ class PassageSource(Protocol):
 
 
 class VectorJobStore(Protocol):
-    """The queue of vectors for an external model. Filled by the index store in the transaction that finishes a file's words."""
+    """A queue of vectors that a model must make. Filled by the index store in the transaction that finishes a file's words."""
 
-    async def wanting(self, tenant: str, at: tuple[Project, FilePath] | None, limit: int) -> list[tuple[Project, FilePath]]:
-        """Files of a tenant whose vectors lack a key; with `at`, also files at or below it whose words are still queued."""
+    async def wanting(self, tenant: str, at: tuple[Project, FilePath] | None, limit: int, key: str = "") -> list[tuple[Project, FilePath]]:
+        """Files of a tenant whose vectors lack a key; with `at`, also files at or below it whose words are still queued. Left out are
+        those that just refused this very `key` (its fingerprint)."""
         ...
 
     async def attach(self, tenant: str, references: Sequence[tuple[Project, FilePath, str]]) -> None:
@@ -167,10 +190,16 @@ class VectorJobStore(Protocol):
 
     async def due(self) -> bool: ...
 
-    async def claim(self, owner: str, limit: int) -> list[VectorJob]: ...
+    async def claim(self, owner: str, limit: int) -> list[VectorJob]:
+        """Take due jobs: tenants and their projects in turn, the oldest of a project first."""
+        ...
 
     async def renew(self, owner: str) -> None:
         """Keep what this owner has claimed."""
+        ...
+
+    async def release(self, owner: str) -> None:
+        """Give back what this owner claimed and does not finish."""
         ...
 
     async def reclaim(self, owner: str) -> None:
@@ -181,8 +210,8 @@ class VectorJobStore(Protocol):
         """Done; False where the file changed meanwhile and stays queued. The same for `wait` and `bury`."""
         ...
 
-    async def wait(self, job: VectorJob, error: str, delay_seconds: float) -> bool:
-        """Until the tenant brings a key (not before the delay). Due again at once where one came meanwhile."""
+    async def wait(self, job: VectorJob, error: str, delay_seconds: float, refused_key: str | None = None) -> bool:
+        """Until the tenant brings a key, the refused one not before the delay. Due again at once where one came meanwhile."""
         ...
 
     async def retry(self, job: VectorJob, error: str, delay_seconds: float, retry_count: int) -> None: ...

@@ -11,7 +11,7 @@ from commonplace.kernel.errors import Code
 
 if TYPE_CHECKING:
     from commonplace.files.service import FilesService
-    from commonplace.kernel.settings import Settings
+    from commonplace.kernel.settings import FilesSettings, Settings
 
 NAMES = frozenset(
     {
@@ -48,21 +48,26 @@ def build(parts: Parts) -> FilesService:
     return from_settings(parts.settings)
 
 
-def toolset(service: Callable[[], FilesService]) -> Toolset:
+def toolset(service: Callable[[], FilesService], settings: FilesSettings | None = None) -> Toolset:
+    """The tools over a service. `settings` are its own: the schemas show their limits without building the service."""
+
     def load() -> Sequence[Tool]:
         from commonplace.files.tools.browsing import browsing_tools
         from commonplace.files.tools.finding import finding_tools
+        from commonplace.files.tools.limits import with_limits
         from commonplace.files.tools.reading import reading_tools
         from commonplace.files.tools.status import status_tools
         from commonplace.files.tools.writing import writing_tools
+        from commonplace.kernel.settings import FilesSettings as Defaults
 
-        return (
+        tools = (
             *reading_tools(service),
             *writing_tools(service),
             *finding_tools(service),
             *browsing_tools(service),
             *status_tools(service),
         )
+        return with_limits(tools, settings or Defaults())
 
     def codes() -> Sequence[Code]:
         from commonplace.files.errors import CODES

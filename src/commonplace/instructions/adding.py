@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
@@ -27,6 +27,7 @@ class Wanted:
     lax: bool
     expected_hash: str | None
     actor: Actor
+    warnings: list[str] = field(default_factory=list)
     answer: dict[str, Any] | None = None
     failure: Exception | None = None
 

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ConfigurationFile(Generic[T]):
-    """One optional JSON file, looked for in the instruction folder first, then in the data folder; parsed once per content."""
+    """One optional JSON file in the first of several folders that has it; parsed once per content."""
 
     def __init__(self, name: str, folders: tuple[Path, ...], parse: Callable[[Any], T], invalid: Code) -> None:
         self.name = name
@@ -68,9 +68,10 @@ class Configuration:
 
     def __init__(self, directory: Path, data: Path) -> None:
         folders = (directory, data)
+        documents = Path(os.path.abspath("docs"))  # noqa: PTH100 - of the working directory, where contract 001 has the criteria
         self._owners = ConfigurationFile("owners.json", folders, _parse_owners, INVALID_CONFIG)
         self.gates = ConfigurationFile("gates.json", folders, gating.parse_gates, INVALID_GATES)
-        self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", folders, reviewing.parse_criteria, INVALID_CRITERIA)
+        self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", (documents, *folders), reviewing.parse_criteria, INVALID_CRITERIA)
         self._builtin: reviewing.Criteria | None = None
 
     def owners(self) -> OwnerOf:

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, completed, identify, normalise, title_of
+from commonplace.instructions.engine.hashing import fingerprint
+from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, completed, fingerprint_of, identify, normalise, title_of
 from commonplace.instructions.errors import CATALOGUE_LIMIT, CATALOGUE_UNWRITABLE
 from commonplace.instructions.model import (
     CONFIGURATION_STEMS,
@@ -29,6 +30,8 @@ from commonplace.instructions.model import (
     stored_form,
 )
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.errors import replaced
+from commonplace.storage.privacy import make_private_folder
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode
@@ -89,11 +92,11 @@ class _Unread:
     rules: Rules
 
     def whole(self) -> Instruction:
-        return normalise(_decoded(self.content), self.id, self.modified_at, self.rules)
+        return normalise(_decoded(self.content), self.id, self.modified_at, self.rules, known="")
 
     def text(self) -> tuple[str, str]:
         raw = _decoded(self.content)
-        return title_of(raw, self.id), raw["body"].strip()
+        return title_of(raw, self.id), raw["body"]
 
 
 def encode(document: Mapping[str, Any]) -> bytes:
@@ -111,13 +114,17 @@ class Directory:
     def __init__(self, path: Path, *, rules: Rules | None = None, retries: Retries | None = None) -> None:
         self.path = path
         self._root = str(path)  # joining strings is a third of the cost of joining paths, and a scan does it for every file
+        self._used = False  # whether it was there at an earlier write
         self.rules = rules or Rules()
         self._retries = retries or Retries()
         self.trace_file: Callable[[str, str], None] | None = None
 
     def ensure(self) -> None:
         if not os.access(self._root, os.F_OK):  # before every write: asking is cheaper than failing to make it
-            self.path.mkdir(parents=True, exist_ok=True)
+            if self._used:
+                raise replaced("The instruction folder")
+            make_private_folder(self.path)
+        self._used = True
 
     def file_of(self, id_: str) -> str:
         if not is_valid_id(id_):  # the only way from an id to a path
@@ -127,6 +134,15 @@ class Directory:
     def names(self) -> list[str]:
         """Every JSON file that may be an instruction. No file is looked at: the folder tells which of its members are folders."""
         return [item.name for item in self._members() if not item.is_dir(follow_symlinks=False)]
+
+    def folders(self) -> list[str]:
+        """Return the subfolders with JSON files, which are not read."""
+        try:
+            with os.scandir(self.path) as listing:
+                names = [item.name for item in listing if item.is_dir(follow_symlinks=False) and not item.name.startswith(".")]
+        except OSError:
+            return []
+        return sorted(name for name in names if any(path.suffix == ".json" for path in _listed(self.path / name)))
 
     def stamps(self) -> Iterator[tuple[str, Stamp]]:
         """The same with the stamp of each."""
@@ -171,8 +187,10 @@ class Directory:
         except FileNotFoundError:
             return Reading(None)
         except OSError as error:
-            reason = "symlink" if error.errno == errno.ELOOP else "unreadable"
-            return Reading(self.stamp_of(name), rejection=Rejection(name, reason, error.strerror or str(error)))
+            if error.errno == errno.ELOOP:
+                detail = "the file is a symbolic link; links are not followed, put the file itself into the folder"
+                return Reading(self.stamp_of(name), rejection=Rejection(name, "symlink", detail))
+            return Reading(self.stamp_of(name), rejection=Rejection(name, "unreadable", error.strerror or str(error)))
         if content is None:
             return Reading(stamp, rejection=Rejection(name, "too-large", f"{stamp[1]} bytes; the most is {MAX_FILE_BYTES}"))
         try:
@@ -190,13 +208,26 @@ class Directory:
         id_, modified_at = name[:-5], stamp[0] / 1e9
         if content.count(b"[") + content.count(b"{") > MAX_LEVELS:
             return _whole(raw, id_, modified_at, rules)
-        _, source_hash, claimed = identify(raw, id_, rules)
-        return Instruction.unread(id_, source_hash, claimed, _Unread(content, id_, modified_at, rules))
+        body = identify(raw, id_)
+        mark = fingerprint_of(raw, id_, rules)
+        return Instruction.unread(id_, body, mark, _Unread(content, id_, modified_at, rules))
 
     def parse(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
         """What reading this document back will give, and its bytes. Raises NotAnInstruction, or CATALOGUE_LIMIT when it is too large."""
         whole, _, _ = completed(document, id_, time.time(), self.rules)
         stored = stored_form(whole)
+        content = self._sized(id_, stored)
+        source_hash, governance_hash = whole["sourceHash"], whole["governanceHash"]
+        shown = document_of({**stored, "governanceHash": governance_hash})
+        return Instruction(id_, shown, source_hash, governance_hash, source_hash, fingerprint=fingerprint(stored)), content
+
+    def parse_as_written(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
+        """The same for a document that is written with everything it says, also what reading it has to mend."""
+        stored = stored_form(document)
+        return normalise(stored, id_, time.time(), self.rules), self._sized(id_, stored)
+
+    @staticmethod
+    def _sized(id_: str, stored: Mapping[str, Any]) -> bytes:
         content = _written(stored)
         if len(content) > MAX_FILE_BYTES:
             raise CommonplaceError(
@@ -205,9 +236,7 @@ class Directory:
                 hint="Split the instruction, or move long examples out of it.",
                 details={"limit": "maxFileSize", "maximum": MAX_FILE_BYTES, "actual": len(content)},
             )
-        source_hash, governance_hash = whole["sourceHash"], whole["governanceHash"]
-        shown = document_of({**stored, "governanceHash": governance_hash})
-        return Instruction(id_, shown, source_hash, governance_hash, source_hash), content
+        return content
 
     def _content(self, name: str) -> tuple[bytes | None, Stamp]:
         attempt = 0
@@ -335,6 +364,13 @@ class Directory:
                     ) from error
                 time.sleep(self._retries.write_backoff_seconds * 2**attempt)
                 attempt += 1
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _write_new(path: str, content: bytes, *, sync: bool = False) -> int:

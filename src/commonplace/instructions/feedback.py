@@ -17,6 +17,8 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.engine.normalise import parse_time
+from commonplace.storage.errors import damaged_document
+from commonplace.storage.privacy import make_private_folder, open_private
 
 TYPES = ("issue", "status", "security", "feature-request", "bug-report", "performance", "usability", "other")
 SEVERITIES = ("low", "medium", "high", "critical")
@@ -125,22 +127,26 @@ class Feedback:
             if self._known is None or self._known[0] != stamp:
                 try:
                     raw = orjson.loads(self._path.read_bytes())
-                except (OSError, orjson.JSONDecodeError):
-                    raw = {}
+                except FileNotFoundError:
+                    return []
+                except orjson.JSONDecodeError:
+                    raw = None
                 listed = raw.get("entries") if isinstance(raw, dict) else None
-                self._known = (stamp, [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else [])
+                if not isinstance(listed, list):  # writing on would replace everything that was reported
+                    raise damaged_document(self._path.name)
+                self._known = (stamp, [entry for entry in listed if isinstance(entry, dict)])
             return self._known[1]
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[list[dict[str, Any]]]:
         with self._lock:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.with_suffix(".lock").open("w") as guard:
+            make_private_folder(self._path.parent)
+            with open_private(self._path.with_suffix(".lock"), "w") as guard:
                 fcntl.flock(guard, fcntl.LOCK_EX)
                 entries = list(self._entries())
                 yield entries
                 temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
-                with temporary.open("wb") as file:
+                with open_private(temporary) as file:
                     content = {"version": 1, "lastUpdated": datetime.now(UTC).isoformat(), "entries": entries}
                     file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
                     file.flush()

@@ -11,11 +11,14 @@ from typing import Any
 
 import orjson
 
-from commonplace.instructions.model import Actor, is_valid_id, stored_form
+from commonplace.instructions.model import LOCAL_ACTOR, Actor, is_valid_id, stored_form
+from commonplace.storage.disk import append_whole
+from commonplace.storage.privacy import make_private_folder
 
 KEEP_BYTES = 4 * 1024 * 1024  # of one instruction's history; the older half goes beyond it
 KEEP_MADE_BYTES = 32 * 1024 * 1024
 MAX_DIFF_LINES = 400
+BY_HAND = "(by hand)"
 _QUIET = frozenset({"updatedAt", "changeLog", "sourceHash", "body"})
 
 
@@ -25,49 +28,66 @@ class History:
     Where an instruction begins stands in one file for all (`.made.jsonl`): a new file for each would cost an add as much as the
     instruction's own file does."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, agent: str | None = None) -> None:
+        self._agent = agent  # MCP_AGENT_ID
         self._folder = state / "history"
         self._root = str(self._folder)
         self._made_file = -1  # kept open
         self._made = f"{self._root}/.made.jsonl"  # no instruction's name begins with a dot
 
-    def record(self, id_: str, action: str, before: Mapping[str, Any] | None, at: str, actor: Actor) -> None:
+    def record(
+        self, id_: str, action: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, at: str, actor: Actor
+    ) -> None:
+        """Note a change that is about to be made. `after` brings back what somebody changes by hand later."""
         line = {
             "at": at,
             "action": action,
             "by": actor.label,
+            **({"agent": self._agent} if self._agent else {}),
             "tenant": actor.tenant,
             "before": None if before is None else stored_form(before),
+            "after": None if after is None else stored_form(after),
         }
         path = self._file(id_)
         if before is None and not os.access(path, os.F_OK):
+            del line["after"]  # all beginnings share a file: it must stay small
             self._append_made(orjson.dumps({"id": id_, **line}, option=orjson.OPT_APPEND_NEWLINE))
             return
         descriptor = self._open(path)
         try:
-            os.write(descriptor, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            append_whole(descriptor, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
             size = os.fstat(descriptor).st_size
         finally:
             os.close(descriptor)
         if size > KEEP_BYTES:
             _trim(path)
 
+    def record_by_hand(self, id_: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, at: str) -> None:
+        """Note a change that no process announced, unless one of them recorded it: they do so before they make it."""
+        lines = self._lines(self._file(id_))
+        last: dict[str, Any] = {}
+        with contextlib.suppress(orjson.JSONDecodeError):
+            last = orjson.loads(lines[-1]) if lines else {}
+        if last.get("before") != stored_form(before):
+            actor = Actor(str(last.get("tenant", LOCAL_ACTOR.tenant)), BY_HAND)
+            self.record(id_, "deleted by hand" if after is None else "edited by hand", before, after, at, actor)
+
     def _append_made(self, content: bytes) -> None:
         """The file is the same for every add, and opening it costs as much as writing to it."""
         status = os.fstat(self._made_file) if self._made_file >= 0 else None
-        if status is not None and status.st_size > KEEP_MADE_BYTES:
+        if status is not None and status.st_nlink and status.st_size > KEEP_MADE_BYTES:
             _trim(self._made)
         if status is None or status.st_nlink == 0 or status.st_size > KEEP_MADE_BYTES:
             self.close()
             self._made_file = self._open(self._made)
-        os.write(self._made_file, content)
+        append_whole(self._made_file, content)
 
     def _open(self, path: str) -> int:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         try:
             return os.open(path, flags, 0o644)
         except FileNotFoundError:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             return os.open(path, flags, 0o644)
 
     def close(self) -> None:

@@ -16,8 +16,12 @@ from commonplace.instructions.engine.entry import ENTRY_SCHEMA
 from commonplace.instructions.engine.hashing import governance_record, hash_body
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.model import UNOWNED, WARN_BODY_CHARS, Rejection, is_valid_id
+from commonplace.instructions.outcomes import Use
 from commonplace.instructions.service import Service
+from commonplace.instructions.unreadable import unknown_fields, unreadable_values
 from commonplace.kernel.clock import iso
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.disk import require_writable
 
 PROTOCOL_VERSION = "2025-11-25"
 HOTSET_DEFAULT, HOTSET_MAX = 10, 100
@@ -43,7 +47,7 @@ def capabilities(service: Service, actions: Sequence[str]) -> dict[str, Any]:
 
 
 def health(service: Service) -> dict[str, Any]:
-    """Degraded: files that cannot be served, drift, or broken configuration. Unhealthy: the folder cannot be read."""
+    """Degraded: files that cannot be served, drift, broken configuration, or writes refused. Unhealthy: the folder cannot be read."""
     directory = service.shelf.directory.path
     readable = os.access(directory, os.R_OK | os.X_OK) if directory.exists() else True
     with service.shelf.lock:
@@ -57,11 +61,14 @@ def health(service: Service) -> dict[str, Any]:
         broken = _broken(service)
     entries, _ = service.shelf.snapshot()
     drifted = [entry.id for entry in entries if entry.drifted]
+    unreadable = unreadable_values(service, entries)
+    folders = service.shelf.directory.folders()
     size = sum(stamp[1] for _, stamp in service.shelf.directory.stamps())
     problems = service.configuration.problems()
+    refused = _refused_write(service)
     requests = service.request_stats()
     answer: dict[str, Any] = {
-        "status": "unhealthy" if not readable else "degraded" if broken or drifted or problems else "healthy",
+        "status": _status(readable, bool(broken or drifted or unreadable or problems or refused)),
         "version": service.version,
         "uptime": round(time.monotonic() - service.started, 3),
         "catalogStats": stats,
@@ -77,9 +84,51 @@ def health(service: Service) -> dict[str, Any]:
         answer["rejectedCount"] = len(broken)
     if drifted:
         answer["drifted"] = drifted[:50]
+    if unreadable:
+        answer["unreadableValues"] = unreadable[:50]
+        answer["unreadableCount"] = len(unreadable)
+    if folders:
+        answer["ignoredFolders"] = folders[:50]
     if problems:
         answer["configurationProblems"] = problems
+    if refused:
+        answer["writeProblem"] = refused
     return answer
+
+
+def _status(readable: bool, problems: bool) -> str:
+    if not readable:
+        return "unhealthy"
+    return "degraded" if problems else "healthy"
+
+
+def doctor(service: Service) -> list[dict[str, str]]:
+    """What an operator should know of the catalogue."""
+    found = health(service)
+    count = found["catalogStats"]["totalInstructions"]
+    checks = [{"name": "instructions", "status": "ok", "finding": f"{count} instructions, {found['status']}", "fix": ""}]
+    for key, what, fix in (
+        ("rejectedFiles", "files cannot be served", "commonplace instructions lint says why, file by file."),
+        ("unreadableValues", "values in files cannot be read", "commonplace instructions lint names them; correct the files."),
+        ("ignoredFolders", "subfolders are not read", "Move their files into the instruction folder itself."),
+        ("drifted", "bodies differ from their stored hash", "commonplace instructions groom corrects the hashes."),
+        ("configurationProblems", "problems in gates or prompt criteria", "commonplace instructions lint names them."),
+    ):
+        if found.get(key):
+            checks.append({"name": "instructions", "status": "warn", "finding": f"{len(found[key])} {what}", "fix": fix})
+    return checks
+
+
+def _refused_write(service: Service) -> str:
+    """Why a change would be refused now; empty where the folder, or the one it will be made in, takes a file."""
+    path = service.shelf.directory.path
+    folder = path if path.exists() else path.parent
+    try:
+        if folder.exists():
+            require_writable(folder)
+    except CommonplaceError as refused:
+        return refused.code.name
+    return ""
 
 
 def _broken(service: Service) -> list[Rejection]:
@@ -146,6 +195,8 @@ def _catalog(service: Service, id_: str | None) -> dict[str, Any]:
         "salvaged": dict(salvaged),
         "salvagedCount": salvaged.total(),
         "drifted": [entry.id for entry in entries if entry.drifted][:500],
+        "unreadable": unreadable_values(service, entries),
+        "unknownFields": unknown_fields(entries),
         "configuration": service.configuration.problems(),
     }
     metadata = {"lastModified": modified, "searchIndex": service.searchable, "counters": dict(service.counters)}
@@ -160,6 +211,7 @@ def _folder(service: Service, size: int) -> dict[str, Any]:
         "writable": os.access(path if path.exists() else path.parent, os.W_OK),
         "totalSize": size,
         "availableSpace": _available(service),
+        "ignoredFolders": service.shelf.directory.folders()[:50],
     }
 
 
@@ -190,10 +242,11 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
             issues.append("sourceHash does not match the body; run repair")
         if len(found.document["body"]) > WARN_BODY_CHARS:
             warnings.append(f"the body has {len(found.document['body'])} characters; agents read shorter rules better")
+        warnings += [f"{line['field']}: {line['problem']}" for line in (*unreadable_values(service, [found]), *unknown_fields([found]))]
     metadata: dict[str, Any] = {"inCatalog": entry is not None, "schema": {"fields": sorted(ENTRY_SCHEMA["properties"])}}
     if found is not None:
         metadata |= {
-            "computedSourceHash": hash_body(found.document["body"], canonical=service.rules.canonical),
+            "computedSourceHash": hash_body(found.document["body"]),
             "storedSourceHash": found.stored_hash,
             "governanceHash": found.governance_hash,
             "history": len(service.shelf.history.changes(id_)),
@@ -231,8 +284,9 @@ def _usage(service: Service, id_: str | None) -> dict[str, Any]:
     with service.shelf.lock:
         present = service.shelf.fresh().entries
         orphans = sorted(known for known in counts if known not in present)
+    details = service.usage.details() if service.settings.usage_enabled else {}
     listed = {
-        known: {"usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used}
+        known: {"usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used, **details.get(known, {})}
         for known, count in sorted(counts.items())[:1000]
     }
     return _sections(
@@ -244,7 +298,7 @@ def _usage(service: Service, id_: str | None) -> dict[str, Any]:
     )
 
 
-def track(service: Service, id_: str) -> dict[str, Any]:
+def track(service: Service, id_: str, use: Use | None = None) -> dict[str, Any]:
     """Contract 001's shape."""
     if not service.settings.usage_enabled:
         return {"featureDisabled": True}
@@ -252,7 +306,7 @@ def track(service: Service, id_: str) -> dict[str, Any]:
         known = service.shelf.fresh().get(id_) is not None
     if not known:
         return {"notFound": True, "id": id_[:200]}
-    count, counted = service.usage.track(id_)
+    count, counted = service.usage.track(id_, use)
     answer: dict[str, Any] = {"id": id_, "usageCount": count.total, "lastUsedAt": count.last_used}
     if not counted:
         answer["rateLimited"] = True
@@ -264,7 +318,7 @@ def track_with_context(service: Service, id_: str, context: Mapping[str, Any], m
     session = str(context.get("sessionId") or "")
     if not service.settings.usage_enabled:
         return {"tracked": False, "sessionId": session, "aggregatedCount": 0, "featureDisabled": True}
-    answer = track(service, id_)
+    answer = track(service, id_, Use(context, metrics))
     if answer.get("notFound"):
         return {"tracked": False, "sessionId": session, "aggregatedCount": 0, "notFound": True}
     service.trace("usage", {"id": id_, "context": dict(context), "metrics": dict(metrics)})

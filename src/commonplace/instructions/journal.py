@@ -16,6 +16,7 @@ from pathlib import Path
 
 from commonplace.instructions.errors import CATALOGUE_BUSY
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.disk import append_whole
 
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
@@ -177,7 +178,7 @@ class Journal:
         first = self._sequence + 1
         lines = [Line(first + number, id_, hash_, token) for number, (id_, hash_) in enumerate(changes)]
         content = b"".join(line.encode() for line in lines)
-        os.write(self._file, content)
+        append_whole(self._file, content)
         self._offset += len(content)
         self._sequence += len(lines)
         os.pwrite(self._lock, _DONE, 0)
@@ -270,6 +271,10 @@ class Marker:
             return os.path.samestat(os.fstat(self._file), os.stat(self._name))  # noqa: PTH116 (on every read)
         except OSError:
             return False
+
+    def appeared(self) -> bool:
+        """Tell whether the file exists, for a process that saw none and writes none."""
+        return os.access(self._name, os.F_OK)
 
     def read(self) -> str | None:
         """Its text, and remember it as seen; None when it is gone."""

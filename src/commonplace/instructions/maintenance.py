@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 
-from commonplace.instructions.engine.entry import Refused
+from commonplace.instructions.comparison import diff
 from commonplace.instructions.engine.groom import GroomMode, GroomPlan, plan
-from commonplace.instructions.engine.normalise import parse_time
-from commonplace.instructions.model import UNOWNED, Actor, Instruction, stored_form
+from commonplace.instructions.engine.normalise import NotAnInstruction, completed, parse_time
+from commonplace.instructions.model import UNOWNED, Actor, Instruction, Known, stored_form
 from commonplace.instructions.service import Service
 from commonplace.instructions.shelf import Change
 from commonplace.instructions.writing import TOGETHER, Writing, expect
@@ -54,21 +54,22 @@ class Maintenance:
             entries, previous = self._shelf.snapshot()
             expect(expected_hash, None, previous)
             groomed = self._plan(entries, mode)
-            notes = _would(groomed)
-            return self._groomed(previous, previous, groomed, mode, 0, 0, notes, begun)
+            gone = set(groomed.removals)
+            pruned = sum(1 for id_, _ in self._service.usage.all() if id_ in gone or self._shelf.catalogue.get(id_) is None)
+            return self._groomed(previous, previous, groomed, mode, 0, pruned, [*_would(groomed), *groomed.notes()], begun)
         with self._shelf.writing() as catalogue:
             self._shelf.compare()
             entries, previous = self._shelf.snapshot()
             expect(expected_hash, None, previous)
             groomed = self._plan(entries, mode)
-            notes = []
+            notes = groomed.notes()
             rewritten = self._commit_all(groomed.rewrites, "groom", actor, notes)
             notes += [f"delete-failed:{id_}" for id_ in self._writing.take_away(groomed.removals, "groom", actor)]
             current = catalogue.hash
-        gone = [id_ for id_, _ in self._service.usage.all() if self._shelf.catalogue.get(id_) is None]
+        unused = [id_ for id_, _ in self._service.usage.all() if self._shelf.catalogue.get(id_) is None]
         pruned = 0
         with suppress(OSError):
-            pruned = self._service.usage.prune(gone)
+            pruned = self._service.usage.prune(unused)
         return self._groomed(previous, current, groomed, mode, len(rewritten), pruned, notes, begun)
 
     def _plan(self, entries: Sequence[Instruction], mode: GroomMode) -> GroomPlan:
@@ -108,8 +109,8 @@ class Maintenance:
         changes: list[Change] = []
         for id_, document in documents.items():
             try:
-                changes.append(self._writing.change({**document, "updatedAt": now}, action))
-            except (Refused, CommonplaceError):
+                changes.append(self._as_written(id_, {**document, "updatedAt": now}, action))
+            except (NotAnInstruction, CommonplaceError):
                 notes.append(f"write-failed:{id_}")
         for start in range(0, len(changes), TOGETHER):
             chunk = changes[start : start + TOGETHER]
@@ -118,18 +119,22 @@ class Maintenance:
             notes += [f"write-failed:{id_}" for id_ in failures]
         return done
 
-    def repair(
-        self, client_hash: str | None, known: Sequence[tuple[str, str]] | None, expected_hash: str | None, actor: Actor
-    ) -> dict[str, Any]:
+    def _as_written(self, id_: str, document: Mapping[str, Any], action: str) -> Change:
+        """Return a change that keeps whatever else the file says, also what could not be read."""
+        instruction, content = self._shelf.directory.parse_as_written(id_, document)
+        return Change(id_, instruction, content, action, as_written=True)
+
+    def repair(self, client_hash: str | None, known: Sequence[Known] | None, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
         """With a client's state: the difference, like `diff`. Without: hashes in the files that do not fit their bodies are mended."""
         if client_hash is not None or known is not None:
-            return self._service.diff(client_hash, known)
+            return diff(self._service, client_hash, known)
         self._shelf.ensure_loaded()
         self._shelf.compare()
         with self._shelf.writing() as catalogue:
             entries, current = self._shelf.snapshot()
             expect(expected_hash, None, current)
-            wrong = {entry.id: stored_form(entry.document) for entry in entries if entry.stored_hash is None or entry.drifted}
+            differing = [entry for entry in entries if entry.stored_hash != entry.source_hash]
+            wrong = {entry.id: {**self._stored(entry.id), "sourceHash": entry.source_hash} for entry in differing}
             notes: list[str] = []
             updated = self._commit_all(wrong, "repair", actor, notes)
             answer: dict[str, Any] = {"repaired": len(updated), "updated": updated, "hash": catalogue.hash}
@@ -167,10 +172,19 @@ class Maintenance:
         owner = self._service.rules.owner_of(entry.id) if entry.document["owner"] == UNOWNED else None
         if not lacking and owner is None and all(parse_time(stored.get(name)) is not None for name in ("createdAt", "updatedAt")):
             return None
-        document = stored_form(entry.document)
+        dated = {**stored, "createdAt": entry.document["createdAt"], "updatedAt": entry.document["updatedAt"]}
+        whole = stored_form(completed(dated, entry.id, 0.0, self._service.rules)[0])
+        unreadable = set(entry.salvaged)
+        document = {**{name: value for name, value in whole.items() if name not in unreadable}, **_given(stored)}
+        document["sourceHash"] = stored.get("sourceHash") or entry.source_hash
         if owner is not None:
             document["owner"] = owner
         return document
+
+
+def _given(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a file that say something."""
+    return {name: value for name, value in stored.items() if value not in (None, "", [])}
 
 
 def _would(groomed: GroomPlan) -> list[str]:

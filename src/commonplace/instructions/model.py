@@ -132,6 +132,16 @@ class Unread(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of an instruction, its hash, and the hash that its file claims."""
+
+    text: str
+    hash: str
+    claimed: str | None
+    drifted: bool
+
+
 _LATER = ("document", "governance_hash", "salvaged")
 
 
@@ -162,14 +172,23 @@ class Instruction(_Later):
     document: Document
     source_hash: str
     governance_hash: str
-    stored_hash: str | None = None  # what the file claimed; differs from source_hash on drift
+    stored_hash: str | None = None  # what the file claimed
     salvaged: tuple[str, ...] = ()  # what the loader had to mend
+    fingerprint: str = ""  # changes with everything that callers see, except usage
+    drifted: bool = False  # the claim is not that of the body
 
     @classmethod
-    def unread(cls, id_: str, source_hash: str, stored_hash: str | None, rest: Unread) -> Instruction:
-        """What a first load needs to know of a file; `rest` gives the whole. Most are never looked at by the one who started us."""
+    def unread(cls, id_: str, body: Body, fingerprint: str, rest: Unread) -> Instruction:
+        """Return what a first load needs to know of a file; `rest` gives the whole when somebody asks for it."""
         made = object.__new__(cls)
-        for field, value in (("id", id_), ("source_hash", source_hash), ("stored_hash", stored_hash), ("_rest", rest)):
+        for field, value in (
+            ("id", id_),
+            ("source_hash", body.hash),
+            ("stored_hash", body.claimed),
+            ("drifted", body.drifted),
+            ("fingerprint", fingerprint),
+            ("_rest", rest),
+        ):
             object.__setattr__(made, field, value)
         return made
 
@@ -183,9 +202,19 @@ class Instruction(_Later):
         whole = self.document.whole()
         return whole["title"], whole["body"]
 
-    @property
-    def drifted(self) -> bool:
-        return self.stored_hash is not None and self.stored_hash != self.source_hash
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a client has of an instruction."""
+
+    id: str
+    source_hash: str
+    governance_hash: str | None = None
+
+    def differs(self, entry: Instruction) -> bool:
+        if self.source_hash != entry.source_hash:
+            return True
+        return self.governance_hash is not None and self.governance_hash != entry.governance_hash
 
 
 @dataclass(frozen=True, slots=True)

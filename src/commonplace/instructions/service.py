@@ -6,22 +6,23 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace import __version__
+from commonplace.instructions.briefs import Briefs
 from commonplace.instructions.configuration import Configuration
 from commonplace.instructions.directory import Directory, Retries
 from commonplace.instructions.engine import gates as gating
 from commonplace.instructions.engine import graph as graphing
 from commonplace.instructions.engine import review as reviewing
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.hashing import governance_line, governance_record, hash_body, hash_governance_lines
+from commonplace.instructions.engine.hashing import fits_claim, governance_line, governance_record, hash_body, hash_governance_lines
 from commonplace.instructions.engine.normalise import Rules
 from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.feedback import Feedback
-from commonplace.instructions.indexing import InstructionIndex
 from commonplace.instructions.journal import state_directory
 from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULTS, Instruction, is_valid_id
 from commonplace.instructions.shelf import Shelf, Trace
@@ -30,6 +31,9 @@ from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.document import Document
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
+
+if TYPE_CHECKING:
+    from commonplace.instructions.indexing import InstructionIndex
 
 DEFAULT_SEARCH = 50
 DEFAULT_QUERY = 100
@@ -45,6 +49,9 @@ REPAIR_FIELDS = (  # of contract 000's recovery guide, in every trace
     "lateMaterializeRejected",
 )
 GRAPH_EDGES = 250_000  # the most one answer holds; `maxEdges` asks for fewer
+
+
+Show = Callable[[Catalogue, Sequence[str]], list[Document]]
 
 
 def _quiet(category: str, data: Mapping[str, Any]) -> None:
@@ -78,7 +85,9 @@ class Service:
         files = Directory(directory, rules=self.rules, retries=retries)
         if trace_files:
             files.trace_file = lambda name, outcome: trace("catalog:file", {"file": name, "outcome": outcome})
-        self.shelf = Shelf(files, state_directory(directory, data), clock=self.now, trace=trace)
+        self.shelf = Shelf(
+            files, state_directory(directory, data), clock=self.now, trace=trace, may_write=self.mutation_enabled, agent=settings.agent_id
+        )
         self.usage = Usage(
             data / "usage-snapshot.json",
             clock=self.now,
@@ -87,6 +96,7 @@ class Service:
             clamped=not settings.usage_clamp_disabled,
         )
         self.feedback = Feedback(data / "feedback.json", clock=self.now)
+        self.briefs = Briefs()
         self._index: InstructionIndex | None = None
         self._indexing = threading.Lock()
         self._graph: tuple[int, dict[str, Any]] | None = None
@@ -119,7 +129,8 @@ class Service:
         with self._loading:
             if self.shelf.loaded:
                 return
-            self.shelf.directory.sweep()
+            if self.mutation_enabled():
+                self.shelf.directory.sweep()
             self.shelf.ensure_loaded()
             threading.Thread(target=self.shelf.settle, args=(self._closing,), name="instructions-settle", daemon=True).start()
             self.watch()
@@ -161,6 +172,8 @@ class Service:
         with self._indexing:
             if self._index is not None:
                 return
+            from commonplace.instructions.indexing import InstructionIndex  # only searches need it
+
             self.load()
             with self.shelf.lock:
                 known = dict(self.shelf.fresh().entries)
@@ -240,7 +253,9 @@ class Service:
     def _count(self, name: str) -> None:
         self.counters[name] = self.counters.get(name, 0) + 1
 
-    def list_entries(self, category: str | None, limit: int | None, offset: int, expect_id: str | None) -> dict[str, Any]:
+    def list_entries(
+        self, category: str | None, limit: int | None, offset: int, expect_id: str | None, show: Show | None = None
+    ) -> dict[str, Any]:
         check_results(limit)
         with self.shelf.lock:
             catalogue = self.shelf.fresh()
@@ -255,13 +270,15 @@ class Service:
             if expect_id is not None and catalogue.get(expect_id) is not None and (category is None or expect_id in ids):
                 ids = [expect_id, *(id_ for id_ in ids if id_ != expect_id)]
             chosen = ids[offset : offset + (MAX_RESULTS if limit is None else limit)]
-            answer: dict[str, Any] = {"hash": catalogue.hash, "count": count, "items": self.show_ids(catalogue, chosen)}
+            answer: dict[str, Any] = {"hash": catalogue.hash, "count": count, "items": (show or self.show_ids)(catalogue, chosen)}
             if repair is not None:
                 answer["trace"] = repair
                 self.trace("list", {"expectId": expect_id, "total": len(catalogue), "filtered": count, **repair})
             return answer
 
-    def list_scoped(self, user: str | None, workspace: str | None, teams: Sequence[str], limit: int | None = None) -> dict[str, Any]:
+    def list_scoped(
+        self, user: str | None, workspace: str | None, teams: Sequence[str], limit: int | None, offset: int, show: Show | None = None
+    ) -> dict[str, Any]:
         """The narrowest scope that has anything: user, workspace, team, else what addresses all."""
         check_results(limit)
         with self.shelf.lock:
@@ -280,10 +297,10 @@ class Service:
                 "hash": catalogue.hash,
                 "count": len(ids),
                 "scope": scope,
-                "items": self.show_ids(catalogue, ids[: limit or MAX_RESULTS]),
+                "items": (show or self.show_ids)(catalogue, ids[offset : offset + (limit or MAX_RESULTS)]),
             }
 
-    def search(self, query: str, limit: int, highlight: bool) -> dict[str, Any]:
+    def search(self, query: str, limit: int, highlight: bool, brief: bool = False) -> dict[str, Any]:
         """Needs `prepare_search` first."""
         check_results(limit)
         with self.shelf.lock:
@@ -293,7 +310,7 @@ class Service:
             answer: dict[str, Any] = {
                 "hash": catalogue.hash,
                 "count": found.count,
-                "items": self.show_ids(catalogue, found.names),
+                "items": self.briefs.found(catalogue, found.names, query) if brief else self.show_ids(catalogue, found.names),
                 "query": query,
             }
             if found.relaxed:
@@ -304,7 +321,9 @@ class Service:
                 answer["highlights"] = [highlights(catalogue.entries[id_], query) for id_ in found.names]
             return answer
 
-    def query(self, filters: Mapping[str, Any], sort: Sort, limit: int, cursor: str | None, offset: int) -> dict[str, Any]:
+    def query(
+        self, filters: Mapping[str, Any], sort: Sort, limit: int, cursor: str | None, offset: int, show: Show | None = None
+    ) -> dict[str, Any]:
         """Needs `prepare_search` first where `filters.text` is given."""
         begun = time.perf_counter()
         check_results(limit)
@@ -319,7 +338,7 @@ class Service:
                 ) from None
             answer: dict[str, Any] = {
                 "hash": catalogue.hash,
-                "items": self.show_ids(catalogue, found.ids),
+                "items": (show or self.show_ids)(catalogue, found.ids),
                 "total": found.total,
                 "returned": len(found.ids),
             }
@@ -351,33 +370,6 @@ class Service:
                 updated[name] = max(updated.get(name, ""), moment)
         listed = [{"name": name, "count": counts[name], "lastUpdated": updated[name]} for name in sorted(counts)]
         return {"categories": listed, "totalDistinct": len(listed), "catalogHash": current, "count": len(listed)}
-
-    def diff(self, client_hash: str | None, known: Sequence[tuple[str, str]] | None) -> dict[str, Any]:
-        """Every branch of both contracts: up to date, precise changes against `known`, or the legacy `changed`."""
-        if known is None:
-            with self.shelf.lock:
-                current = self.shelf.fresh().hash
-            if client_hash == current:
-                return {"upToDate": True, "hash": current}
-        entries, current = self.shelf.snapshot()
-        if known is None:
-            return {"hash": current, "changed": [self.show(entry) for entry in entries]}
-        claimed: dict[str, str] = {}
-        for id_, source_hash in known:
-            claimed.setdefault(id_, source_hash)
-        added = [self.show(entry) for entry in entries if entry.id not in claimed]
-        updated = [self.show(entry) for entry in entries if claimed.get(entry.id, entry.source_hash) != entry.source_hash]
-        removed = sorted(claimed.keys() - {entry.id for entry in entries})
-        if client_hash == current and not (added or updated or removed):
-            return {"upToDate": True, "hash": current}
-        return {"hash": current, "added": added, "updated": updated, "removed": removed}
-
-    def export(self, ids: Sequence[str] | None, meta_only: bool) -> dict[str, Any]:
-        entries, current = self.shelf.snapshot()
-        wanted = None if not ids else set(ids)
-        items = [self.show(entry) for entry in entries if wanted is None or entry.id in wanted]
-        shown = [{**item.whole(), "body": ""} for item in items] if meta_only else items
-        return {"hash": current, "count": len(items), "items": shown}
 
     def governance_hash(self, include_items: bool) -> dict[str, Any]:
         if not include_items:
@@ -411,27 +403,27 @@ class Service:
         entries, current = self.shelf.snapshot()
         issues = []
         for entry in entries:
-            actual = hash_body(entry.document["body"], canonical=self.rules.canonical)
+            body = entry.document["body"]
             expected = entry.stored_hash or entry.source_hash
-            if actual != expected:
-                issues.append({"id": entry.id, "expected": expected, "actual": actual})
+            if not fits_claim(body, expected):
+                issues.append({"id": entry.id, "expected": expected, "actual": hash_body(body)})
         return {"hash": current, "count": len(entries), "issues": issues, "issueCount": len(issues)}
 
-    def graph(self, options: graphing.GraphOptions, format_: str) -> dict[str, Any]:
-        """Schema 1 or 2. The plain call is kept until the catalogue changes."""
-        plain = options == graphing.GraphOptions(max_edges=GRAPH_EDGES, **self._graph_environment()) and format_ == "json"
+    def graph(self, options: graphing.GraphOptions, format_: str, budget: int | None = None) -> dict[str, Any]:
+        """Schema 1 or 2, cut to about `budget` bytes where one is given. The plain call is kept until the catalogue changes."""
+        plain = (
+            budget is None and options == graphing.GraphOptions(max_edges=GRAPH_EDGES, **self._graph_environment()) and format_ == "json"
+        )
         with self.shelf.lock:
             catalogue = self.shelf.fresh()
             generation = catalogue.generation
             if plain and self._graph is not None and self._graph[0] == generation:
                 return self._graph[1]
             entries, modified = list(catalogue), catalogue.last_modified()
-        graph = graphing.build(entries, options)
-        if format_ == "dot":
-            graph["dot"] = graphing.to_dot(graph)
-        elif format_ == "mermaid":
-            graph["mermaid"] = graphing.to_mermaid(graph, modified)
-        elif plain:
+        if budget is not None:
+            return graphing.build_within(entries, options, partial(graphing.draw, format_=format_, generated_at=modified), budget)
+        graph = graphing.draw(graphing.build(entries, options), format_, modified)
+        if plain:
             self._graph = (generation, graph)
         return graph
 
@@ -466,19 +458,9 @@ class Service:
 
     def doctor(self) -> list[dict[str, str]]:
         """What an operator should know of the catalogue."""
-        from commonplace.instructions.inspection import health
+        from commonplace.instructions.inspection import doctor
 
-        found = health(self)
-        count = found["catalogStats"]["totalInstructions"]
-        checks = [{"name": "instructions", "status": "ok", "finding": f"{count} instructions, {found['status']}", "fix": ""}]
-        for key, what, fix in (
-            ("rejectedFiles", "files cannot be served", "commonplace instructions lint says why, file by file."),
-            ("drifted", "bodies differ from their stored hash", "commonplace instructions groom corrects the hashes."),
-            ("configurationProblems", "problems in gates or prompt criteria", "commonplace instructions lint names them."),
-        ):
-            if found.get(key):
-                checks.append({"name": "instructions", "status": "warn", "finding": f"{len(found[key])} {what}", "fix": fix})
-        return checks
+        return doctor(self)
 
     @property
     def version(self) -> str:

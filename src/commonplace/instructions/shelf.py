@@ -36,6 +36,7 @@ class Change:
     after: Instruction | None
     content: bytes | None
     action: str
+    as_written: bool = False  # the file keeps what it says: read it back, its time may count
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,24 @@ class Differences:
 class Shelf:
     """Owns the catalogue, its files and what is known of them."""
 
-    def __init__(self, directory: Directory, state: Path, *, clock: Callable[[], str], trace: Trace = lambda *_: None) -> None:
+    def __init__(
+        self,
+        directory: Directory,
+        state: Path,
+        *,
+        clock: Callable[[], str],
+        trace: Trace = lambda *_: None,
+        may_write: Callable[[], bool] = lambda: True,
+        agent: str | None = None,
+    ) -> None:
         self.directory = directory
         self.state = state
         self.catalogue = Catalogue()
         self.rejections: dict[str, Rejection] = {}
         self.lock = threading.RLock()
         self.loaded = False
-        self.history = History(state)
+        self.history = History(state, agent)
+        self._may_write = may_write
         self.trace = trace
         self._clock = clock
         self._writer = threading.RLock()
@@ -86,7 +97,7 @@ class Shelf:
         elif self._marker_usable:  # a first write, which begins the journal, is told by the marker too
             if not self._marker.current() or (self._journal.begun and not self._journal.current()):
                 self._catch_up()
-        elif not self._journal.current():
+        elif not self._journal.current() or self._marker.appeared():
             self._catch_up()
         return self.catalogue
 
@@ -100,7 +111,7 @@ class Shelf:
         self._journal.tail()  # this and the marker first, so that a write during the scan is seen as news
         token = self._marker.read()
         if token is None:
-            self._put_marker(Marker.token())
+            self._offer_marker()
         else:
             self._token = token
         with collector_off(keep=True):
@@ -132,6 +143,13 @@ class Shelf:
                 self.rejections[name] = reading.rejection
         return instructions
 
+    def _offer_marker(self) -> None:
+        """Write a marker where there is none. A server that may not change the catalogue writes nothing into its folder."""
+        if self._may_write():
+            self._put_marker(Marker.token())
+        else:
+            self._marker_usable = False
+
     def _put_marker(self, token: str) -> None:
         self._token = token
         self._marker_usable = self._marker.write(token)
@@ -145,12 +163,13 @@ class Shelf:
         if not compare:
             for name in dict.fromkeys(f"{line.id}.json" for line in tail.lines):
                 self._apply(name, self.directory.read(name))
-        if self._marker_usable and not self._marker.current():
+        if not self._marker.current() if self._marker_usable else self._marker.appeared():
             token = self._marker.read()
+            self._marker_usable = token is not None
             if token is None:
                 self.trace("catalog:marker", {"missing": True, "attemptedReload": True})
                 compare = True
-                self._put_marker(Marker.token())
+                self._offer_marker()
             elif token != self._token:
                 again = self._journal.tail()
                 known = False
@@ -195,6 +214,9 @@ class Shelf:
             if thorough or self._stamps.get(name) != reading.stamp:
                 self._apply(name, reading)
             after = self.catalogue.get(name[:-5])
+        if before is not None and self._may_write() and (after is None or before.fingerprint != after.fingerprint):
+            with contextlib.suppress(OSError):  # a read must not fail because its history cannot be written
+                self.history.record_by_hand(before.id, before.document, after.document if after else None, self._clock())
         if before is None:
             return "added" if after is not None else None
         if after is None:
@@ -286,7 +308,8 @@ class Shelf:
         def note() -> None:  # what the next holder and the history need, should this process die before its files are in place
             for change in changes:
                 before = self.catalogue.get(change.id)
-                self.history.record(change.id, change.action, before.document if before else None, at, actor)
+                after = change.after.document if change.after else None
+                self.history.record(change.id, change.action, before.document if before else None, after, at, actor)
             self._journal.intend(change.id for change in changes)
 
         staged: dict[str, Staged] = {item.id: item for item in self.directory.stage_all(contents, note)}
@@ -307,6 +330,7 @@ class Shelf:
             self.directory.discard([item for id_, item in staged.items() if id_ not in {change.id for change in placed}])
             with self.lock:
                 for change in placed:
+                    name = f"{change.id}.json"
                     stamp = staged[change.id].stamp if change.after is not None else None
-                    self._apply(f"{change.id}.json", Reading(stamp, change.after))
+                    self._apply(name, self.directory.read(name) if change.as_written else Reading(stamp, change.after))
                 self._announce([(change.id, change.after.source_hash if change.after else REMOVED) for change in placed])

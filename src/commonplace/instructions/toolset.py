@@ -46,6 +46,18 @@ def tool_name(action: str) -> str:
     return "instructions_" + re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), action)
 
 
+READING = frozenset({name for action in READS for name in (tool_name(action), f"instructions/{action}")})
+"""Names whose tools are in `tools/reads.py`."""
+LARGE = frozenset(
+    (
+        "instructions_dispatch",
+        "instructions_import",
+        "instructions_batch",
+        "instructions/dispatch",
+        "instructions/import",
+        "instructions/batch",
+    )
+)
 NAMES = BARE | {"instructions_dispatch", *(tool_name(action) for action in ACTIONS)}
 
 
@@ -104,9 +116,17 @@ def toolset(service: Callable[[], Service]) -> Toolset:
         actions = {action: by_name[tool_name(action)] for action in ACTIONS if action != "batch"}
         return (*dispatch.tools(made, actions, ACTIONS), *family)
 
+    def part(name: str) -> Sequence[Tool]:
+        if name not in READING:
+            return ()
+        from commonplace.instructions.tools import reads
+
+        return reads.tools(service())
+
     def codes() -> Sequence[Code]:
         from commonplace.instructions.errors import CODES
 
         return CODES
 
-    return Toolset("instructions", "Governed instructions: find, read, change and check the rules agents follow.", NAMES, BARE, load, codes)
+    summary = "Governed instructions: find, read, change and check the rules agents follow."
+    return Toolset("instructions", summary, NAMES, BARE, load, codes, LARGE & NAMES, part=part)

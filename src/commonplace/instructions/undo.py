@@ -32,15 +32,17 @@ class Undo:
             current = self._shelf.fresh().get(id_)
         changes = self._shelf.history.changes(id_)
         shown: list[dict[str, Any]] = []
-        after: Mapping[str, Any] | None = stored_form(current.document) if current else None
+        following: Mapping[str, Any] | None = stored_form(current.document) if current else None
         for change in reversed(changes):
             before = change["before"]
-            if before != after:  # a change that was begun and never made leaves no trace
+            after = change.get("after", following)
+            deleted = change is changes[-1] and _deleted(change, following)  # by hand, since
+            if before != following or deleted:  # a change that was begun and never made leaves no trace
                 if actor.sees_all or change.get("tenant") == actor.tenant:
-                    listed = {name: change[name] for name in ("change", "at", "action", "by")}
+                    listed = {name: change[name] for name in ("change", "at", "action", "by", "agent") if name in change}
                     listed["version"] = (after or before or {}).get("version")
                     shown.append({**listed, "diff": describe(before, after)})
-                after = before
+                following = before
         if current is None and not shown:
             return {"id": id_[:200], "notFound": True, "changes": [], "count": 0, "changeLog": []}
         log = current.document["changeLog"] if current else []
@@ -62,7 +64,7 @@ class Undo:
             candidates = [
                 line
                 for line in self._shelf.history.changes(id_)
-                if (line["change"] == change if change is not None else line["before"] != present)
+                if (line["change"] == change if change is not None else line["before"] != present or _deleted(line, present))
                 and (actor.sees_all or line.get("tenant") == actor.tenant)
             ]
             if not candidates:
@@ -73,6 +75,9 @@ class Undo:
                     details={"id": id_[:200], "change": change},
                 )
             before = candidates[-1]["before"]
+            last = candidates[-1].get("after")
+            if change is None and last is not None and last != present:  # changed or deleted by hand since: undo that
+                before = last
             if before is None:
                 if existing is None:
                     raise CommonplaceError(INSTRUCTION_NOT_FOUND, f"{id_} does not exist, and did not exist before that change either.")
@@ -96,3 +101,8 @@ class Undo:
                 {"version": document["version"], "changedAt": now, "summary": f"restored {before.get('version')}"},
             ]
         return document
+
+
+def _deleted(line: Mapping[str, Any], present: Mapping[str, Any] | None) -> bool:
+    """Tell whether a change made an instruction that is no longer there."""
+    return present is None and line.get("after") is not None

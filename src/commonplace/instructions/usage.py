@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import os
 import threading
 import time
@@ -13,6 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+
+from commonplace.instructions.outcomes import Use, add_use, summarise
+from commonplace.storage.privacy import make_private_folder, open_private
+
+log = logging.getLogger("commonplace.instructions")
 
 PER_SECOND = 10  # uses of one id in one wall-clock second
 ALWAYS_COUNTED = 2  # the first uses of an id pass whatever the rate
@@ -53,6 +59,7 @@ class Usage:
         self._clamped = clamped
         self._lock = threading.RLock()
         self._counts: dict[str, Count] = {}
+        self._uses: list[tuple[str, Use]] = []  # since the last flush
         self._stamp: tuple[int, int, int] | None = None
         self._timer: threading.Timer | None = None
         self._read = False
@@ -71,7 +78,12 @@ class Usage:
             self._refresh()
             return [(id_, count) for id_, count in self._counts.items() if count.total > 0]
 
-    def track(self, id_: str) -> tuple[Count, bool]:
+    def details(self) -> dict[str, dict[str, Any]]:
+        """Return how uses went, by id, for those that were reported with context or metrics."""
+        self.flush()
+        return {id_: shown for id_, line in self._stored().items() if (shown := summarise(line))}
+
+    def track(self, id_: str, use: Use | None = None) -> tuple[Count, bool]:
         """Count one use. The second value is False where the rate limit swallowed it."""
         with self._lock:
             self._refresh()
@@ -83,6 +95,8 @@ class Usage:
                 return count, False
             count.in_second += 1
             count.pending += 1
+            if use is not None:
+                self._uses.append((id_, use))
             moment = self._clock()
             count.first_seen = count.first_seen or moment
             count.last_used = moment
@@ -109,7 +123,11 @@ class Usage:
                     line = stored.setdefault(id_, {"usageCount": 0, "firstSeenTs": count.first_seen})
                     line["usageCount"] = int(line.get("usageCount") or 0) + count.pending
                     line["lastUsedAt"] = max(str(line.get("lastUsedAt") or ""), count.last_used)
+                for id_, use in self._uses:
+                    if id_ in stored:
+                        add_use(stored[id_], use)
                 self._write(stored)
+            self._uses.clear()
             for count in fresh.values():
                 count.pending = 0
             self._take(stored)
@@ -135,8 +153,8 @@ class Usage:
 
     @contextlib.contextmanager
     def _exclusive(self) -> Any:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.with_suffix(".lock").open("w") as guard:
+        make_private_folder(self._path.parent)
+        with open_private(self._path.with_suffix(".lock"), "w") as guard:
             fcntl.flock(guard, fcntl.LOCK_EX)
             yield
 
@@ -156,9 +174,20 @@ class Usage:
     def _stored(self) -> dict[str, dict[str, Any]]:
         try:
             raw = orjson.loads(self._path.read_bytes())
-        except (OSError, orjson.JSONDecodeError):
+        except OSError:
             return {}
+        except orjson.JSONDecodeError:
+            raw = None
+        if not isinstance(raw, dict):
+            self._set_aside()
         return {id_: line for id_, line in raw.items() if isinstance(line, dict)} if isinstance(raw, dict) else {}
+
+    def _set_aside(self) -> None:
+        """Keep a damaged file under another name: counting goes on, and what it held can be looked at."""
+        aside = self._path.with_name(f"{self._path.stem}.damaged-{time.time_ns()}{self._path.suffix}")
+        with contextlib.suppress(OSError):
+            self._path.rename(aside)
+            log.error("the counts of use could not be read and were moved to %s", aside.name)
 
     def _take(self, stored: dict[str, dict[str, Any]]) -> None:
         for id_, count in self._counts.items():
@@ -175,7 +204,7 @@ class Usage:
 
     def _write(self, stored: dict[str, dict[str, Any]]) -> None:
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
-        with temporary.open("wb") as snapshot:
+        with open_private(temporary) as snapshot:
             snapshot.write(orjson.dumps(stored, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
             snapshot.flush()
             os.fsync(snapshot.fileno())

@@ -12,18 +12,22 @@ from typing import Any
 
 from commonplace.instructions.adding import Adding, Wanted
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.entry import ADD_SCHEMA, Origin, Problem, Refused, check_id, compose
+from commonplace.instructions.engine.entry import ADD_SCHEMA, Origin, Problem, Refused, check_id, compose, warnings_of
 from commonplace.instructions.engine.normalise import NotAnInstruction
 from commonplace.instructions.errors import CATALOGUE_UNWRITABLE, CONFIRMATION_REQUIRED, HASH_MISMATCH, REMOVE_MISSING
-from commonplace.instructions.model import WARN_BODY_CHARS, Actor, Instruction, is_reserved_id, is_valid_id
+from commonplace.instructions.model import WARN_BODY_CHARS, Actor, Instruction, is_reserved_id, is_valid_id, stored_form
 from commonplace.instructions.service import Service
 from commonplace.instructions.shelf import Change
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.errors import disk_full
+from commonplace.storage.failures import means_full_disk
 
 CONFIRM_ABOVE = 10
 TOGETHER = 200  # changes with one wait for the disk
 HISTORY_SHOWN = 50
 PREVIEW_CHARS = 200
+MAX_WARNINGS = 50
+FOLLOWS_BODY = frozenset({"body", "version", "changeLog", "semanticSummary", "updatedAt", "sourceHash", "schemaVersion"})
 HOPELESS = 3  # failures in a row after which the disk is not asked again
 
 
@@ -106,6 +110,8 @@ class Writing:
                 continue
             assert change.after is not None
             wanted.answer = self.added(change.after, created=not existed, overwritten=existed, content=change.content)
+            if warnings := [*wanted.warnings, *wanted.answer.get("warnings", ())]:
+                wanted.answer["warnings"] = warnings
         planned.clear()
 
     def commit(self, changes: Sequence[Change], actor: Actor) -> dict[str, Exception]:
@@ -115,7 +121,8 @@ class Writing:
             return {}
         except (CommonplaceError, OSError) as error:
             if len(changes) == 1:
-                return {changes[0].id: error}
+                removed = changes[0].after is None and self._made(changes[0])  # the next writer announces it
+                return {} if removed else {changes[0].id: error}
         failures: dict[str, Exception] = {}
         in_a_row = 0
         for change in changes:
@@ -146,7 +153,7 @@ class Writing:
         id_, entry, overwrite = wanted.id, wanted.entry, wanted.overwrite
         self._shelf.look_at(id_)
         existing = catalogue.get(id_)
-        expect(wanted.expected_hash, existing, catalogue.hash)
+        expect(wanted.expected_hash, existing, catalogue.hash, body_only=True)
         if existing is not None and not overwrite:
             wanted.answer = self.added(existing, skipped=True)
             return None
@@ -163,7 +170,11 @@ class Writing:
             entry, existing, lax=wanted.lax, origin=self._origin(wanted.actor), rules=self._service.rules, keep_omitted=existing is not None
         )
         existed = existing is not None or hidden is not None
-        return self.change(document, "overwrite" if existed else "add"), existed
+        change = self.change(document, "overwrite" if existed else "add")
+        wanted.warnings = warnings_of(entry, existing, lax=wanted.lax, rules=self._service.rules)
+        if existing is not None and wanted.expected_hash == existing.source_hash:
+            expect(wanted.expected_hash, existing, catalogue.hash, body_only=_changes_body_only(existing, change.after))
+        return change, existed
 
     def added(
         self, entry: Instruction, *, created: bool = False, overwritten: bool = False, skipped: bool = False, content: bytes | None = None
@@ -171,7 +182,7 @@ class Writing:
         with self._shelf.lock:
             catalogue = self._shelf.catalogue
             present = catalogue.get(entry.id)
-            issues = [] if present is not None and present.source_hash == entry.source_hash else ["not-in-catalog"]
+            issues = [] if present is not None and present.fingerprint == entry.fingerprint else ["not-in-catalog"]
             stored = self._shelf.directory.read_bytes(entry.id)
             if stored is None or (content is not None and stored != content):
                 issues.append("not-on-disk" if stored is None else "differs-on-disk")
@@ -215,7 +226,7 @@ class Writing:
             "overwritten": False,
             "skipped": False,
             "error": problem.error,
-            "feedbackHint": f"{problem.hint} If this is unexpected, call feedback/submit with reproEntry.",
+            "feedbackHint": f"{_sentence(problem.hint)} If this is unexpected, call feedback/submit with reproEntry.",
             "reproEntry": repro,
         }
         if problem.validation:
@@ -234,6 +245,7 @@ class Writing:
         begun = time.perf_counter()
         counts = {"imported": 0, "skipped": 0, "overwritten": 0}
         errors: list[dict[str, Any]] = []
+        warnings: list[dict[str, Any]] = []
         size = max(1, min(batch_size or TOGETHER, 1000))
         with self._shelf.writing() as catalogue:
             expect(expected_hash, None, catalogue.hash)
@@ -266,6 +278,8 @@ class Writing:
                     if existing is None and mode != "overwrite":
                         self._check_hidden(id_)
                     pending[id_] = (index, self._import_one(entry, existing, mode, validate, actor))
+                    said = warnings_of(entry, existing if mode == "merge" else None, lax=True, rules=self._service.rules)
+                    warnings += [{"index": index, "id": id_, "warning": warning} for warning in said]
                 except Refused as refused:
                     errors.append(_import_error(index, entry, refused.problem.error, refused.problem.hint))
                 except CommonplaceError as error:
@@ -279,7 +293,10 @@ class Writing:
             current = catalogue.hash
         errors.sort(key=lambda line: int(line["index"]))
         elapsed = round((time.perf_counter() - begun) * 1000, 3)
-        return {"hash": current, **counts, "total": len(entries), "errors": errors, "processingTimeMs": elapsed}
+        answer = {"hash": current, **counts, "total": len(entries), "errors": errors, "processingTimeMs": elapsed}
+        if warnings:
+            answer["warnings"] = warnings[:MAX_WARNINGS]
+        return answer
 
     def _check_hidden(self, id_: str) -> None:
         """Refuse to replace a file that is there and could not be read."""
@@ -331,6 +348,8 @@ class Writing:
             doomed = [*present, *dependents]
             failures = self.take_away(doomed, "remove", actor)
             removed = [id_ for id_ in doomed if id_ not in failures]
+            if failures and not removed and all(means_full_disk(failed) for failed in failures.values()):
+                raise disk_full()
             current = catalogue.hash
         with suppress(OSError):
             self._service.usage.prune(removed)
@@ -370,21 +389,35 @@ class Writing:
         return sorted(found)
 
 
-def expect(expected: str | None, entry: Instruction | None, catalogue_hash: str) -> None:
-    """Compare and set: the caller's hash must be the entry's (source or governance) or the catalogue's present one."""
+def expect(expected: str | None, entry: Instruction | None, catalogue_hash: str, *, body_only: bool = False) -> None:
+    """Compare and set: the caller's hash must cover what the write replaces.
+
+    The catalogue hash and the entry's governanceHash change with every field. The entry's sourceHash covers the body alone, so it
+    is accepted only for a write that changes nothing else."""
     if expected is None or expected == catalogue_hash:
         return
-    if entry is not None and expected in (entry.source_hash, entry.governance_hash):
+    if entry is not None and (expected == entry.governance_hash or (body_only and expected == entry.source_hash)):
         return
     details: dict[str, Any] = {"expectedHash": expected[:100], "catalogHash": catalogue_hash}
+    message, hint = "expectedHash does not match: it was changed in the meantime.", "Read it again, look at the change, then repeat."
     if entry is not None:
         details |= {"id": entry.id, "sourceHash": entry.source_hash, "governanceHash": entry.governance_hash}
-    raise CommonplaceError(
-        HASH_MISMATCH,
-        "expectedHash does not match: it was changed in the meantime.",
-        hint="Read it again, look at the change, then repeat.",
-        details=details,
-    )
+        if expected == entry.source_hash:
+            message = "expectedHash is the entry's sourceHash, which covers its body only; this write changes more than the body."
+            hint = "Send the governanceHash of the entry as you read it: it changes with every field."
+    raise CommonplaceError(HASH_MISMATCH, message, hint=hint, details=details)
+
+
+def _changes_body_only(before: Instruction, after: Instruction | None) -> bool:
+    """Tell whether a write leaves every field alone but the body and what follows from it."""
+    if after is None:
+        return False
+    old, new = stored_form(before.document), stored_form(after.document)
+    return all(old.get(name) == new.get(name) for name in old.keys() | new.keys() if name not in FOLLOWS_BODY)
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "?", "!", ")")) else f"{text}."
 
 
 def _removal_error(id_: str, error: Exception) -> dict[str, str]:

@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import orjson
 
+from commonplace.kernel.hidden import json_may_hide
+
 KEEP_QUOTED_BYTES = 64 * 1024  # beyond it the second form is made when it is sent
 _ABSENT: Final = object()
 _PLACE: Final = orjson.Fragment(b"\0")  # JSON text never holds this byte
@@ -17,12 +19,13 @@ _PLACE: Final = orjson.Fragment(b"\0")  # JSON text never holds this byte
 class Document(Mapping[str, Any]):
     """Immutable. Fields named `near` are at hand; any other is decoded when it is asked for, so take `whole()` to read several."""
 
-    __slots__ = ("_at", "_near", "_quoted", "encoded")
+    __slots__ = ("_at", "_may_hide", "_near", "_quoted", "encoded")
 
     def __init__(self, value: Mapping[str, Any], near: Mapping[str, int]) -> None:
         """`near` gives each field that is kept at hand its place; one mapping serves all documents of a kind."""
         self.encoded = bytes(memoryview(orjson.dumps(value)))  # a copy of its own size: orjson's holds on to eight times as much
         self._quoted = quote(self.encoded) if len(self.encoded) <= KEEP_QUOTED_BYTES else None
+        self._may_hide: bool | None = None
         self._at = near
         self._near = tuple(map(value.get, near, repeat(_ABSENT)))
 
@@ -36,13 +39,20 @@ class Document(Mapping[str, Any]):
         """The same inside a JSON string."""
         return self._quoted if self._quoted is not None else quote(self.encoded)
 
+    @property
+    def may_hide(self) -> bool:
+        """Whether it may hold characters that a reader cannot see; found out once."""
+        if self._may_hide is None:
+            self._may_hide = json_may_hide(self.encoded)
+        return self._may_hide
+
     def extended(self, more: Mapping[str, Any]) -> Document:
         """With fields added at the end; they must be new."""
         made = Document.__new__(Document)
         added = b"," + orjson.dumps(more)[1:]
         made.encoded = self.encoded[:-1] + added
         made._quoted = None if self._quoted is None else self._quoted[:-1] + quote(added)
-        made._at, made._near = self._at, self._near
+        made._at, made._near, made._may_hide = self._at, self._near, None
         return made
 
     def __getitem__(self, name: str) -> Any:
@@ -81,10 +91,11 @@ def encode(value: Any) -> bytes:
     return orjson.dumps(value, default=_fragment)
 
 
-def encode_twice(value: Any) -> tuple[list[bytes], list[bytes]]:
-    """JSON of a value that may hold documents, and the same inside a JSON string, both in pieces to be joined once.
+def encode_twice(value: Any) -> tuple[list[bytes], list[bytes], bool]:
+    """JSON of a value that may hold documents, the same inside a JSON string, both in pieces to be joined once, and whether it may hold
+    hidden characters.
 
-    Documents are neither encoded again nor copied here."""
+    Documents are neither encoded again nor copied nor searched here."""
     if type(value) is dict:
         for item in value.values():
             if type(item) is Document or (type(item) is list and item and type(item[0]) is Document):
@@ -102,34 +113,39 @@ def encode_twice(value: Any) -> tuple[list[bytes], list[bytes]]:
 
     skeleton = orjson.dumps(value, default=place)
     if not documents:
-        return [skeleton], [quote(skeleton)]
+        return [skeleton], [quote(skeleton)], json_may_hide(skeleton)
     pieces = skeleton.split(b"\0")
     plain: list[bytes] = []
     quoted: list[bytes] = []
     for between, document in zip(pieces, documents, strict=False):
         _put(plain, quoted, document, between)
-    return [*plain, pieces[-1]], [*quoted, quote(pieces[-1])]
+    may_hide = json_may_hide(skeleton) or any(document.may_hide for document in documents)
+    return [*plain, pieces[-1]], [*quoted, quote(pieces[-1])], may_hide
 
 
-def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes]] | None:
+def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes], bool] | None:
     """The usual answer: documents, and lists of them, as fields. It costs a third of the general way, which takes over (None) where
     documents lie deeper."""
     plain: list[bytes] = []
     quoted: list[bytes] = []
     between = b"{"
+    may_hide = False
     try:
         for name, item in value.items():
             between += _name(name)
             if type(item) is Document:
                 _put(plain, quoted, item, between)
+                may_hide = may_hide or item.may_hide or json_may_hide(between)
                 between = b","
             elif type(item) is list and item and type(item[0]) is Document:
                 _put(plain, quoted, item[0], between + b"[")
+                may_hide = may_hide or item[0].may_hide or json_may_hide(between)
                 for document in item[1:]:
                     if type(document) is not Document:
                         return None
                     plain += (b",", document.encoded)
                     quoted += (b",", document.quoted)
+                    may_hide = may_hide or document.may_hide
                 between = b"],"
             else:
                 between += orjson.dumps(item) + b","
@@ -137,7 +153,7 @@ def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes]] | None:
         return None
     plain.append(between[:-1] + b"}")
     quoted.append(quote(plain[-1]))
-    return plain, quoted
+    return plain, quoted, may_hide or json_may_hide(plain[-1])
 
 
 @lru_cache(maxsize=256)

@@ -21,7 +21,8 @@ class Kind(StrEnum):
     CONFLICT = "conflict"  # the state of things forbids it: exists, is a directory, already decided
     INTEGRITY = "integrity"  # an expected hash does not match, a chain is broken
     UNAUTHENTICATED = "unauthenticated"
-    PERMISSION = "permission"  # scope, read-only mode, roots
+    PERMISSION = "permission"  # scope, roots
+    EXCLUDED = "excluded"  # narrowing: the tool is not among those this server or request offers
     MUTATION_OFF = "mutation_off"  # the catalogue's mutation switch
     LIMIT = "limit"  # above a size, count, depth or quota
     RATE = "rate"  # too many calls
@@ -82,11 +83,16 @@ UNKNOWN_TOOL = Code("UNKNOWN_TOOL", Kind.UNKNOWN_METHOD, "No tool has this name;
 UNKNOWN_METHOD = Code("UNKNOWN_METHOD", Kind.UNKNOWN_METHOD, "No bare JSON-RPC method has this name.")
 UNAUTHENTICATED = Code("UNAUTHENTICATED", Kind.UNAUTHENTICATED, "The call carries no valid key.")
 SCOPE_REQUIRED = Code("SCOPE_REQUIRED", Kind.PERMISSION, "The key lacks the scope that this tool needs.")
-READ_ONLY = Code("READ_ONLY", Kind.PERMISSION, "The server, or this request, is read-only.")
+READ_ONLY = Code("READ_ONLY", Kind.EXCLUDED, "The server, or this request, is read-only.")
+TOOL_EXCLUDED = Code(
+    "TOOL_EXCLUDED", Kind.EXCLUDED, "The server's flags or the request's `X-MCP-*` headers exclude this tool, under each of its names."
+)
 MUTATION_DISABLED = Code("MUTATION_DISABLED", Kind.MUTATION_OFF, "The instruction catalogue is read-only until MCP_ENABLE_MUTATION=1.")
 CALL_RATE_LIMITED = Code("CALL_RATE_LIMITED", Kind.RATE, "Too many calls from this key or tenant; wait and retry.")
+SESSION_LIMIT = Code("SESSION_LIMIT", Kind.RATE, "This key has as many sessions as it may, and each of them is in use.")
 REQUEST_TOO_LARGE = Code("REQUEST_TOO_LARGE", Kind.LIMIT, "The message is larger than the server accepts.")
 DEADLINE_EXCEEDED = Code("DEADLINE_EXCEEDED", Kind.UNAVAILABLE, "The call ran out of time; nothing was acknowledged.")
+SERVER_BUSY = Code("SERVER_BUSY", Kind.UNAVAILABLE, "Too much work of this kind is under way, here or for this caller; retry shortly.")
 CANCELLED = Code("CANCELLED", Kind.CANCELLED, "The caller cancelled the call.")
 SHUTTING_DOWN = Code("SHUTTING_DOWN", Kind.UNAVAILABLE, "The server is stopping and takes no new work.")
 NOT_AVAILABLE = Code("NOT_AVAILABLE", Kind.UNAVAILABLE, "An optional part is not installed or not running; the hint says how to get it.")
@@ -100,8 +106,10 @@ CODES: tuple[Code, ...] = (
     UNAUTHENTICATED,
     SCOPE_REQUIRED,
     READ_ONLY,
+    TOOL_EXCLUDED,
     MUTATION_DISABLED,
     CALL_RATE_LIMITED,
+    SESSION_LIMIT,
     REQUEST_TOO_LARGE,
     DEADLINE_EXCEEDED,
     CANCELLED,

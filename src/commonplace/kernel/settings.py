@@ -109,7 +109,7 @@ class Section:
 class Rerank(Section):
     enabled: bool = key(False, "Ask the external rerank model; needs the caller's model key.")
     model: str = key("rerank-v3.5", "Name of the Cohere-compatible rerank model.")
-    endpoint: str = key("https://oneapi.laisky.com/v1/rerank", "Address of the rerank model.")
+    endpoint: str = key("", "Address of the rerank model; required once rerank is on.")
     timeout_ms: int = key(6000, "Give up on the rerank model after this time and use fused scores.", minimum=1)
 
 
@@ -242,6 +242,9 @@ class McpSettings(Section):
 class StorageSettings(Section):
     url: str = key("", "`sqlite:///PATH` or `postgresql://...`; empty: SQLite in the data folder.", secret=True)
     pool_size: int = key(8, "PostgreSQL only: connections of one process.", minimum=1, maximum=200)
+    integrity_check_hours: float = key(
+        24.0, "SQLite only: an HTTP server checks its databases for damage this often, slowly and in the background; 0: never.", minimum=0
+    )
     cache_url: str = key("", "`redis://...` for credentials and shared limits; empty: in memory.", secret=True)
     models: str | None = key(
         None,
@@ -253,18 +256,39 @@ class StorageSettings(Section):
 
 class AuthSettings(Section):
     mode: AuthMode = key("none", "`none`: loopback only; `keys`: keys of `commonplace keys`; `passthrough`: any bearer is its own tenant.")
-    resource_url: str = key("", "Public address of /mcp, shown to clients in the 401 metadata; empty: from the request.")
-    authorization_servers: tuple[str, ...] = key((), "OAuth servers named in the 401 metadata.")
+    resource_url: str = key("", "Public address of /mcp, for the metadata of OAuth and for the cookies of the console.")
+    authorization_servers: tuple[str, ...] = key(
+        (), "OAuth servers that clients are led to by a 401; needs resource_url. Empty: a plain 401."
+    )
 
 
 class LimitSettings(Section):
     request_bytes: int = key(64 * MEBIBYTE, "Largest line or body.", minimum=1024)
+    undecoded_bytes: int = key(
+        192 * MEBIBYTE,
+        "Bytes of large messages that may wait to be decoded; above it, or above two thirds for one caller: SERVER_BUSY.",
+        minimum=1024,
+    )
     call_timeout_seconds: float = key(300.0, "A call without its own deadline ends after this time; 0: never.", minimum=0)
     in_flight: int = key(256, "Calls of one connection that run at a time; reading waits above it.", minimum=1, maximum=10_000)
+    sessions_per_key: int = key(
+        100, "Sessions of a key over HTTP; above it, the oldest idle one ends for a new one.", minimum=1, maximum=10_000
+    )
     key_per_second: float = key(0.0, "Sustained calls per second and key; 0: unlimited.", minimum=0)
     key_burst: int = key(100, "Calls a key may make at once.", minimum=1)
     tenant_per_second: float = key(0.0, "Sustained calls per second and tenant; 0: unlimited.", minimum=0)
     tenant_burst: int = key(400, "Calls a tenant may make at once.", minimum=1)
+    connections: int = key(1000, "HTTP connections at a time; less where the system allows fewer open files.", minimum=8, maximum=100_000)
+    connections_per_address: int = key(
+        256, "HTTP connections of one address at a time; `server.trusted_proxies` are exempt.", minimum=1, maximum=100_000
+    )
+    header_seconds: float = key(15.0, "A request's header must have arrived after this time.", minimum=0.1)
+    body_seconds: float = key(60.0, "A request's body must have arrived after this time.", minimum=0.1)
+    idle_seconds: float = key(
+        75.0,
+        "A connection without a request, or whose client does not read its answer, is closed after this time; an open stream is not idle.",
+        minimum=0.1,
+    )
     failed_logins_per_minute: int = key(30, "Wrong keys per minute, of all callers together, before further ones must wait.", minimum=1)
 
 
@@ -272,12 +296,22 @@ class ServerSettings(Section):
     host: str = key("127.0.0.1", "Address of the HTTP server.")
     port: int = key(8787, "Port of the HTTP server.", minimum=0, maximum=65535)
     read_only: bool = key(False, "Refuse every tool that writes.")
-    toolsets: tuple[str, ...] = key((), "Toolsets listed; empty: all.")
-    tools: tuple[str, ...] = key((), "Tools listed beside the toolsets.")
-    exclude_tools: tuple[str, ...] = key((), "Tools never listed.")
+    toolsets: tuple[str, ...] = key((), "Toolsets offered; calls of all others are refused. Empty: all.")
+    tools: tuple[str, ...] = key((), "Tools offered beside the toolsets; calls of all others are refused.")
+    exclude_tools: tuple[str, ...] = key((), "Tools refused and not listed, under each of their names.")
     all_tools: bool = key(False, "List the extended tools too.")
+    drain_seconds: float = key(
+        2.0,
+        "After SIGTERM, answer /readyz with 503 for this long before the listener closes, if anybody asked for it in the last minute.",
+        minimum=0,
+        maximum=300,
+    )
     allowed_hosts: tuple[str, ...] = key((), "Host names the server answers to besides the one it binds; `*.example.org` allowed.")
     allowed_origins: tuple[str, ...] = key((), "Origins of browsers that may call, besides its own.")
+    trusted_proxies: tuple[str, ...] = key(
+        (),
+        "Addresses or networks of proxies in front of this server: exempt from the cap per address, believed in `X-Forwarded-Proto`.",
+    )
 
 
 class LogSettings(Section):

@@ -101,9 +101,11 @@ class HybridIndex(LexicalIndex):
         matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT, legibility=read, explained=False)]
         return Found(tuple(matches[:limit]), min(len(matches), POOL), True)
 
-    async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
+    async def similar(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()) -> Similar:
         sharing, rarity = await self._sharing(tenant, entry, limit)
         terms = {match.key: match.terms for match in sharing.matches}
+        for other in also:
+            terms.setdefault(document_key(other), ())
         cosines = await asyncio.to_thread(self._like, tenant, entry, limit, list(terms))
         held = {**sharing.held, **await self._postings.held(partition(tenant), [key for key in cosines if key not in sharing.held])}
         found = [

@@ -85,9 +85,10 @@ class LexicalIndex:
         self._remember(tenant, result.terms)
         return replace(result, matches=tuple(matches[:limit]))
 
-    async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
+    async def similar(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()) -> Similar:
         sharing, rarity = await self._sharing(tenant, entry, limit)
         found = [Match(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT)) for m in sharing.matches]
+        found += [Match(other.id, 0.0) for other in also if other.id not in {match.entry_id for match in found}]
         return Similar(tuple(found), rarity)
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:

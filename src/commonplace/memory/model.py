@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -197,6 +198,41 @@ class Draft:
             updated_at=moment,
             context=self.context,
         )
+
+
+def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
+    """Return an entry with what a repeated add of its text brings: more tags, more context, and the stated fields.
+
+    Where both contexts together are too long the new one replaces the old one, which stays in the entry's history."""
+    context = entry.context
+    if draft.context and draft.context not in context:
+        both = f"{context}\n\n{draft.context}".lstrip()
+        context = both if len(both) <= CONTEXT_CHARACTERS else draft.context
+    return replace(
+        entry,
+        tags=tuple(dict.fromkeys((*entry.tags, *draft.tags)))[:TAGS],
+        context=context,
+        confidence=draft.confidence if "confidence" in stated else entry.confidence,
+        memory_type=draft.memory_type if "memory_type" in stated else entry.memory_type,
+    )
+
+
+def changed_fields(before: Entry, after: Entry) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(Entry) if getattr(before, field.name) != getattr(after, field.name))
+
+
+def one_supersedes_other(first: Entry, second: Entry) -> bool:
+    return first.superseded_by == second.id or second.superseded_by == first.id
+
+
+def final_successor(entry: Entry, known: Mapping[str, Entry]) -> Entry | None:
+    """Follow `superseded_by` to its end; None where nothing active is there."""
+    last: Entry | None = entry
+    visited: set[str] = set()
+    while last is not None and last.superseded_by and last.id not in visited:
+        visited.add(last.id)
+        last = known.get(last.superseded_by)
+    return last if last is not None and last is not entry and last.status is Status.ACTIVE else None
 
 
 def consolidation_score(access_count: int, last_accessed: datetime | None, now: datetime) -> float:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.hidden import count_hidden
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.formats.jsonl import first_record, read_jsonl, read_server_memory, write_jsonl
 from commonplace.memory.formats.markdown import read_notes, write_vault
@@ -61,6 +62,7 @@ class Imported:
     problems: tuple[str, ...]
     suggestions: int
     dry_run: bool
+    hidden: int = 0  # entries with characters that readers do not see
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,9 @@ async def import_into(
     suggestions = 0
     if suggest and not dry_run:
         suggestions = await service.suggest_for(tenant, [entry for entry in entries if entry.id not in added.known], progress)
-    return Imported(chosen, len(parcel.entries), added.entries, added.links, len(added.known), tuple(parcel.problems), suggestions, dry_run)
+    hidden = sum(bool(count_hidden((entry.title, entry.content, entry.context, entry.tags))) for entry in entries)
+    problems = tuple(parcel.problems)
+    return Imported(chosen, len(parcel.entries), added.entries, added.links, len(added.known), problems, suggestions, dry_run, hidden)
 
 
 async def export_from(service: MemoryService, tenant: Tenant, path: Path, format_: ExportFormat, *, force: bool = False) -> Exported:

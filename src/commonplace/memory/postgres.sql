@@ -19,7 +19,8 @@ WHERE tenant = :tenant AND id = :id;
 SELECT id FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND status = 'active' AND deleted_at IS NULL AND id <> :id;
 
 -- name: known_text
-SELECT id FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND deleted_at IS NULL ORDER BY status, id LIMIT 1;
+-- The active entry with this text, else an obsolete one.
+SELECT id, status FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND deleted_at IS NULL ORDER BY status, id DESC LIMIT 1;
 
 -- name: entry
 SELECT id, type, title, content, tags::text, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
@@ -147,30 +148,35 @@ DELETE FROM memory_suggestion_entries WHERE tenant = :tenant AND entry_id = :ent
 SELECT id, type, entry_ids::text, score, reason, created_at, decision, resolved_at
 FROM memory_suggestions WHERE tenant = :tenant AND id = :id;
 
--- name: suggestions_pending
--- Best first, without those about a deleted entry, a pair that was linked meanwhile, or a cluster that a pattern was drawn from.
-SELECT s.id, s.type, s.entry_ids::text, s.score, s.reason, s.created_at, s.decision, s.resolved_at
-FROM memory_suggestions s
-WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type = ANY (ARRAY(SELECT jsonb_array_elements_text(:types::jsonb)))
-  AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
-                  WHERE e.deleted_at IS NOT NULL)
-  AND CASE s.type
-    WHEN 'generalize' THEN EXISTS (
-      SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id)
-      WHERE NOT EXISTS (SELECT 1 FROM memory_links l WHERE l.tenant = s.tenant AND l.target_id = m.id AND l.relation = 'derived_from'))
-    ELSE NOT EXISTS (
-      SELECT 1 FROM memory_links l
-      WHERE l.tenant = s.tenant AND l.source_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1)
-        AND l.target_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1))
-  END
-ORDER BY s.type, s.score DESC, s.id LIMIT :limit;
+-- name: suggestions_listed
+-- Best first, of one type.
+SELECT id, type, entry_ids::text, score, reason, created_at, decision, resolved_at
+FROM memory_suggestions WHERE tenant = :tenant AND decision = 'pending' AND listed AND type = :type
+ORDER BY score DESC, id LIMIT :limit;
 
--- name: suggestions_pending_count
-SELECT count(*)
-FROM memory_suggestions s
-WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type = ANY (ARRAY(SELECT jsonb_array_elements_text(:types::jsonb)))
-  AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
-                  WHERE e.deleted_at IS NOT NULL)
+-- name: suggestions_listed_count
+SELECT count(*) FROM memory_suggestions WHERE tenant = :tenant AND decision = 'pending' AND listed AND type = :type;
+
+-- name: suggestions_about
+-- The pending suggestions that name an entry.
+SELECT s.id, s.type, s.entry_ids::text, s.score, s.reason, s.created_at, s.decision, s.resolved_at
+FROM memory_suggestion_entries m JOIN memory_suggestions s ON s.tenant = m.tenant AND s.id = m.suggestion_id
+WHERE m.tenant = :tenant AND m.entry_id = :entry_id AND s.decision = 'pending' ORDER BY s.id;
+
+-- name: accepted_link
+-- Whether a pair was accepted as a link.
+SELECT 1 FROM memory_suggestions WHERE tenant = :tenant AND key = :key AND type = 'link' AND decision = 'accepted';
+
+-- name: revise_suggestion
+UPDATE memory_suggestions SET type = :type, score = :score, reason = :reason, created_at = :created_at
+WHERE tenant = :tenant AND id = :id AND decision = 'pending';
+
+-- name: refresh_suggestions
+-- Work out whether the pending suggestions about these entries are listed. Left out are those about a deleted entry, contradictions of
+-- an obsolete one, pairs that were linked since, and clusters that a pattern was drawn from.
+UPDATE memory_suggestions AS s SET listed = (
+  NOT EXISTS (SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id) JOIN memory_entries e ON e.tenant = s.tenant AND e.id = m.id
+              WHERE e.deleted_at IS NOT NULL OR (s.type = 'contradiction' AND e.status <> 'active'))
   AND CASE s.type
     WHEN 'generalize' THEN EXISTS (
       SELECT 1 FROM jsonb_array_elements_text(s.entry_ids) AS m (id)
@@ -178,8 +184,13 @@ WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.type = ANY (ARRAY(SELE
     ELSE NOT EXISTS (
       SELECT 1 FROM memory_links l
       WHERE l.tenant = s.tenant AND l.source_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1)
-        AND l.target_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1))
-  END;
+        AND l.target_id IN (s.entry_ids ->> 0, s.entry_ids ->> 1)
+        AND (s.type = 'link' OR l.relation IN ('contradicts', 'supersedes') OR l.created_at >= s.created_at))
+  END
+)
+WHERE s.tenant = :tenant AND s.decision = 'pending' AND s.id = ANY (ARRAY(
+  SELECT m.suggestion_id FROM memory_suggestion_entries m
+  WHERE m.tenant = :tenant AND m.entry_id = ANY (ARRAY(SELECT jsonb_array_elements_text(:ids::jsonb)))));
 
 -- name: clusters_with
 SELECT DISTINCT s.id, s.type, s.entry_ids::text, s.score, s.reason, s.created_at, s.decision, s.resolved_at

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.secrets import find_secrets, mask_secrets
 from commonplace.memory.engine.generalize import draft_pattern
 from commonplace.memory.engine.suggest import Candidate, Neighbour, Thresholds, nearest
@@ -20,6 +21,7 @@ from commonplace.memory.model import (
     PROJECT_CHARACTERS,
     TAG_CHARACTERS,
     TAGS,
+    TITLE_CHARACTERS,
     Draft,
     Entry,
     EntryType,
@@ -28,14 +30,19 @@ from commonplace.memory.model import (
     Relation,
     Status,
     Usage,
+    changed_fields,
     clean_context,
     clean_project,
     clean_tags,
     clean_text,
     clean_title,
     consolidation_score,
+    final_successor,
+    merge_draft,
+    one_supersedes_other,
 )
-from commonplace.memory.store import Filter, Found, Index, Match, Neighbourhood, Page, Revision, Sought, Store
+from commonplace.memory.results import Added, Answer, Generalized, Graph, Hit, Shown
+from commonplace.memory.store import Filter, Found, Index, Match, Page, Revision, Sought, Store
 from commonplace.memory.suggestions import Suggestions
 from commonplace.memory.ulid import LENGTH, MINIMUM_PREFIX, Ulids, read_prefix
 from commonplace.memory.uses import Uses
@@ -48,6 +55,7 @@ CANDIDATES = 5  # as many times the limit are read, so that what sinks leaves ro
 GRAPH_DEPTH = 3
 GRAPH_ENTRIES = 200
 BACKFILL = 32
+MODEL_SECONDS = 5.0  # how long a search that needs embeddings waits for their model
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,69 +66,6 @@ class Policy:
     secrets: Literal["refuse", "mask"] = "mask"
     language: Literal["en", "fr"] = "en"
     stale_days: int = 90
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What came of an add."""
-
-    entry: Entry
-    created: bool
-    embedded: bool
-    similar: tuple[Neighbour, ...]
-    suggestions: int
-    context_truncated: bool
-    masked: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Generalized:
-    """A pattern drawn from sources, and the entry it became unless it was a dry run."""
-
-    draft: Draft
-    sources: tuple[Entry, ...]
-    added: Added | None
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """An entry found, judged: sunk where something replaced it."""
-
-    entry: Entry
-    score: float
-    match: Match
-    successor: Entry | None
-    contradicted_by: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    hits: tuple[Hit, ...]
-    total: int
-    semantic: bool
-    model_loading: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """An entry with everything about it."""
-
-    entry: Entry
-    usage: Usage
-    consolidation: float
-    links: Neighbourhood
-    successor: Entry | None
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """Entries around one, with their distance, and the links between them."""
-
-    root: Entry
-    distance: dict[str, int]
-    entries: dict[str, Entry]
-    links: tuple[Link, ...]
-    truncated: bool
 
 
 class MemoryService:
@@ -163,8 +108,15 @@ class MemoryService:
         confidence: int = 3,
         memory_type: MemoryType = MemoryType.EPISODIC,
     ) -> Draft:
-        """Cleaned, bounded and free of secrets, or refused."""
+        """Clean and bound an entry and mask its secrets, or refuse it."""
         content = clean_text(content)
+        if not clean_text(title).strip():
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                "The title is empty.",
+                hint=f"Give a title of 1 to {TITLE_CHARACTERS} characters that says what was learned.",
+                details={"field": "title"},
+            )
         kept_context, truncated = clean_context(context)
         kept_tags = clean_tags(list(tags))
         project = clean_project(project)
@@ -186,31 +138,46 @@ class MemoryService:
             masked=tuple(dict.fromkeys(masked)),
         )
 
-    async def add(self, tenant: Tenant, draft: Draft) -> Added:
-        """Keep a draft. Never fails for want of a model; an active entry with the same text is returned instead of a second one."""
+    async def add(self, tenant: Tenant, draft: Draft, stated: Collection[str] = ()) -> Added:
+        """Keep a draft. Never fails for want of a model.
+
+        An active entry with the same text is returned instead of a second one; it takes over the draft's tags and context, and its
+        confidence and memory type where they are among the `stated` fields."""
         moment = self._clock()
         entry = draft.entry(self._ulids.next(moment), moment)
-        existing = await self.store.add(tenant, entry)
-        if existing is not None:
-            entry = await self.store.get(tenant, existing) or entry
-            embedded, _ = await self._index.vectors_of(tenant, entry)
-            return Added(entry, False, embedded, (), 0, draft.context_truncated, draft.masked)
+        known = await self.store.add(tenant, entry)
+        if known.active is not None:
+            existing = await self.store.get(tenant, known.active) or entry
+            merged = merge_draft(existing, draft, stated)
+            updated = changed_fields(existing, merged)
+            if updated:
+                merged = replace(merged, updated_at=moment)
+                await self._change(tenant, existing, merged, "add again")
+            embedded, _ = await self._index.vectors_of(tenant, merged)
+            return Added(merged, False, embedded, (), 0, draft.context_truncated, draft.masked, updated)
         embedded = bool(await self._index.embed(tenant, [entry]))
         near = await self._near(tenant, entry)
         created = await self.suggestions.propose(tenant, entry, near)
         self._fill_later(tenant)
         similar = tuple(n for n in near[:SIMILAR_SHOWN] if n.score >= SIMILAR_SHARE * self.policy.thresholds.link_at(n.semantic))
-        return Added(entry, True, embedded, similar, created, draft.context_truncated, draft.masked)
+        retired = await self.store.get(tenant, known.obsolete) if known.obsolete else None
+        retired_for = await self._successor(tenant, retired) if retired else None
+        return Added(entry, True, embedded, similar, created, draft.context_truncated, draft.masked, (), retired, retired_for)
 
-    async def search(self, tenant: Tenant, query: str, context: str, wanted: Filter, limit: int) -> Answer:
-        """Any text is a valid question. Reads only: accesses are counted when an entry is shown."""
+    async def search(self, tenant: Tenant, query: str, context: str, wanted: Filter, limit: int, *, need_meaning: bool = False) -> Answer:
+        """Any text is a valid question. Reads only: accesses are counted when an entry is shown.
+
+        With `need_meaning` a search that embeddings cannot take part in fails with EMBEDDINGS_DISABLED or MODEL_NOT_AVAILABLE."""
+        if need_meaning:
+            await self._index.prepare(MODEL_SECONDS)
+            self._index.require()
         query, (context, _) = clean_text(query), clean_context(context)
         found: Found = await self._index.search(tenant, Sought(query, context), wanted.cleaned(), limit * CANDIDATES)
         ids = [match.entry_id for match in found.matches]
         entries, links = await asyncio.gather(self.store.get_all(tenant, ids), self.store.links_among(tenant, ids))
         against = [link for link in links if link.relation is Relation.CONTRADICTS]
         others = {e.superseded_by for e in entries.values() if e.superseded_by} | {id_ for link in against for id_ in link.ends}
-        known = entries | await self.store.get_all(tenant, others - entries.keys())
+        known = await self._with_successors(tenant, entries | await self.store.get_all(tenant, others - entries.keys()))
         hits = [_judge(entries[match.entry_id], match, known, against) for match in found.matches if match.entry_id in entries]
         hits.sort(key=lambda hit: (-hit.score, hit.entry.id))
         self._fill_later(tenant)
@@ -225,8 +192,11 @@ class MemoryService:
         summary, context = await self._index.vectors_of(tenant, entry)
         usage = Usage(before.access_count + 1, moment, summary, context)
         consolidation = consolidation_score(usage.access_count, before.last_accessed or entry.created_at, moment)
-        successor = await self.store.get(tenant, entry.superseded_by) if entry.superseded_by else None
-        return Shown(entry, usage, consolidation, await self.store.links_of(tenant, entry.id), successor)
+        links, successor = await self.store.links_of(tenant, entry.id), await self._successor(tenant, entry)
+        opposed = [end.id for end in (*links.outgoing, *links.incoming) if end.relation is Relation.CONTRADICTS]
+        others = await self.store.get_all(tenant, opposed)
+        replaced = {other.id for other in others.values() if one_supersedes_other(entry, other)}
+        return Shown(entry, usage, consolidation, links.without(Relation.CONTRADICTS, replaced), successor)
 
     async def find(self, tenant: Tenant, reference: str, *, deleted: bool = False) -> Entry:
         """The entry with this id, or the only one whose id begins with it."""
@@ -292,11 +262,22 @@ class MemoryService:
         if changed == entry:
             return entry, fields
         changed = replace(changed, updated_at=self._clock())
-        await self.store.replace(tenant, changed, "update")
-        if (changed.text, changed.project, changed.type) != (entry.text, entry.project, entry.type):
-            await self._index.forget(tenant, [entry])
-            await self._index.embed(tenant, [changed])
+        await self._change(tenant, entry, changed, "update")
         return changed, fields
+
+    async def _change(self, tenant: Tenant, before: Entry, after: Entry, action: str) -> None:
+        """Write a changed entry; embed it and judge the suggestions about it again where what it says changed."""
+        await self.store.replace(tenant, after, action)
+        said_before, says = ((e.text, e.context, e.project, e.type) for e in (before, after))
+        if said_before != says:
+            await self._index.forget(tenant, [before])
+            await self._index.embed(tenant, [after])
+        if said_before != says or before.memory_type is not after.memory_type:
+            pending = await self.suggestions.about(tenant, after.id)
+            partners = {id_ for suggestion in pending for id_ in suggestion.entry_ids} - {after.id}
+            named = await self.store.get_all(tenant, partners)
+            near = await self._near(tenant, after, tuple(named.values()))
+            await self.suggestions.reexamine(tenant, after, near, [s for s in pending if named.keys() | {after.id} >= {*s.entry_ids}])
 
     async def delete(self, tenant: Tenant, reference: str) -> Entry:
         """Out of sight: searches, lists and links pass it by until it is restored."""
@@ -354,6 +335,7 @@ class MemoryService:
                 break
         entries = await self.store.get_all(tenant, distance)
         kept = tuple(link for link in links.values() if link.source_id in entries and link.target_id in entries)
+        kept = tuple(link for link in kept if not _superseded_contradiction(link, entries))
         return Graph(root, {id_: far for id_, far in distance.items() if id_ in entries}, entries, kept, truncated)
 
     async def stale(self, tenant: Tenant, days: int | None, limit: int) -> tuple[tuple[Entry, ...], int, dict[str, Usage]]:
@@ -440,9 +422,21 @@ class MemoryService:
             return usage
         return replace(usage, access_count=usage.access_count + waiting[0], last_accessed=waiting[1])
 
-    async def _near(self, tenant: Tenant, entry: Entry) -> list[Neighbour]:
-        """Neighbours, nearest first: by the cosine of vectors where the entry has one, else by the cosine of words."""
-        similar = await self._index.similar(tenant, entry, SIMILAR_READ)
+    async def _successor(self, tenant: Tenant, entry: Entry) -> Entry | None:
+        """The active entry at the end of an entry's chain of successors."""
+        return final_successor(entry, await self._with_successors(tenant, {entry.id: entry}))
+
+    async def _with_successors(self, tenant: Tenant, entries: dict[str, Entry]) -> dict[str, Entry]:
+        """These entries and all that superseded them, directly or through others; chains are short and never circles."""
+        known, ahead = dict(entries), entries
+        while missing := {e.superseded_by for e in ahead.values() if e.superseded_by} - known.keys():
+            ahead = await self.store.get_all(tenant, missing)
+            known |= ahead
+        return known
+
+    async def _near(self, tenant: Tenant, entry: Entry, also: Sequence[Entry] = ()) -> list[Neighbour]:
+        """Neighbours, and the entries in `also`, nearest first: by the cosine of vectors where the entry has one, else of words."""
+        similar = await self._index.similar(tenant, entry, SIMILAR_READ, also)
         if not similar.matches:
             return []
         entries = await self.store.get_all(tenant, [match.entry_id for match in similar.matches])
@@ -476,8 +470,13 @@ class MemoryService:
 def _judge(entry: Entry, match: Match, known: dict[str, Entry], against: Iterable[Link]) -> Hit:
     sunk = entry.superseded_by is not None or entry.status is Status.OBSOLETE
     others = [id_ for link in against if entry.id in link.ends for id_ in link.ends if id_ != entry.id and id_ in known]
+    live = [id_ for id_ in others if known[id_].status is Status.ACTIVE and not one_supersedes_other(entry, known[id_])]
     score = round(max(0.0, min(1.0, match.score * (SUNK if sunk else 1.0))), 4)
-    return Hit(entry, score, match, known.get(entry.superseded_by or ""), tuple(dict.fromkeys(others)))
+    return Hit(entry, score, match, final_successor(entry, known), tuple(dict.fromkeys(live)))
+
+
+def _superseded_contradiction(link: Link, entries: Mapping[str, Entry]) -> bool:
+    return link.relation is Relation.CONTRADICTS and one_supersedes_other(*(entries[id_] for id_ in link.ends))
 
 
 def _check_size(content: str, tags: Sequence[str], project: str | None) -> None:

@@ -24,7 +24,7 @@ from commonplace.memory.rows import (
     read_suggestion,
     suggestion_row,
 )
-from commonplace.memory.store import Revision
+from commonplace.memory.store import Revision, SameText
 from commonplace.storage.relational import Connection, Row, Rows
 
 BRING_BACK = "bring back"  # what history calls it
@@ -68,6 +68,13 @@ class TenantRows:
         row = self.one("same_text", digest=entry.digest, id=entry.id)
         return str(row[0]) if row else None
 
+    def text_known(self, entry: Entry) -> SameText:
+        """The entry that says what this one says, active or obsolete."""
+        row = self.one("known_text", digest=entry.digest)
+        if row is None:
+            return SameText()
+        return SameText(active=row[0]) if row[1] == Status.ACTIVE else SameText(obsolete=row[0])
+
     def imported_before(self, entry: Entry) -> str | None:
         """By id, deleted or not, or by its text, active or not: importing twice adds nothing."""
         if self.one("entry", id=entry.id, deleted=True) is not None:
@@ -86,6 +93,8 @@ class TenantRows:
         if before.tags != after.tags:
             self.ask("delete_tags", entry_id=after.id)
             self._insert_tags(after)
+        if (before.status, before.deleted_at) != (after.status, after.deleted_at):
+            self.refresh_suggestions([after.id])
 
     def _insert_tags(self, entry: Entry) -> None:
         for tag in entry.tags:
@@ -106,6 +115,7 @@ class TenantRows:
                     )
                 after = replace(before, status=Status.OBSOLETE, superseded_by=link.source_id, updated_at=link.created_at)
                 self.change(before, after, "supersede", link.created_at)
+        self.refresh_suggestions([link.target_id])
         return True
 
     def import_link(self, link: Link, known: Mapping[str, str], settled: Collection[str]) -> bool:
@@ -115,7 +125,10 @@ class TenantRows:
         source, target = known.get(link.source_id, link.source_id), known.get(link.target_id, link.target_id)
         here = self.ask("entries_by_id", ids=as_json([source, target])).fetchall()
         if len(here) == 2 and target in settled:
-            return self.put("insert_link", link_row(self.tenant, replace(link, source_id=source, target_id=target))).fetchone() is not None
+            row = link_row(self.tenant, replace(link, source_id=source, target_id=target))
+            added = self.put("insert_link", row).fetchone() is not None
+            self.refresh_suggestions([target])
+            return added
         if len(here) != 2 or (link.relation is Relation.SUPERSEDES and self._closes_circle(source, target)):
             return False
         return self.link(replace(link, source_id=source, target_id=target))
@@ -173,17 +186,37 @@ class TenantRows:
 
     def suggest(self, suggestion: Suggestion) -> bool:
         """Whether its key was never suggested. Pending clusters that a new one contains give way to it."""
-        if self.put("insert_suggestion", suggestion_row(self.tenant, suggestion)).fetchone() is None:
+        row = suggestion_row(self.tenant, suggestion)
+        if self.put("insert_suggestion", row).fetchone() is None and not self._contradicts_accepted_link(row):
             return False
         if suggestion.type is SuggestionType.GENERALIZE:
             for smaller in self.clusters(suggestion.entry_ids):
                 if smaller.decision is Decision.PENDING and set(smaller.entry_ids) < set(suggestion.entry_ids):
-                    self.ask("delete_suggestion", id=smaller.id)
-                    for entry_id in smaller.entry_ids:
-                        self.ask("delete_suggestion_entries", entry_id=entry_id, suggestion_id=smaller.id)
-            for entry_id in suggestion.entry_ids:
-                self.ask("insert_suggestion_entry", entry_id=entry_id, suggestion_id=suggestion.id)
+                    self.withdraw(smaller)
+        for entry_id in suggestion.entry_ids:
+            self.ask("insert_suggestion_entry", entry_id=entry_id, suggestion_id=suggestion.id)
         return True
+
+    def _contradicts_accepted_link(self, row: Mapping[str, Any]) -> bool:
+        """Keep a contradiction under a key of its own where its pair was accepted as a link; return whether it is new."""
+        if row["type"] != SuggestionType.CONTRADICTION or self.one("accepted_link", key=row["key"]) is None:
+            return False
+        return self.put("insert_suggestion", {**row, "key": f"contradiction {row['key']}"}).fetchone() is not None
+
+    def revise(self, suggestion: Suggestion) -> None:
+        """Give a pending suggestion a new type, score and reason."""
+        row = suggestion_row(self.tenant, suggestion)
+        self.put("revise_suggestion", {key: row[key] for key in ("tenant", "id", "type", "score", "reason", "created_at")})
+
+    def withdraw(self, suggestion: Suggestion) -> None:
+        """Remove a pending suggestion, so that the same may be suggested again."""
+        self.ask("delete_suggestion", id=suggestion.id)
+        for entry_id in suggestion.entry_ids:
+            self.ask("delete_suggestion_entries", entry_id=entry_id, suggestion_id=suggestion.id)
+
+    def refresh_suggestions(self, entry_ids: Iterable[str]) -> None:
+        """Work out again which pending suggestions about these entries are listed."""
+        self.ask("refresh_suggestions", ids=as_json(sorted(set(entry_ids))))
 
     def clusters(self, ids: Iterable[str]) -> tuple[Suggestion, ...]:
         return tuple(read_suggestion(row) for row in self.ask("clusters_with", ids=as_json(sorted(set(ids)))))

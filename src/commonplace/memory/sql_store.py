@@ -18,7 +18,7 @@ from commonplace.memory.errors import DUPLICATE_ENTRY, LINK_ALREADY_EXISTS, fail
 from commonplace.memory.model import Decision, Entry, Link, Status, Suggestion, SuggestionType, Usage
 from commonplace.memory.rows import as_json, entry_row, link_row, read_entry, read_link, read_moment, read_suggestion
 from commonplace.memory.sql_rows import TenantRows
-from commonplace.memory.store import Added, Counts, Filter, Neighbourhood, Page, Revision
+from commonplace.memory.store import Added, Counts, Filter, Neighbourhood, Page, Revision, SameText
 from commonplace.search.store import Document, Partition
 from commonplace.storage.relational import Connection
 
@@ -83,16 +83,16 @@ class SqlStore(ABC):
 
     # -- entries
 
-    async def add(self, tenant: Tenant, entry: Entry) -> str | None:
+    async def add(self, tenant: Tenant, entry: Entry) -> SameText:
         indexed = document(entry)  # analysed here, not where others wait
 
-        def work(connection: Connection) -> str | None:
+        def work(connection: Connection) -> SameText:
             rows = self._rows(connection, tenant)
-            existing = rows.same_text(entry)
-            if existing is None:
+            known = rows.text_known(entry)
+            if known.active is None:
                 rows.insert(entry)
                 self._postings.put_soon(connection, partition(tenant), indexed)
-            return existing
+            return known
 
         return await self._commit(work, tenant)
 
@@ -253,24 +253,46 @@ class SqlStore(ABC):
 
     # -- suggestions
 
-    async def add_suggestions(self, tenant: Tenant, suggestions: Sequence[Suggestion]) -> int:
+    async def add_suggestions(
+        self,
+        tenant: Tenant,
+        suggestions: Sequence[Suggestion],
+        *,
+        revised: Sequence[Suggestion] = (),
+        withdrawn: Sequence[Suggestion] = (),
+    ) -> int:
         def work(connection: Connection) -> int:
             rows = self._rows(connection, tenant)
-            return sum(rows.suggest(suggestion) for suggestion in suggestions)
+            for suggestion in withdrawn:
+                rows.withdraw(suggestion)
+            for suggestion in revised:
+                rows.revise(suggestion)
+            added = [suggestion for suggestion in suggestions if rows.suggest(suggestion)]
+            if added or revised:
+                rows.refresh_suggestions(suggestion.entry_ids[0] for suggestion in (*added, *revised))
+            return len(added)
 
         return await self._commit(work, tenant)
+
+    async def suggestions_about(self, tenant: Tenant, entry_id: str) -> tuple[Suggestion, ...]:
+        rows = await self._look(lambda c: self._rows(c, tenant).ask("suggestions_about", entry_id=entry_id).fetchall())
+        return tuple(read_suggestion(row) for row in rows)
 
     async def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None:
         row = await self._look(lambda c: self._rows(c, tenant).one("suggestion", id=id_))
         return read_suggestion(row) if row else None
 
     async def pending(self, tenant: Tenant, types: Sequence[SuggestionType], limit: int) -> tuple[tuple[Suggestion, ...], int]:
-        wanted = as_json([type_.value for type_ in types])
-
         def scan(connection: Connection) -> tuple[tuple[Suggestion, ...], int]:
             rows = self._rows(connection, tenant)
-            found = rows.ask("suggestions_pending", types=wanted, limit=limit)
-            return tuple(read_suggestion(row) for row in found), rows.number("suggestions_pending_count", types=wanted)
+            found: list[Suggestion] = []
+            total = 0
+            for type_ in sorted(types):  # one type at a time is read in the order of the index
+                total += rows.number("suggestions_listed_count", type=type_.value)
+                if len(found) < limit:
+                    listed = rows.ask("suggestions_listed", type=type_.value, limit=limit - len(found))
+                    found += [read_suggestion(row) for row in listed]
+            return tuple(found), total
 
         return await self._scan(scan)
 

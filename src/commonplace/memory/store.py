@@ -14,6 +14,7 @@ from commonplace.memory.model import (
     EntryType,
     Link,
     LinkedEntry,
+    Relation,
     Status,
     Suggestion,
     SuggestionType,
@@ -68,6 +69,11 @@ class Neighbourhood:
 
     outgoing: tuple[LinkedEntry, ...]
     incoming: tuple[LinkedEntry, ...]
+
+    def without(self, relation: Relation, ids: Collection[str]) -> Neighbourhood:
+        """Leave out the links of one relation to some entries."""
+        kept = (tuple(end for end in ends if end.relation is not relation or end.id not in ids) for ends in (self.outgoing, self.incoming))
+        return Neighbourhood(*kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +135,19 @@ class Added:
     known: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class SameText:
+    """Entries that already say what a new one says."""
+
+    active: str | None = None  # the new entry was not kept: this one has its text
+    obsolete: str | None = None  # the new entry was kept although this one was retired
+
+
 class Store(Protocol):
     """Entries of deleted rows are returned only where a method says so."""
 
-    async def add(self, tenant: Tenant, entry: Entry) -> str | None:
-        """Keep an entry; the id of the active entry that already says the same, or None when it was created."""
+    async def add(self, tenant: Tenant, entry: Entry) -> SameText:
+        """Keep an entry unless an active one has the same text."""
         ...
 
     async def add_all(
@@ -202,8 +216,22 @@ class Store(Protocol):
 
     async def all_links(self, tenant: Tenant) -> tuple[Link, ...]: ...
 
-    async def add_suggestions(self, tenant: Tenant, suggestions: Sequence[Suggestion]) -> int:
-        """Keep those whose key was never suggested; pending clusters that a new one contains give way. Returns how many are new."""
+    async def add_suggestions(
+        self,
+        tenant: Tenant,
+        suggestions: Sequence[Suggestion],
+        *,
+        revised: Sequence[Suggestion] = (),
+        withdrawn: Sequence[Suggestion] = (),
+    ) -> int:
+        """Keep the suggestions whose key was never suggested; pending clusters that a new one contains give way.
+
+        A contradiction is also kept when its pair was accepted as a link before. Pending suggestions in `revised` get a new type, score
+        and reason under their id; those in `withdrawn` are removed. Returns how many are new."""
+        ...
+
+    async def suggestions_about(self, tenant: Tenant, entry_id: str) -> tuple[Suggestion, ...]:
+        """Return the pending suggestions that name an entry."""
         ...
 
     async def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None: ...
@@ -257,8 +285,8 @@ class Index(Protocol):
         """Four fields: entry text, context text, summary vector, context vector."""
         ...
 
-    async def similar(self, tenant: Tenant, entry: Entry, limit: int) -> Similar:
-        """Other entries that may be near: with their cosine where both have vectors, else those that share its telling words."""
+    async def similar(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()) -> Similar:
+        """Return entries that may be near, and those in `also`: with their cosine where both have vectors, else by shared words."""
         ...
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:

@@ -37,7 +37,7 @@ MIXED_VERSIONS = Code("MIXED_VERSIONS", Kind.INVALID_DATA, "The documents to joi
 JOIN_COLLISION = Code("JOIN_COLLISION", Kind.CONFLICT, "Two documents define the same name and the strategy is to fail.")
 INVALID_OVERLAY = Code("INVALID_OVERLAY", Kind.INVALID_DATA, "The overlay breaks its specification; `details` list what is wrong.")
 OVERLAY_TARGET_UNMATCHED = Code("OVERLAY_TARGET_UNMATCHED", Kind.CONFLICT, "In strict mode, a target of the overlay matches nothing.")
-FOREIGN_FILE = Code("FOREIGN_FILE", Kind.CONFLICT, "A file in the way was not written by the generator, so it is not overwritten.")
+FOREIGN_FILE = Code("FOREIGN_FILE", Kind.CONFLICT, "A file in the way is no OpenAPI document, or was not generated; it is kept.")
 WRITE_FAILED = Code("WRITE_FAILED", Kind.UNAVAILABLE, "The result could not be written to disk.")
 
 CODES: tuple[Code, ...] = (

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import ipaddress
 import socket
 import ssl
+import threading
 import time
+import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urljoin, urlsplit
 
@@ -14,7 +18,17 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.errors import FETCH_FAILED, SPEC_NOT_FOUND, SPEC_TOO_LARGE, URL_NOT_ALLOWED
 
 MAX_REDIRECTS = 5
+RESOLVERS = 16
+_resolvers = threading.BoundedSemaphore(RESOLVERS)
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_NAT64_LOCAL = ipaddress.IPv6Network("64:ff9b:1::/48")
+_TRANSLATED = ipaddress.IPv6Network("::ffff:0:0:0/96")
+_NOT_PUBLIC = tuple(
+    ipaddress.ip_network(network)
+    for network in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20")  # newer than Python's own tables, or tunnels
+)
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -36,42 +50,137 @@ class UrlRules:
 
     def admits(self, address: Address) -> bool:
         """Link-local addresses hold cloud credentials, so nobody reads them by default."""
-        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
+        inner = _embedded(address)
+        if inner is not None and (not self.admits(inner) or _is_translation(address)):
+            return self.admits(inner)
         if address.is_link_local or address.is_multicast or address.is_unspecified:
             return False
-        if self.local:
-            return True
-        return address.is_global and not address.is_reserved
+        return self.local or _is_public(address)
 
 
-def fetch(url: str, rules: UrlRules, limit_bytes: int) -> tuple[bytes, str]:
-    """The bytes at an address and the address they came from, after at most five redirects."""
-    deadline = time.monotonic() + rules.timeout_seconds
-    for _ in range(MAX_REDIRECTS + 1):
-        parts, address = _check(url, rules)
-        connection = _connect(parts, address, deadline, url)
+def _is_public(address: Address) -> bool:
+    if isinstance(address, ipaddress.IPv6Address) and address not in _UNICAST:
+        return False
+    return address.is_global and not address.is_reserved and not any(address in network for network in _NOT_PUBLIC)
+
+
+def _is_translation(address: Address) -> bool:
+    """Whether an IPv6 address only spells an IPv4 one: the packets go there and nowhere else."""
+    return isinstance(address, ipaddress.IPv6Address) and (address.ipv4_mapped is not None or address in _NAT64)
+
+
+def _embedded(address: Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address inside an IPv6 address that leads, or may lead, to it: mapped, NAT64, 6to4, Teredo, ISATAP, compatible."""
+    if not isinstance(address, ipaddress.IPv6Address):
+        return None
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    low = int(address) & 0xFFFFFFFF
+    isatap = (int(address) >> 32) & 0xFCFFFFFF == 0x00005EFE
+    carries = address in _NAT64 or address in _NAT64_LOCAL or address in _TRANSLATED or isatap
+    compatible = int(address) >> 32 == 0 and low > 0xFFFF  # ::1 and :: are addresses of their own
+    return ipaddress.IPv4Address(low) if carries or compatible else None
+
+
+class Network:
+    """One call's use of the network: a point in time at which everything ends, and a way to end it earlier."""
+
+    def __init__(self, seconds: float, fetch_seconds: float | None = None) -> None:
+        self._ends = time.monotonic() + seconds
+        self._fetch_seconds = fetch_seconds if fetch_seconds is not None else seconds
+        self._guard = threading.Lock()
+        self._links: set[socket.socket] = set()
+        self._cancelled = threading.Event()
+
+    def deadline(self) -> float:
+        """When a fetch that begins now must have ended, by the monotonic clock."""
+        return min(self._ends, time.monotonic() + self._fetch_seconds)
+
+    @contextlib.contextmanager
+    def ending(self, deadline: float) -> Iterator[None]:
+        """Break every connection made inside once the deadline has passed, whatever its peer sends until then."""
+        timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._break)
+        timer.daemon = True
+        timer.start()
         try:
-            response = _request(connection, parts, url)
-            if response.status in _REDIRECTS:
-                location = response.getheader("Location")
-                if not location:
-                    raise _failed(url, f"status {response.status} without a Location")
-                url = urljoin(url, location)
-                continue
-            if response.status in (404, 410):
-                raise CommonplaceError(SPEC_NOT_FOUND, f"{_shown(url)} answered {response.status}.", hint="Check the address.")
-            if response.status != 200:
-                raise _failed(url, f"status {response.status}", retryable=response.status >= 500 or response.status == 429)
-            return _read(response, connection, url, limit_bytes, deadline), url
-        except (OSError, http.client.HTTPException) as error:
-            raise _failed(url, str(error) or type(error).__name__, retryable=True) from None
+            yield
         finally:
-            connection.close()
+            timer.cancel()
+
+    def cancel(self) -> None:
+        """End everything now."""
+        self._cancelled.set()
+        self._break()
+
+    def left(self, deadline: float, url: str) -> float:
+        """Seconds until the deadline; raises FETCH_FAILED where none are left."""
+        seconds = deadline - time.monotonic()
+        if seconds <= 0 or self._cancelled.is_set():
+            raise _failed(url, "it took too long", retryable=True)
+        return seconds
+
+    def watch(self, link: socket.socket) -> None:
+        with self._guard:
+            self._links.add(link)
+        if self._cancelled.is_set():
+            self._break()
+
+    def forget(self, link: socket.socket) -> None:
+        with self._guard:
+            self._links.discard(link)
+
+    def _break(self) -> None:
+        with self._guard:
+            links = tuple(self._links)
+        for link in links:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(link, socket.SHUT_RDWR)  # wakes a thread that reads from it; also below TLS
+
+
+def fetch(url: str, rules: UrlRules, limit_bytes: int, network: Network | None = None) -> tuple[bytes, str]:
+    """The bytes at an address and the address they came from, after at most five redirects.
+
+    One deadline ends it all: looking up names, connecting, headers and body."""
+    network = network or Network(rules.timeout_seconds)
+    deadline = network.deadline()
+    with network.ending(deadline):
+        for _ in range(MAX_REDIRECTS + 1):
+            parts, address = _check(url, rules, network, deadline)
+            connection = _connect(parts, address, network, deadline, url)
+            try:
+                response = _request(connection, parts, url)
+                network.left(deadline, url)
+                if response.status in _REDIRECTS:
+                    location = response.getheader("Location")
+                    if not location:
+                        raise _failed(url, f"status {response.status} without a Location")
+                    url = urljoin(url, location)
+                    continue
+                _check_status(response.status, url)
+                content = _read(response, url, limit_bytes, network, deadline)
+                return decode_content(content, response.getheader("Content-Encoding") or "", url, limit_bytes), url
+            except (OSError, http.client.HTTPException) as error:
+                network.left(deadline, url)
+                raise _failed(url, str(error) or type(error).__name__, retryable=True) from None
+            finally:
+                if connection.sock is not None:
+                    network.forget(connection.sock)
+                connection.close()
     raise _failed(url, f"more than {MAX_REDIRECTS} redirects")
 
 
-def _check(url: str, rules: UrlRules) -> tuple[SplitResult, str]:
+def _check_status(status: int, url: str) -> None:
+    if status in (404, 410):
+        raise CommonplaceError(SPEC_NOT_FOUND, f"{_shown(url)} answered {status}.", hint="Check the address.")
+    if status != 200:
+        raise _failed(url, f"status {status}", retryable=status >= 500 or status == 429)
+
+
+def _check(url: str, rules: UrlRules, network: Network, deadline: float) -> tuple[SplitResult, str]:
     """The parts of an address and the IP to connect to: the one that was checked, so that DNS cannot change in between."""
     try:
         parts = urlsplit(url)
@@ -84,12 +193,7 @@ def _check(url: str, rules: UrlRules) -> tuple[SplitResult, str]:
         raise CommonplaceError(URL_NOT_ALLOWED, message, hint="Pass http://... or https://..., or a path as `file`.")
     if any(ord(character) <= 32 or ord(character) == 127 for character in url):
         raise CommonplaceError(URL_NOT_ALLOWED, "The address holds spaces or control characters.", hint="Percent-encode them.")
-    try:
-        found = socket.getaddrinfo(parts.hostname, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise _failed(url, "the host is not known") from None
-    for entry in found:
-        address = str(entry[4][0])
+    for address in _addresses(parts.hostname, port, url, network.left(deadline, url)):
         if rules.listed(parts) or rules.admits(ipaddress.ip_address(address.split("%", 1)[0])):
             return parts, address
     raise CommonplaceError(
@@ -100,17 +204,50 @@ def _check(url: str, rules: UrlRules) -> tuple[SplitResult, str]:
     )
 
 
-def _connect(parts: SplitResult, address: str, deadline: float, url: str) -> http.client.HTTPConnection:
-    left = max(0.1, deadline - time.monotonic())
+def _addresses(host: str, port: int, url: str, seconds: float) -> list[str]:
+    """The addresses of a host. The system's resolver has its own idea of patience, so it runs in a thread that can be left behind."""
+    if not _resolvers.acquire(timeout=seconds):
+        raise _failed(url, "too many names are being looked up", retryable=True)
+    found: list[str] = []
+    failure: list[Exception] = []
+    done = threading.Event()
+
+    def look_up() -> None:
+        try:
+            found.extend(str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            failure.append(error)
+        finally:
+            _resolvers.release()
+            done.set()
+
+    threading.Thread(target=look_up, name="openapi-resolve", daemon=True).start()
+    if not done.wait(seconds):
+        raise _failed(url, "its name could not be looked up in time", retryable=True)
+    if failure:
+        raise _failed(url, "the host is not known") from None
+    return found
+
+
+def _connect(parts: SplitResult, address: str, network: Network, deadline: float, url: str) -> http.client.HTTPConnection:
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 80)
+    left = network.left(deadline, url)
+    raw: socket.socket | None = None
     try:
         raw = socket.create_connection((address, port), timeout=min(left, 10.0))
+        raw.settimeout(network.left(deadline, url))
         if secure:
-            raw = ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname)
-    except (OSError, ssl.SSLError) as error:
+            raw = ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname, do_handshake_on_connect=False)
+        network.watch(raw)
+        if isinstance(raw, ssl.SSLSocket):
+            raw.do_handshake()
+    except (OSError, ssl.SSLError, CommonplaceError) as error:
+        if raw is not None:
+            network.forget(raw)
+            raw.close()
+        network.left(deadline, url)
         raise _failed(url, str(error), retryable=True) from None
-    raw.settimeout(max(0.1, deadline - time.monotonic()))
     connection = http.client.HTTPConnection(parts.hostname or "", port, timeout=left)
     connection.sock = raw
     return connection
@@ -129,16 +266,12 @@ def _request(connection: http.client.HTTPConnection, parts: SplitResult, url: st
     return connection.getresponse()
 
 
-def _read(response: http.client.HTTPResponse, connection: http.client.HTTPConnection, url: str, limit_bytes: int, deadline: float) -> bytes:
+def _read(response: http.client.HTTPResponse, url: str, limit_bytes: int, network: Network, deadline: float) -> bytes:
     chunks: list[bytes] = []
     size = 0
     while True:
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise _failed(url, "it took too long", retryable=True)
-        if connection.sock is not None:
-            connection.sock.settimeout(left)
         chunk = response.read1(1 << 18)
+        network.left(deadline, url)  # a connection that was broken at the deadline looks like the end of the document
         if not chunk:
             return b"".join(chunks)
         size += len(chunk)
@@ -147,6 +280,43 @@ def _read(response: http.client.HTTPResponse, connection: http.client.HTTPConnec
                 SPEC_TOO_LARGE, f"The document is larger than {limit_bytes} bytes.", details={"limit_bytes": limit_bytes}
             )
         chunks.append(chunk)
+
+
+def decode_content(content: bytes, encodings: str, url: str, limit_bytes: int) -> bytes:
+    """Undo the Content-Encoding of a body. What it expands to is bounded while it expands, not afterwards."""
+    for encoding in reversed([name.strip().lower() for name in encodings.split(",") if name.strip()]):
+        if encoding in ("identity", ""):
+            continue
+        if encoding not in ("gzip", "x-gzip", "deflate"):
+            raise _failed(url, f"its content encoding {encoding[:20]!r} is not supported")
+        content = _inflated(content, url, limit_bytes, gzip=encoding != "deflate")
+    return content
+
+
+def _inflated(content: bytes, url: str, limit_bytes: int, *, gzip: bool) -> bytes:
+    # RFC 9110 means zlib by deflate; some servers send the bare stream.
+    formats = (16 + zlib.MAX_WBITS,) if gzip else (zlib.MAX_WBITS, -zlib.MAX_WBITS)
+    for number, window in enumerate(formats, start=1):
+        parts: list[bytes] = []
+        left, rest = limit_bytes + 1, content
+        try:
+            while rest and left > 0:  # gzip allows several members
+                stream = zlib.decompressobj(window)
+                parts.append(stream.decompress(rest, left))
+                left -= len(parts[-1])
+                if not stream.eof and left > 0:
+                    raise zlib.error("it ends too early")
+                rest = stream.unused_data if gzip else b""
+        except zlib.error:
+            if number == len(formats):
+                raise _failed(url, "its content encoding is broken", retryable=True) from None
+            continue
+        if left <= 0:
+            raise CommonplaceError(
+                SPEC_TOO_LARGE, f"The document is larger than {limit_bytes} bytes.", details={"limit_bytes": limit_bytes}
+            )
+        return b"".join(parts)
+    return content
 
 
 def _shown(url: str) -> str:

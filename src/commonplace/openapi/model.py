@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from commonplace.openapi.numbers import Numbers
+
 Json = Any  # dict[str, Json] | list[Json] | str | int | float | bool | None; recursive aliases help nobody here
 JsonObject = dict[str, Any]
 Format = Literal["json", "yaml"]
@@ -62,6 +64,7 @@ class Tree:
     format: Format
     raw: bytes | str
     duplicates: tuple[Duplicate, ...] = ()
+    numbers: Numbers = field(default_factory=Numbers)
 
     @property
     def text(self) -> str:
@@ -88,6 +91,7 @@ class Document:
     base: str | None = None  # absolute path or address that relative references start from
     duplicates: tuple[Duplicate, ...] = ()
     derived: dict[str, Any] = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=Numbers)  # literals of `data` that a float does not hold as written
     kept: bool = False  # it is large and cached: the garbage collector does not look at it
 
     @property

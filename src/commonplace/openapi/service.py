@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import errno
 import hashlib
 import os
 import stat
@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.collector import forget_kept
@@ -21,14 +22,19 @@ from commonplace.openapi.engine.bundle import Bundled, as_one
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.load import load, parse_text
 from commonplace.openapi.engine.refs import Inliner, Resolver
+from commonplace.openapi.engine.yaml_process import stop_parsers
 from commonplace.openapi.errors import PATH_NOT_ALLOWED, SPEC_INPUT, SPEC_NOT_FOUND, SPEC_TOO_DEEP, SPEC_TOO_LARGE, SPEC_UNREADABLE
 from commonplace.openapi.fetch import UrlRules, fetch
 from commonplace.openapi.model import Document, Limits, Tree
+from commonplace.openapi.workers import Workers, permitted_network
 
 CACHE_ENTRIES = 10
+CACHE_BYTES = 64 * 1024 * 1024
+LARGE_LOAD_BYTES = 4 * 1024 * 1024
 RACY_SECONDS = 2.0
 EXTERNAL_FILES = 200
 
+T = TypeVar("T")
 StoredFile = Callable[[AuthContext, str], Awaitable[bytes]]
 """Reads a stored file by its reference, `file:PROJECT/PATH`, as the caller. Bootstrap plugs it in."""
 
@@ -39,7 +45,7 @@ class Spec:
 
     file: str | None = None
     url: str | None = None
-    content: str | None = None
+    content: str | bytes | None = None  # bytes: as UTF-8
     ref: str | None = None
 
 
@@ -114,9 +120,10 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Cache:
-    """The last documents, least recently used out first."""
+    """The last documents, least recently used out first. `most_bytes` bounds their texts; the trees take a few times as much."""
 
     size: int = CACHE_ENTRIES
+    most_bytes: int = CACHE_BYTES
     entries: OrderedDict[str, _Entry] = field(default_factory=OrderedDict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -135,12 +142,30 @@ class _Cache:
                 gone.append(before.document)
             self.entries[key] = entry
             self.entries.move_to_end(key)
-            while len(self.entries) > self.size:
-                gone.append(self.entries.popitem(last=False)[1].document)
-        if any(document.kept for document in gone):
-            for document in gone:
-                document.derived.clear()  # its resolver refers back to it
-            gone.clear()
+            self._evict(0, gone)
+        self._release(gone)
+
+    def make_room(self, size: int) -> None:
+        """Drop what could not stay beside a document of so many bytes, before that one takes its own memory."""
+        gone: list[Document] = []
+        with self.lock:
+            self._evict(size, gone)
+        self._release(gone)
+
+    def _evict(self, coming: int, gone: list[Document]) -> None:
+        total = sum(len(entry.document.raw) for entry in self.entries.values()) + coming
+        while len(self.entries) > self.size or (total > self.most_bytes and len(self.entries) > (0 if coming else 1)):
+            document = self.entries.popitem(last=False)[1].document
+            total -= len(document.raw)
+            gone.append(document)
+
+    def _release(self, gone: list[Document]) -> None:
+        """Free evicted documents at once: their resolvers refer back to them, and an old cycle would wait for a full collection."""
+        kept = any(document.kept for document in gone)
+        for document in gone:
+            document.derived.clear()  # a call that still works with it derives again what it needs
+        gone.clear()
+        if kept:
             forget_kept()
 
 
@@ -155,14 +180,18 @@ class OpenApiService:
         stored: StoredFile | None = None,
         answer_bytes: int = 1_000_000,
         cache_entries: int = CACHE_ENTRIES,
+        cache_bytes: int = CACHE_BYTES,
+        workers: Workers | None = None,
     ) -> None:
         self.access = access or Access()
         self.limits = limits or Limits()
         self._stored = stored
         self.answer_bytes = answer_bytes
-        self._cache = _Cache(cache_entries)
+        self._cache = _Cache(cache_entries, cache_bytes)
+        self.workers = workers or Workers()
         self._loading: dict[str, threading.Lock] = {}
         self._loading_lock = threading.Lock()
+        self._large = threading.Lock()
 
     def held(self) -> dict[str, int]:
         """What the cache of parsed documents holds."""
@@ -172,22 +201,31 @@ class OpenApiService:
         """The document a caller means, from the cache where it has not changed."""
         if spec.ref is not None:
             content = await self._read_stored(spec.ref, auth)
-            return await asyncio.to_thread(self._from_bytes, content, spec.ref)
-        return await asyncio.to_thread(self.load, spec)
+            ref = spec.ref
+            return await self.run(auth, lambda: self._from_bytes(content, ref))
+        return await self.run(auth, lambda: self.load(spec), fetches=spec.url is not None)
 
     async def tree(self, spec: Spec, auth: AuthContext) -> Tree:
         """Parsed text that need not be an API description, such as an overlay. Not cached."""
         if spec.ref is not None:
             content = await self._read_stored(spec.ref, auth)
-            return await asyncio.to_thread(parse_text, content, limits=self.limits)
-        return await asyncio.to_thread(self._tree, spec)
+            return await self.run(auth, lambda: parse_text(content, limits=self.limits))
+        return await self.run(auth, lambda: self._tree(spec), fetches=spec.url is not None)
+
+    async def run(self, auth: AuthContext, work: Callable[[], T], *, fetches: bool = False) -> T:
+        """Work of a caller in a thread; see `workers.py`."""
+        return await self.workers.run(auth.key_id or auth.tenant, self.access.url_timeout_seconds, work, fetches=fetches)
+
+    def close(self) -> None:
+        self.workers.close()
+        stop_parsers()
 
     def load(self, spec: Spec) -> Document:
         """The document of a spec that needs no stored file; blocks."""
         if spec.content is not None:
             return self._from_bytes(spec.content, "content")
         if spec.url is not None:
-            content, address = fetch(spec.url, self.access.url_rules, self.limits.size_bytes)
+            content, address = self._fetch(spec.url)
             return load(content, name=address, base=address, limits=self.limits)
         if spec.file is not None:
             return self._from_file(spec.file)
@@ -219,10 +257,13 @@ class OpenApiService:
         if spec.content is not None:
             return parse_text(spec.content, limits=self.limits)
         if spec.url is not None:
-            return parse_text(fetch(spec.url, self.access.url_rules, self.limits.size_bytes)[0], limits=self.limits)
+            return parse_text(self._fetch(spec.url)[0], limits=self.limits)
         if spec.file is not None:
             return parse_text(self._read(self.access.readable(spec.file), spec.file)[0], limits=self.limits)
         raise CommonplaceError(SPEC_INPUT, "The spec names no document.", hint="Pass exactly one of file, url, content or ref.")
+
+    def _fetch(self, url: str) -> tuple[bytes, str]:
+        return fetch(url, self.access.url_rules, self.limits.size_bytes, permitted_network(self.access.url_timeout_seconds))
 
     async def _read_stored(self, ref: str, auth: AuthContext) -> bytes:
         if self._stored is None:
@@ -235,7 +276,7 @@ class OpenApiService:
         with self._one_at_a_time(key):
             entry = self._cache.get(key)
             if entry is None:
-                entry = _Entry(load(content, name=name, limits=self.limits, keep=True))
+                entry = _Entry(self._load(raw if len(raw) > LARGE_LOAD_BYTES else content, name))
                 self._cache.put(key, entry)
             return entry.document
 
@@ -252,10 +293,18 @@ class OpenApiService:
             racy = begun - modified < RACY_SECONDS
             digest = hashlib.sha256(content).digest() if racy or entry is not None else b""
             if entry is None or not digest or entry.digest != digest:
-                entry = _Entry(load(content, name=path, base=str(real), limits=self.limits, keep=True))
+                entry = _Entry(self._load(content, path, str(real)))
             entry.stamp, entry.digest, entry.racy = stamp, digest, racy
             self._cache.put(key, entry)
             return entry.document
+
+    def _load(self, content: bytes | str, name: str, base: str | None = None) -> Document:
+        """A document that will be cached. Large ones are loaded one at a time: each takes several times its size."""
+        if len(content) <= LARGE_LOAD_BYTES:
+            return load(content, name=name, base=base, limits=self.limits, keep=True)
+        with self._large:
+            self._cache.make_room(len(content))
+            return load(content, name=name, base=base, limits=self.limits, keep=True)
 
     def _stamp(self, real: Path, shown: str) -> tuple[tuple[int, ...], float]:
         try:
@@ -271,12 +320,17 @@ class OpenApiService:
         except FileNotFoundError:
             raise _missing(shown) from None
         except OSError as error:
-            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} cannot be read: {error.strerror}.") from None
+            raise _unreadable(shown, error) from None
         try:
             found = os.fstat(descriptor)
             self._check_file(found, real, shown)
             with os.fdopen(descriptor, "rb", closefd=False) as file:
-                return file.read(self.limits.size_bytes + 1), _stamp_of(found), found.st_mtime
+                content = file.read(self.limits.size_bytes + 1)
+            if content is None:  # it would have to be waited for
+                raise OSError(errno.EAGAIN, "it has nothing to read")
+            return content, _stamp_of(found), found.st_mtime
+        except OSError as error:  # files of /proc and /sys look regular and refuse to be read
+            raise _unreadable(shown, error) from None
         finally:
             os.close(descriptor)
 
@@ -304,13 +358,19 @@ class OpenApiService:
             if count > EXTERNAL_FILES:
                 raise CommonplaceError(SPEC_TOO_LARGE, f"The document refers to more than {EXTERNAL_FILES} other files.")
             if "://" in where:
-                return parse_text(fetch(where, self.access.url_rules, self.limits.size_bytes)[0], limits=self.limits)
+                return self._taken_in(document, self._fetch(where)[0])
             if document.base is None or "://" in document.base:
                 raise CommonplaceError(PATH_NOT_ALLOWED, "A document that is not a file may not refer to files.")
             real = self.access.referable(where, Path(document.base))
-            return parse_text(self._read(real, where)[0], limits=self.limits)
+            return self._taken_in(document, self._read(real, where)[0])
 
         return load_external
+
+    def _taken_in(self, document: Document, content: bytes) -> Tree:
+        """The tree of a file that a document refers to; its number literals may be written with the document's."""
+        tree = parse_text(content, limits=self.limits)
+        document.numbers.add(tree.numbers)
+        return tree
 
     def _one_at_a_time(self, key: str) -> threading.Lock:
         """One load per document, however many calls ask for it at once."""
@@ -322,6 +382,12 @@ class OpenApiService:
 
 def _stamp_of(found: os.stat_result) -> tuple[int, ...]:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
+
+
+def _unreadable(shown: str, error: OSError) -> CommonplaceError:
+    return CommonplaceError(
+        SPEC_UNREADABLE, f"{shown[:200]!r} cannot be read: {error.strerror}.", hint="Pass a JSON or YAML file that this server may read."
+    )
 
 
 def _missing(shown: str) -> CommonplaceError:

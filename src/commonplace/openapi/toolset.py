@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from commonplace.dispatch.registry import Toolset
@@ -40,12 +41,14 @@ def toolset(service: Callable[[], OpenApiService]) -> Toolset:
     def load() -> Sequence[Tool]:
         from commonplace.openapi.tools.diff import diff_tool
         from commonplace.openapi.tools.parse import parse_tool
+        from commonplace.openapi.tools.spec import stored_file_tools
         from commonplace.openapi.tools.validate import validate_tool
         from commonplace.openapi.tools.walk import walk_tools
         from commonplace.openapi.tools.write import write_tools
 
         ready = service()
-        return (validate_tool(ready), parse_tool(ready), diff_tool(ready), *walk_tools(ready), *write_tools(ready))
+        tools = (validate_tool(ready), parse_tool(ready), diff_tool(ready), *walk_tools(ready), *write_tools(ready))
+        return tuple(replace(tool, reaches=stored_file_tools) for tool in tools)
 
     return Toolset(
         name="openapi",
@@ -54,6 +57,8 @@ def toolset(service: Callable[[], OpenApiService]) -> Toolset:
         bare=frozenset(),
         load=load,
         codes=lambda: CODES,
+        large=NAMES,
+        takes_bytes=True,
     )
 
 

@@ -44,8 +44,8 @@ class LocalSemantics:
 
         return VectorIndex(self._folder, self.embedder)
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None:
-        await self.vectors.synchronise(partition, prefix, passages)
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+        return await self.vectors.synchronise(partition, prefix, passages, most=most)
 
     def close(self) -> None:
         self.embedder.close()

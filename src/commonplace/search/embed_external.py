@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.search.embed import MAX_TEXT_CHARS, EmbedderUnavailableError
 from commonplace.search.engine import nearest_on_disk
-from commonplace.search.model_http import NO_KEY, ModelEndpoint, ModelError, ModelRejectedError
+from commonplace.search.model_http import NO_KEY, ModelEndpoint, ModelError, ModelMalformedError, ModelRejectedError
 from commonplace.search.store import KeyNeededError, Partition, Passage
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ class ExternalModel:
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
             in_order = [row["index"] for row in rows] == list(range(count))
         except (KeyError, TypeError, ValueError):
-            raise ModelRejectedError("the embedding model answered without the vectors that were asked for") from None
+            raise ModelMalformedError("the embedding model answered without the vectors that were asked for") from None
         if not in_order or vectors.ndim != 2 or not np.isfinite(vectors).all():
-            raise ModelRejectedError("the embedding model answered without the vectors that were asked for")
+            raise ModelMalformedError("the embedding model answered without the vectors that were asked for")
         if vectors.shape[1] != self.dimensions:
             raise ModelRejectedError(
                 f"the embedding model makes vectors of {vectors.shape[1]} numbers, settings.mcp.files.search.embedding.dimensions says "
@@ -103,13 +103,15 @@ class ExternalSide:
     async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
         return await nearest_on_disk(self._vectors, partition, vector, limit, prefix, also)
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None) -> None:
+    async def synchronise(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+    ) -> int:
         def embed(texts: Sequence[str]) -> Vectors:
             if model_key is None:
                 raise KeyNeededError
             return self._model.embed_many(texts, model_key)
 
-        await asyncio.to_thread(self._vectors.synchronise_now, partition, prefix, passages, embed)
+        return await asyncio.to_thread(self._vectors.synchronise_with, partition, prefix, passages, embed, most)
 
     def close(self) -> None:
         self._vectors.close()

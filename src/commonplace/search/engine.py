@@ -6,19 +6,22 @@ Whatever is missing (the model, the vectors, one of the two stores) makes the an
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from commonplace.search.embed import Embedder, EmbedderUnavailableError, legibility
-from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, Parameters, Weights, describe, fuse
+from commonplace.search.fusion import DEFAULT, Parameters, Weights, describe, doubt_about, fuse, size_prior
 from commonplace.search.lexical import MAX_QUERY_CHARACTERS
-from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, Retrieval, SearchUnavailableError
+from commonplace.search.store import LexicalResult, LexicalStore, Partition, Retrieval, SearchUnavailableError
 from commonplace.search.text import query_terms
+from commonplace.storage.reasons import public_reason
 
 if TYPE_CHECKING:
     from commonplace.search.vector import Neighbours, VectorIndex
 
+log = logging.getLogger("commonplace.search")
 NO_MODEL = "no embedding model is installed; run: commonplace models install"
 UNREAD = "the embedding model does not read this script"
 UNREAD_BELOW = 0.05
@@ -43,7 +46,7 @@ class Side(Protocol):
 
 @runtime_checkable
 class ReadingSide(Protocol):
-    """A side that can say how far its model reads a query, 0 to 1."""
+    """A side of the local model, whose cosines the scores were calibrated on; it can say how far it reads a query, 0 to 1."""
 
     async def legibility(self, query: str) -> float: ...
 
@@ -60,7 +63,7 @@ class Semantics(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How many candidates each side gives, and how they are combined."""
+    """How many candidates each side gives at most, and how they are combined."""
 
     lexical_candidates: int = 30
     semantic_candidates: int = 30
@@ -86,16 +89,25 @@ class HybridRetriever:
         self._without = without
 
     async def retrieve(
-        self, partition: Partition, query: str, *, limit: int, weights: Mapping[str, float], prefix: str = "", model_key: str | None = None
+        self,
+        partition: Partition,
+        query: str,
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
+        model_key: str | None = None,
+        widen: int = 1,
     ) -> Retrieval:
         notes: list[str] = []
         if len(query) > MAX_QUERY_CHARACTERS:
             notes.append(f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used")
             query = query[:MAX_QUERY_CHARACTERS]
         terms = query_terms(query)
-        finding = asyncio.ensure_future(self._words(partition, terms, max(limit, self._policy.lexical_candidates), weights, prefix))
+        finding = asyncio.ensure_future(self._words(partition, terms, self._policy.lexical_candidates * widen, weights, prefix))
         try:
-            near, read = await self._near(partition, query, finding, limit, prefix, notes, model_key)
+            wanted = self._policy.semantic_candidates * widen
+            side, near, read = await self._near(partition, query, finding, wanted, prefix, notes, model_key)
             words = await finding
         finally:
             finding.cancel()  # of no effect unless this call ends early
@@ -107,9 +119,14 @@ class HybridRetriever:
         elif near is not None:
             words = await self._completed(partition, terms, words, near, weights)
         cosines, vectors = (near.cosines, near.vectors) if near is not None else (None, None)
-        hits = fuse(words, cosines, self._policy.parameters, self._policy.fixed, vectors, legibility=read)[:limit]
-        self._remark(hits, words, near, notes)
-        return Retrieval(tuple(hits), "hybrid" if near is not None else "lexical", tuple(notes))
+        passages = words.documents or (near.rows if near is not None else 0)
+        prior = size_prior(passages, with_meaning=near is not None)
+        hits = fuse(words, cosines, self._policy.parameters, self._policy.fixed, vectors, legibility=read, prior=prior)[:limit]
+        if near is not None and near.rows < words.documents:
+            notes.append(f"meaning covers {near.rows} of {words.documents} passages; the others were ranked by words alone")
+        measured = self._policy.fixed is None and (side is None or isinstance(side, ReadingSide))
+        doubt = doubt_about(hits[0].score) if hits and measured else None
+        return Retrieval(tuple(hits), "hybrid" if near is not None else "lexical", tuple(notes), doubt)
 
     def parameters(self) -> dict[str, Any]:
         """What is in force, for `doctor`."""
@@ -128,14 +145,13 @@ class HybridRetriever:
         partition: Partition,
         query: str,
         finding: Awaitable[LexicalResult | SearchUnavailableError],
-        limit: int,
+        wanted: int,
         prefix: str,
         notes: list[str],
         model_key: str | None,
-    ) -> tuple[Neighbours | None, float]:
-        """The neighbours from the first side that has any, and how far it read the query; the notes say why one was passed over."""
+    ) -> tuple[Side | None, Neighbours | None, float]:
+        """The first side that has any neighbours, they, and how far it read the query; the notes say why one was passed over."""
         reasons: list[str] = [] if self._sides else [self._without]
-        wanted = max(limit, self._policy.semantic_candidates)
         for side in self._sides if query.strip() else ():
             try:
                 vector = await side.vector(query, model_key)
@@ -151,11 +167,11 @@ class HybridRetriever:
                 continue
             if near.rows > 0:
                 notes += [f"meaning by the local model: {reason}" for reason in reasons]
-                return near, read
+                return side, near, read
             reasons.append("nothing has been embedded here yet")
         if reasons:
             notes.append(f"ranked by words alone: {'; '.join(dict.fromkeys(reasons))}")
-        return None, 1.0
+        return None, None, 1.0
 
     async def _read(self, side: Side, query: str) -> float:
         """How far a side's model reads the query. Weights that somebody set hold whatever the query."""
@@ -176,12 +192,6 @@ class HybridRetriever:
         if not words.terms:
             return found
         return replace(words, matches=(*words.matches, *found.matches))
-
-    def _remark(self, hits: Sequence[Hit], words: LexicalResult, near: Neighbours | None, notes: list[str]) -> None:
-        if near is not None and near.rows < words.documents:
-            notes.append(f"meaning covers {near.rows} of {words.documents} passages; the others were ranked by words alone")
-        if hits and self._policy.fixed is None and hits[0].score < ABSTAIN_BELOW:
-            notes.append(f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this")
 
 
 class LocalSide:
@@ -212,4 +222,5 @@ async def nearest_on_disk(
     except StaleVectorsError:
         raise EmbedderUnavailableError("the vectors were made by another model; run: commonplace reindex") from None
     except (VectorFileError, OSError) as error:
-        raise EmbedderUnavailableError(f"the vectors cannot be read ({error}); run: commonplace reindex") from error
+        log.warning("the vectors cannot be read", exc_info=error)
+        raise EmbedderUnavailableError(f"the vectors cannot be read ({public_reason(error)}); run: commonplace reindex") from error

@@ -45,6 +45,9 @@ class Parameters:
 DEFAULT = Parameters()
 WORDS_ALONE = 1.6  # added to the intercept where there was no semantic side: calibrated on the same hits without it
 ABSTAIN_BELOW = 0.025  # a best score below this means: probably nothing here answers
+SMALL = 30  # passages; in a smaller collection the same evidence says more (ADR 0222)
+SMALL_GAIN = 1.05  # log odds that grow with ln(SMALL / passages)
+WORDS_SMALL_GAIN = 1.2  # the same where there was no semantic side
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,24 @@ def lexical_evidence(share: float, coverage: float, information: float, document
     return parameters.lexical_weight * share * told * (1 + parameters.coverage_gain * coverage * coverage)
 
 
-def calibrated(evidence: float, parameters: Parameters = DEFAULT, *, unread: float = 0.0) -> float:
-    """Evidence as a chance between 0 and 1; keeps the order. `unread`: how much of the query nobody read for its meaning."""
-    odds = math.exp(parameters.intercept + unread * WORDS_ALONE) * math.pow(max(evidence, 0.0), SLOPE)
+def calibrated(evidence: float, parameters: Parameters = DEFAULT, *, unread: float = 0.0, prior: float = 0.0) -> float:
+    """Evidence as a chance between 0 and 1; keeps the order. `unread`: how much of the query nobody read for its meaning;
+    `prior`: log odds that are known before the evidence."""
+    odds = math.exp(parameters.intercept + unread * WORDS_ALONE + prior) * math.pow(max(evidence, 0.0), SLOPE)
     return odds / (1 + odds)
+
+
+def size_prior(passages: int, *, with_meaning: bool) -> float:
+    """Return the log odds that a hit in a collection of this size has beside those of a large one; 0 where the size is unknown.
+
+    In a large collection some passage is always near; in a small one that takes an answer."""
+    gain = SMALL_GAIN if with_meaning else WORDS_SMALL_GAIN
+    return gain * math.log(SMALL / passages) if 0 < passages < SMALL else 0.0
+
+
+def doubt_about(best: float) -> str | None:
+    """Say that probably nothing answers, where the best score is below the line."""
+    return f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this" if best < ABSTAIN_BELOW else None
 
 
 def fuse(
@@ -86,6 +103,7 @@ def fuse(
     vectors: Mapping[str, Vectors] | None = None,
     *,
     legibility: float = 1.0,
+    prior: float = 0.0,
     explained: bool = True,
 ) -> list[Hit]:
     """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side.
@@ -104,7 +122,7 @@ def fuse(
         cosine = cosines.get(key) if cosines is not None else None
         semantic = legibility * semantic_evidence(agreed.get(key, cosine), parameters) if cosine is not None else 0.0
         words = side.evidence if side is not None else 0.0
-        judged = calibrated(semantic + words, parameters, unread=unread)
+        judged = calibrated(semantic + words, parameters, unread=unread, prior=prior)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
         explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure) if explained else {}

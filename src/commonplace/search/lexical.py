@@ -15,7 +15,15 @@ class LexicalRetriever:
         self._store = store
 
     async def retrieve(
-        self, partition: Partition, query: str, *, limit: int, weights: Mapping[str, float], prefix: str = "", model_key: str | None = None
+        self,
+        partition: Partition,
+        query: str,
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
+        model_key: str | None = None,
+        widen: int = 1,
     ) -> Retrieval:
         notes = () if len(query) <= MAX_QUERY_CHARACTERS else (f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used",)
         terms = query_terms(query[:MAX_QUERY_CHARACTERS])

@@ -5,10 +5,11 @@ The key goes into the Authorization header of the configured address and nowhere
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.05
 MAX_CONNECTIONS = 32
+CONNECTIONS_PER_KEY = 8
 KEEP_ALIVE_SECONDS = 60.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
@@ -47,7 +49,11 @@ class ModelKeyRefusedError(ModelError):
 
 
 class ModelRejectedError(ModelError):
-    """It will never accept this request, or it answered what no such model answers."""
+    """It will never accept this request."""
+
+
+class ModelMalformedError(ModelRejectedError):
+    """It answered what no such model answers: a page of a proxy, a text that was cut off. The next answer may be right."""
 
 
 class ModelEndpoint:
@@ -70,6 +76,7 @@ class ModelEndpoint:
         self._count = count
         self._breaker = breaker or Breaker()
         self._client: httpx.AsyncClient | None = None
+        self._turns: dict[int, tuple[asyncio.Semaphore, int]] = {}  # by the hash of a key: which may use it, and how many want to
 
     @property
     def resting(self) -> bool:
@@ -102,7 +109,7 @@ class ModelEndpoint:
             self._count(f"{self.name} model resting")
             raise ModelUnavailableError(f"the {self.name} model failed several times and is left alone for {math.ceil(rest)} s", rest)
         try:
-            async with asyncio.timeout(self._timeout_seconds):
+            async with asyncio.timeout(self._timeout_seconds), self._turn(key):
                 answer = await self._attempts(body, key)
         except TimeoutError:
             self._breaker.failed()
@@ -118,6 +125,22 @@ class ModelEndpoint:
         self._breaker.succeeded()
         self._count(f"{self.name} model answered")
         return answer
+
+    @contextlib.asynccontextmanager
+    async def _turn(self, key: str) -> AsyncIterator[None]:
+        """Wait until this key has a connection to spare: one caller never occupies all of them."""
+        name = hash(key)
+        turns, users = self._turns.get(name, (asyncio.Semaphore(CONNECTIONS_PER_KEY), 0))
+        self._turns[name] = (turns, users + 1)
+        try:
+            async with turns:
+                yield
+        finally:
+            users = self._turns[name][1] - 1
+            if users:
+                self._turns[name] = (turns, users)
+            else:
+                del self._turns[name]
 
     async def _attempts(self, body: bytes, key: str) -> dict[str, Any]:
         began, attempt = time.monotonic(), 0
@@ -157,7 +180,7 @@ class ModelEndpoint:
         except orjson.JSONDecodeError:
             answer = None
         if not isinstance(answer, dict):
-            raise ModelRejectedError(f"the {self.name} model answered something that is not a JSON object")
+            raise ModelMalformedError(f"the {self.name} model answered something that is not a JSON object")
         return answer
 
     def _pool(self) -> httpx.AsyncClient:

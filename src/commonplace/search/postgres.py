@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -13,7 +14,9 @@ from commonplace.search.store import Document, LexicalResult, Partition, SearchU
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.postgres_schema import Component
 from commonplace.storage.queries import load_postgres_queries
+from commonplace.storage.reasons import public_reason
 
+log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")
 SCHEMA = Component("search", "commonplace.search")
 _QUERIES = load_postgres_queries("commonplace.search")
@@ -58,4 +61,5 @@ class PostgresPostings(SqlPostings[Connection]):
         try:
             return await self._database.read(work, snapshot=True)
         except (psycopg.Error, CommonplaceError) as failed:
-            raise SearchUnavailableError(str(failed)) from failed
+            log.warning("the posting lists cannot be read", exc_info=failed)
+            raise SearchUnavailableError(public_reason(failed)) from failed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from commonplace.search.embed import MAX_TEXT_CHARS
-from commonplace.search.model_http import ModelEndpoint, ModelRejectedError
+from commonplace.search.model_http import ModelEndpoint, ModelMalformedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ def _ranked(answer: dict[str, Any], count: int, wanted: int) -> list[Ranked]:
     try:
         found = [Ranked(int(row["index"]), float(row["relevance_score"])) for row in answer["results"]]
     except (KeyError, TypeError, ValueError):
-        raise ModelRejectedError("the rerank model answered without the scores that were asked for") from None
+        raise ModelMalformedError("the rerank model answered without the scores that were asked for") from None
     places = {row.at for row in found}
     if len(places) != len(found) or len(found) < wanted or not all(0 <= row.at < count and math.isfinite(row.score) for row in found):
-        raise ModelRejectedError("the rerank model answered without the scores that were asked for")
+        raise ModelMalformedError("the rerank model answered without the scores that were asked for")
     found.sort(key=lambda row: (-row.score, row.at))
     return [Ranked(row.at, min(1.0, max(0.0, row.score))) for row in found[:wanted]]
 

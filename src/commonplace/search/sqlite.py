@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -16,8 +17,10 @@ from commonplace.search.store import Document, LexicalResult, Partition, SearchU
 from commonplace.search.waiting import MOST_WAITING, WaitingDocuments, WaitingWords
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
+from commonplace.storage.reasons import public_reason
 from commonplace.storage.sqlite import Connection, Database
 
+log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")
 INLINE_POSTINGS = 2_000  # below this a search is cheaper on the caller's thread than the hop to another
 _QUERIES = load_queries("commonplace.search", "sqlite.sql")
@@ -32,7 +35,8 @@ def _told_as_unavailable() -> Iterator[None]:
     try:
         yield
     except apsw.Error as failed:
-        raise SearchUnavailableError(str(failed)) from failed
+        log.warning("the posting lists cannot be read", exc_info=failed)
+        raise SearchUnavailableError(public_reason(failed)) from failed
 
 
 class SqlitePostings(SqlPostings[Connection]):

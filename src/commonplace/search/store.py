@@ -103,15 +103,25 @@ class Retrieval:
     hits: tuple[Hit, ...]
     mode: str
     notes: tuple[str, ...] = ()
+    doubt: str | None = None  # that probably nothing answers: said of these scores, and of no others that may take their place
 
 
 class Retriever(Protocol):
     """Query text in, ranked document keys out. Lexical by default; a fused engine takes its place without the caller knowing."""
 
     async def retrieve(
-        self, partition: Partition, query: str, *, limit: int, weights: Mapping[str, float], prefix: str = "", model_key: str | None = None
+        self,
+        partition: Partition,
+        query: str,
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
+        model_key: str | None = None,
+        widen: int = 1,
     ) -> Retrieval:
-        """`model_key` is the caller's own key for external models; a local retriever ignores it."""
+        """`model_key` is the caller's own key for external models; a local retriever ignores it. `widen` looks at so many times more
+        candidates than configured: for a caller that had to drop some."""
         ...
 
 
@@ -130,7 +140,9 @@ class PassageListener(Protocol):
     Called again after any failure, so it must be idempotent: make the vectors of all documents whose key starts with `prefix`
     exactly those of `passages`, embedding only digests that are new. An empty list removes them."""
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None: ...
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+        """Embed at most `most` texts; return how many passages still lack a vector. The next call goes on from there."""
+        ...
 
 
 class KeyNeededError(Exception):
@@ -140,4 +152,6 @@ class KeyNeededError(Exception):
 class KeyedListener(Protocol):
     """A `PassageListener` whose model is asked with the caller's key. Needs none where no text is new; else KeyNeededError."""
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None) -> None: ...
+    async def synchronise(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+    ) -> int: ...

@@ -11,6 +11,7 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -65,40 +66,52 @@ class VectorIndex:
         self._builders: list[threading.Thread] = []
         self._stopping = threading.Event()
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> None:
-        await asyncio.to_thread(self.synchronise_now, partition, prefix, passages)
+    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+        return (await asyncio.to_thread(self._advance, partition, prefix, passages, self._embedder.embed, most))[1]
 
-    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage], embed: Embed | None = None) -> int:
-        """Make the vectors below `prefix` those of `passages`; returns how many texts had to be embedded. `embed` takes the place
-        of the embedder's own, for models that are asked with a key of the moment."""
-        embed = embed or self._embedder.embed
+    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> int:
+        """Make the vectors below `prefix` those of `passages`; return how many texts had to be embedded."""
+        return self._advance(partition, prefix, passages, self._embedder.embed, None)[0]
+
+    def synchronise_with(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage], embed: Embed, most: int | None = None
+    ) -> int:
+        """The same with a model that is asked with a key of the moment, and for `most` texts only; return how many passages are left."""
+        return self._advance(partition, prefix, passages, embed, most)[1]
+
+    def _advance(self, partition: Partition, prefix: str, passages: Sequence[Passage], embed: Embed, most: int | None) -> tuple[int, int]:
+        """Embed up to `most` new texts and keep their vectors; return how many were embedded and how many passages are left."""
         file = self._file(partition)
         wanted = {passage.key: passage for passage in passages}
         with file.writing():
             snapshot = self._current(file)
             if snapshot is None and not wanted:
-                return 0
+                return 0, 0
         # Embedding takes seconds and happens without the lock; a second look below settles what changed meanwhile.
-        fresh = _embed_new(embed, snapshot, wanted)
+        fresh = _embed_new(embed, snapshot, wanted, most)
         with file.writing():
             snapshot = self._current(file)
             if snapshot is None:
                 if not wanted:
-                    return 0
+                    return 0, 0
                 snapshot = file.begin(self._embedder.identity, self._embedder.dimensions)
             changed = [p for p in wanted.values() if not _holds(snapshot, p)]
             gone = [key for key in snapshot.keys_with(prefix) if key not in wanted]
             late = [p for p in changed if p.digest not in fresh and p.digest not in snapshot.digests]
-            fresh |= _embedded(embed, {p.digest: p.text for p in late})
-            rows = [fresh[p.digest] if p.digest in fresh else snapshot.vector(snapshot.digests[p.digest]) for p in changed]
-            if changed or gone:
+            if most is None:
+                fresh |= _embedded(embed, {p.digest: p.text for p in late})
+                late = []
+            left = {p.key for p in late}
+            ready = [p for p in changed if p.key not in left]
+            rows = [fresh[p.digest] if p.digest in fresh else snapshot.vector(snapshot.digests[p.digest]) for p in ready]
+            if ready or gone:
                 vectors = np.stack(rows) if rows else np.zeros((0, snapshot.dimensions), dtype=np.float32)
-                file.append(snapshot, [(p.key, p.digest) for p in changed], vectors, gone)
+                file.append(snapshot, [(p.key, p.digest) for p in ready], vectors, gone)
                 snapshot = file.compact_if_worthwhile(snapshot)
             view = snapshot.view()
             generation = snapshot.generation
         self._build_if_worthwhile(file, generation, view)
-        return len(fresh)
+        return len(fresh), len(left)
 
     def search(self, partition: Partition, query: Vectors, limit: int, prefix: str = "", also: Iterable[str] = ()) -> Neighbours:
         """The `limit` nearest keys below the prefix, and the cosines of the keys in `also`. Blocking."""
@@ -224,9 +237,10 @@ class VectorIndex:
                 self._building.discard(path)
 
 
-def _embed_new(embed: Embed, snapshot: Snapshot | None, wanted: dict[str, Passage]) -> dict[str, Vectors]:
+def _embed_new(embed: Embed, snapshot: Snapshot | None, wanted: dict[str, Passage], most: int | None) -> dict[str, Vectors]:
     known = snapshot.digests if snapshot is not None else {}
-    return _embedded(embed, {p.digest: p.text for p in wanted.values() if p.digest not in known})
+    new = {p.digest: p.text for p in wanted.values() if p.digest not in known}
+    return _embedded(embed, dict(islice(new.items(), most)))
 
 
 def _embedded(embed: Embed, texts: dict[str, str]) -> dict[str, Vectors]:

@@ -27,6 +27,8 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
+from commonplace.storage.privacy import make_private_folder
+
 FORMAT = 1
 SCAN_ROWS = 512  # widened to float and multiplied at a time: stays in the processor's cache
 _COMPACT_ROWS = 1_000  # fewer dead rows are not worth a rewrite
@@ -180,7 +182,7 @@ class VectorFile:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Exclusive among processes and threads."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.folder)
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield

@@ -32,6 +32,7 @@ class ServerService:
         mixed_diagnostics: bool = False,
         read_only: bool = False,
         gauges: Mapping[str, Callable[[], Mapping[str, int]]] | None = None,
+        integrity: Callable[[], dict[str, Any]] | None = None,
         started: float | None = None,
         clock: Clock = utc_now,
     ) -> None:
@@ -42,6 +43,7 @@ class ServerService:
         self._audit = audit
         self._read_only = read_only
         self._gauges = {} if gauges is None else gauges
+        self._integrity = integrity
         self._mixed_diagnostics = mixed_diagnostics
         self._clock = clock
         self._started = time.monotonic() if started is None else started
@@ -91,6 +93,8 @@ class ServerService:
             }
             answer["caches"] = {name: dict(read()) for name, read in sorted(self._gauges.items())}
             answer["events"] = dict(self._metrics.counters)
+            if self._integrity is not None:
+                answer["integrity"] = self._integrity()
         return answer
 
     def audit_records(self, wanted: Filter, reads: bool) -> dict[str, Any]:

@@ -8,9 +8,9 @@ import json
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from commonplace import __version__
@@ -18,19 +18,24 @@ from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
 from commonplace.storage.disk import existing_folder
 from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_DAMAGED, STORAGE_FULL
+from commonplace.storage.integrity import DatabaseChecks, Remedy, find_damage
+from commonplace.storage.integrity_watch import REPORT
 from commonplace.storage.occupancy import LOCK_NAME, alone
+from commonplace.storage.rebuild import ASIDE
+from commonplace.storage.reserve import NAME as RESERVE
+from commonplace.storage.unpacking import ARCHIVE_INVALID, MANIFEST, unpack
 from commonplace.telemetry.chain import Head, chains_folder, heads_folder
 
-ARCHIVE_INVALID = Code("ARCHIVE_INVALID", Kind.INVALID_DATA, "The archive is damaged, or not one of ours; nothing was restored.")
 STATE_EXISTS = Code("STATE_EXISTS", Kind.CONFLICT, "The data folder holds state already; restoring needs --force.")
 CODES: tuple[Code, ...] = (ARCHIVE_INVALID, STATE_EXISTS)
 
-MANIFEST = "manifest.json"
-DERIVED = frozenset({"models", "traces", "cache", "vectors", "logs", "audit", "instructions", LOCK_NAME})  # rebuilt, or taken separately
+DERIVED = frozenset(
+    {"models", "traces", "cache", "vectors", "logs", "audit", "instructions", LOCK_NAME, RESERVE, REPORT, ASIDE}
+)  # rebuilt, or taken separately
 TRANSIENT = (".lock", ".tmp", "-wal", "-shm", "-journal", ".sock")
 DATABASE = ".db"
 SQLITE_MAGIC = b"SQLite format 3\0"
-MAX_MEMBERS = 10_000_000
+DOCUMENTS = frozenset({"data/keys.json", "data/feedback.json", "data/usage-snapshot.json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +44,15 @@ class Member:
     data: bytes | Path
 
 
-def write_archive(data: Path, instructions: Path, target: Path) -> dict[str, Any]:
-    """Write the archive atomically. Databases are copied by SQLite itself, audit chains up to their sealed heads."""
+Checks = Mapping[str, DatabaseChecks]
+
+
+def write_archive(data: Path, instructions: Path, target: Path, checks: Sequence[DatabaseChecks] = ()) -> dict[str, Any]:
+    """Write the archive atomically. Databases are copied by SQLite itself, audit chains up to their sealed heads.
+
+    Each copy is checked before it is taken: an archive of damaged data would replace the last good one. `checks` say how."""
     existing_folder(data)
+    by_name = {each.path.name: each for each in checks if each.path.parent == data}
     target.parent.mkdir(parents=True, exist_ok=True)
     work = target.with_name(f".{target.name}.{os.getpid()}.work")
     work.mkdir(mode=0o700)
@@ -49,7 +60,7 @@ def write_archive(data: Path, instructions: Path, target: Path) -> dict[str, Any
     listed: list[dict[str, Any]] = []
     try:
         with tarfile.open(temporary, "w:gz", compresslevel=3) as archive:
-            for member in _members(data, instructions, work):
+            for member in _members(data, instructions, work, by_name):
                 listed.append(_add(archive, member))
             manifest = {"product": "commonplace", "version": __version__, "created_at": iso(utc_now()), "members": listed}
             _add(archive, Member(MANIFEST, json.dumps(manifest, indent=1).encode()))
@@ -73,40 +84,66 @@ def restore_archive(source: Path, data: Path, instructions: Path, *, force: bool
             )
         fresh = data / f".restore-{os.getpid()}"
         try:
-            count = _unpack(source, fresh)
+            count = unpack(source, fresh)
             kept = _swap(fresh, data, instructions if outside else None, state)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
     return {"files": count, "kept": [str(path) for path in kept]}
 
 
-def _members(data: Path, instructions: Path, work: Path) -> Iterator[Member]:
+def _members(data: Path, instructions: Path, work: Path, checks: Checks) -> Iterator[Member]:
     if data.is_dir():
         for path in sorted(data.iterdir()):
             if path.name not in DERIVED and not path.name.startswith(".restore"):
-                yield from _tree(path, f"data/{path.name}", work)
+                yield from _tree(path, f"data/{path.name}", work, checks)
         yield from _audit(data / "audit")
     if instructions.is_dir():
         for path in sorted(instructions.iterdir()):
-            yield from _tree(path, f"instructions/{path.name}", work)
+            yield from _tree(path, f"instructions/{path.name}", work, {})
 
 
-def _tree(path: Path, name: str, work: Path) -> Iterator[Member]:
+def _tree(path: Path, name: str, work: Path, checks: Checks) -> Iterator[Member]:
     if path.is_symlink() or name.endswith(TRANSIENT):
         return
     if path.is_dir():
         for child in sorted(path.iterdir()):
-            yield from _tree(child, f"{name}/{child.name}", work)
+            yield from _tree(child, f"{name}/{child.name}", work, {})
     elif path.is_file():
         try:
             with path.open("rb") as opened:
                 start = opened.read(len(SQLITE_MAGIC))
             database = start == SQLITE_MAGIC
             if start and not database and name.startswith("data/") and name.endswith(DATABASE):
-                raise _damaged(path, "it is not a database")
-            yield Member(name, _database_copy(path, work) if database else path.read_bytes())
+                raise _damaged(path, "it is not a database", "restore")
+            if database:
+                yield Member(name, _checked_copy(path, work, checks.get(path.name) or DatabaseChecks(path)))
+                return
+            content = path.read_bytes()
+            if name in DOCUMENTS:
+                _check_document(path, content)
+            yield Member(name, content)
         except FileNotFoundError:
             return  # removed meanwhile by a server: it is no longer state
+
+
+def _check_document(path: Path, content: bytes) -> None:
+    """Refuse a file of ours that is not the JSON object it was."""
+    try:
+        whole = isinstance(json.loads(content), dict)
+    except ValueError:
+        whole = False
+    if not whole:
+        raise _damaged(path, "it is not the JSON document it was", "restore")
+
+
+def _checked_copy(path: Path, work: Path, checks: DatabaseChecks) -> Path:
+    """A copy that was found whole."""
+    copy = _database_copy(path, work)
+    damage = find_damage(checks, copy)
+    if damage:
+        worst = next((one for one in damage if one.remedy == "restore"), damage[0])
+        raise _damaged(path, f"{worst.part}: {worst.problem}", worst.remedy)
+    return copy
 
 
 def _database_copy(path: Path, work: Path) -> Path:
@@ -125,7 +162,7 @@ def _database_copy(path: Path, work: Path) -> Path:
                 running.step(-1)
         target.pragma("journal_mode", "delete")
     except (apsw.NotADBError, apsw.CorruptError) as damaged:
-        raise _damaged(path, str(damaged)) from damaged
+        raise _damaged(path, str(damaged), "restore") from damaged
     except apsw.Error as failed:
         raise _uncopied(path, copy, failed) from failed
     finally:
@@ -146,10 +183,12 @@ def _uncopied(path: Path, copy: Path, failed: Exception) -> CommonplaceError:
     return CommonplaceError(PATH_UNUSABLE, f"Cannot copy {path}: {why}.", hint=hint, details={"path": str(path)})
 
 
-def _damaged(path: Path, why: str) -> CommonplaceError:
-    return CommonplaceError(
-        STORAGE_DAMAGED, f"{path} cannot be backed up: {why}. No archive was written.", hint="Restore it from an earlier backup."
-    )
+def _damaged(path: Path, why: str, remedy: Remedy) -> CommonplaceError:
+    hint = "Only derived data is damaged: stop the server and run `commonplace rebuild`, then back up again."
+    if remedy == "restore":
+        hint = "Restore an earlier backup: commonplace restore ARCHIVE --force. `commonplace doctor` lists the damage."
+    message = f"{path.name} cannot be backed up: it is damaged ({why}). No archive was written; one that is there was kept."
+    return CommonplaceError(STORAGE_DAMAGED, message, hint=hint, details={"file": path.name, "remedy": remedy})
 
 
 def _audit(directory: Path) -> Iterator[Member]:
@@ -174,48 +213,6 @@ def _add(archive: tarfile.TarFile, member: Member) -> dict[str, Any]:
         content.seek(0)
         archive.addfile(info, content)
     return {"name": member.name, "bytes": info.size, "sha256": digest}
-
-
-def _unpack(source: Path, fresh: Path) -> int:
-    try:
-        with tarfile.open(source, "r:gz") as archive:
-            seen: dict[str, str] = {}
-            manifest: dict[str, Any] | None = None
-            for info in archive:
-                if len(seen) > MAX_MEMBERS or not info.isreg() or not _safe(info.name):
-                    raise ValueError(f"unexpected member {info.name[:100]!r}")
-                opened = archive.extractfile(info)
-                assert opened is not None
-                if info.name == MANIFEST:
-                    manifest = json.load(opened)
-                    continue
-                seen[info.name] = _write(fresh / info.name, opened)
-    except (OSError, EOFError, ValueError, tarfile.TarError, AssertionError) as broken:
-        raise CommonplaceError(ARCHIVE_INVALID, f"{source} cannot be restored: {broken}.") from None
-    listed = (
-        {item["name"]: item["sha256"] for item in manifest["members"]} if manifest and manifest.get("product") == "commonplace" else None
-    )
-    if listed is None or listed != seen:
-        raise CommonplaceError(ARCHIVE_INVALID, f"{source} does not match its manifest.", hint="Take another backup; this one is damaged.")
-    return len(seen)
-
-
-def _safe(name: str) -> bool:
-    parts = PurePosixPath(name).parts
-    return name == MANIFEST or (len(parts) >= 2 and parts[0] in ("data", "instructions") and ".." not in parts and "\0" not in name)
-
-
-def _write(path: Path, opened: Any) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    digest = hashlib.sha256()
-    with path.open("xb") as file:
-        while chunk := opened.read(1 << 20):
-            digest.update(chunk)
-            file.write(chunk)
-        file.flush()
-        os.fsync(file.fileno())
-    path.chmod(0o600)
-    return digest.hexdigest()
 
 
 def _swap(fresh: Path, data: Path, instructions: Path | None, state: list[Path]) -> list[Path]:

@@ -77,6 +77,10 @@ class Handover:
         self._prefix = prefix
         self._ttl_seconds = ttl_seconds
 
+    def fingerprint(self, key: str) -> str:
+        """Name a key without revealing it: only who holds the newest key-encryption key can tell whether two are equal."""
+        return self._keyring.fingerprint(key)
+
     async def deposit(self, purposes: Sequence[Purpose], key: str) -> list[str]:
         """Seal the key once for each job; returns the references that the jobs carry."""
         sealed: dict[str, str] = {}
@@ -91,13 +95,20 @@ class Handover:
 
     async def collect(self, purpose: Purpose, reference: str) -> str | None:
         """The key for this very job, or None where it is gone, expired, or was sealed for something else."""
+        try:
+            return await self.open(purpose, reference)
+        except EnvelopeError:
+            return None
+
+    async def open(self, purpose: Purpose, reference: str) -> str | None:
+        """The same; `EnvelopeError` says why an envelope that is there cannot be opened."""
         kept = await self._store.get(reference)
         if kept is None:
             return None
         try:
             return self._keyring.open(str(orjson.loads(kept)["envelope"]), _context(purpose, reference))
-        except (EnvelopeError, orjson.JSONDecodeError, KeyError, TypeError):
-            return None
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            raise EnvelopeError("it is not an envelope") from None
 
     async def discard(self, references: Sequence[str]) -> None:
         """The job is done, or given up: its envelope goes."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_FULL
+from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_FULL, disk_full
 
+PROBE_BYTES = 65_536
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 REFUSALS = FULL | {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ENAMETOOLONG}
 """Reasons that lie in the machine, wherever they are met. A file that is missing or there already may be a defect of ours."""
@@ -49,4 +51,25 @@ def usable(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unusable(error, place) from error
+        raise disk_full() if error.errno in FULL else unusable(error, place) from error
+
+
+def append_whole(descriptor: int, content: bytes) -> None:
+    """Append all of a record or nothing of it. For files that no other process appends to meanwhile."""
+    written = os.write(descriptor, content)
+    if written != len(content):
+        os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def require_writable(folder: Path) -> None:
+    """Raise a typed error unless a small file can be written to a folder now. Leaves nothing behind."""
+    path = folder / f".probe-{os.getpid()}-{threading.get_ident()}.tmp"
+    with usable(folder):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            if os.write(descriptor, bytes(PROBE_BYTES)) != PROBE_BYTES:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        finally:
+            os.close(descriptor)
+            path.unlink(missing_ok=True)

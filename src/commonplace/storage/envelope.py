@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import secrets
 import struct
 from collections.abc import Mapping
@@ -75,12 +76,22 @@ class Keyring:
 
         sealed = Sealed.parse(envelope)
         if sealed.kek_id not in self._keys:
-            raise EnvelopeError(f"sealed with key {sealed.kek_id}, which is not in settings.mcp.files.security.encryption_keks")
+            known = ", ".join(str(kek_id) for kek_id in sorted(self._keys))
+            raise EnvelopeError(
+                f"it was sealed with key {sealed.kek_id}, and this process has {known} in settings.mcp.files.security.encryption_keks"
+            )
         nonce, encrypted = sealed.ciphertext[:NONCE_BYTES], sealed.ciphertext[NONCE_BYTES:]
         try:
             return AESGCM(self._data_key(sealed.kek_id, sealed.dek_id)).decrypt(nonce, encrypted, context).decode()
         except (InvalidTag, ValueError):
-            raise EnvelopeError("the envelope does not belong to this context, or was changed") from None
+            raise EnvelopeError(
+                f"it was sealed with key {sealed.kek_id}, and the secret that this process has under that id does not open it "
+                "(another secret, another file, or the envelope was changed)"
+            ) from None
+
+    def fingerprint(self, text: str) -> str:
+        """A keyed digest of a text, for comparing."""
+        return hmac.new(self._keys[self.newest], text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
     def _data_key(self, kek_id: int, dek_id: bytes) -> bytes:
         from cryptography.hazmat.primitives.hashes import SHA256

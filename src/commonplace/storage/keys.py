@@ -17,6 +17,7 @@ from pathlib import Path
 from commonplace.kernel.auth import Scope, Tenant
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Code, CommonplaceError, Kind
+from commonplace.storage.privacy import open_private
 
 KEY_FORM = re.compile(r"cp_([0-9a-z]{8})_[A-Za-z0-9_-]{43}")
 TENANT_FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -123,7 +124,7 @@ class KeyStore:
     def _changing(self) -> Iterator[dict[str, KeyRecord]]:
         """Read, change and replace the file under a lock that all processes share."""
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with self.path.with_suffix(".lock").open("w") as lock:
+        with open_private(self.path.with_suffix(".lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             keys = _parse(self.path) if self.path.exists() else {}
             yield keys

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
+
+from commonplace.storage.privacy import make_private_folder
 
 
 class Leadership:
@@ -24,7 +27,7 @@ class Leadership:
         """Become the leader if nobody is; never waits. True while held."""
         if self._descriptor is not None:
             return True
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._path.parent)
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         if not _lock(descriptor):
             os.close(descriptor)
@@ -45,6 +48,20 @@ class Leadership:
             return int(self._path.read_text("ascii").strip())
         except (OSError, ValueError):
             return None
+
+
+class DeferringLeadership(Leadership):
+    """Leave the job to another process for a while: it becomes the leader only where nobody else has within `seconds`."""
+
+    def __init__(self, path: Path, seconds: float) -> None:
+        super().__init__(path)
+        self._seconds = seconds
+        self._asked_at: float | None = None
+
+    def try_acquire(self) -> bool:
+        if self._asked_at is None:
+            self._asked_at = time.monotonic()
+        return time.monotonic() - self._asked_at >= self._seconds and super().try_acquire()
 
 
 if sys.platform == "win32":

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
+
+import apsw
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import SCHEMA_MISMATCH
@@ -52,13 +55,7 @@ def migrate(database: Database, component: str, migrations: tuple[Migration, ...
     def apply(connection: Connection) -> tuple[int, int]:
         connection.execute(_VERSIONS)
         before = schema_version(connection, component)
-        if before > newest:
-            raise CommonplaceError(
-                SCHEMA_MISMATCH,
-                f"The database's {component} schema is version {before}; this program knows up to {newest}.",
-                hint="Upgrade commonplace, or restore the backup made before the upgrade.",
-                details={"component": component, "found": before, "known": newest},
-            )
+        _refuse_newer(component, before, newest)
         for migration in migrations[before:]:
             for _ in connection.execute(migration.sql):
                 pass
@@ -69,3 +66,27 @@ def migrate(database: Database, component: str, migrations: tuple[Migration, ...
         return before, newest
 
     return database.write_now(apply, lock_timeout_seconds=60)
+
+
+def require_current(path: Path, component: str, migrations: tuple[Migration, ...]) -> None:
+    """Raise unless a file can be read and its schema is not newer than this program. A file or schema not there yet is made when needed."""
+    if not path.exists():
+        return
+    connection: Connection | None = None
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_timeout(1000)
+        _refuse_newer(component, schema_version(connection, component), migrations[-1].version)
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _refuse_newer(component: str, found: int, newest: int) -> None:
+    if found > newest:
+        raise CommonplaceError(
+            SCHEMA_MISMATCH,
+            f"The database's {component} schema is version {found}; this program knows up to {newest}.",
+            hint="Upgrade commonplace, or restore the backup made before the upgrade.",
+            details={"component": component, "found": found, "known": newest},
+        )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
+from commonplace.storage.privacy import open_private
 
 DATA_IN_USE = Code("DATA_IN_USE", Kind.CONFLICT, "A server is using the data folder; stop it first.")
 CODES: tuple[Code, ...] = (DATA_IN_USE,)
@@ -19,7 +20,7 @@ def occupied(data: Path) -> Iterator[None]:
     """Share the folder with other servers. Waits for a restore under way."""
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = (data / LOCK_NAME).open("a")
+        lock = open_private(data / LOCK_NAME, "a")
     except OSError:  # a data folder that cannot be written: reads go on, each write says so itself
         yield
         return
@@ -28,11 +29,23 @@ def occupied(data: Path) -> Iterator[None]:
         yield
 
 
+def in_use(data: Path) -> bool:
+    """Whether a server uses the folder now."""
+    try:
+        with (data / LOCK_NAME).open("r") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no such file: no server has ever run here
+        return False
+    return False
+
+
 @contextlib.contextmanager
 def alone(data: Path) -> Iterator[None]:
     """Have the folder to oneself, or raise DATA_IN_USE."""
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with (data / LOCK_NAME).open("a") as lock:
+    with open_private(data / LOCK_NAME, "a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

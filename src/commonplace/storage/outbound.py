@@ -6,11 +6,47 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from commonplace.kernel.errors import SERVER_BUSY, CommonplaceError
+
 T = TypeVar("T")
+
+
+class Slots:
+    """How many things may wait on the network at a time: in all and for each caller. Thread-safe."""
+
+    def __init__(self, total: int, per_caller: int) -> None:
+        self._total = total
+        self._per_caller = per_caller
+        self._guard = threading.Lock()
+        self._taken: Counter[str] = Counter()
+
+    def take(self, caller: str) -> None:
+        """Raises SERVER_BUSY, which is retryable, where all slots or all of the caller's are taken."""
+        with self._guard:
+            own = self._taken[caller]
+            if own >= self._per_caller or self._taken.total() >= self._total:
+                if not own:
+                    del self._taken[caller]
+                whose = f"{own} fetches of this caller are" if own >= self._per_caller else "Too many fetches are"
+                raise CommonplaceError(
+                    SERVER_BUSY,
+                    f"{whose} under way.",
+                    hint="Wait until one has ended, then call again; or pass the document as content.",
+                    details={"retry_after_seconds": 1},
+                    retryable=True,
+                )
+            self._taken[caller] += 1
+
+    def give(self, caller: str) -> None:
+        with self._guard:
+            self._taken[caller] -= 1
+            if self._taken[caller] <= 0:
+                del self._taken[caller]
 
 
 class Outbound:

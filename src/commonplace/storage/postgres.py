@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
 import threading
 import time
@@ -24,6 +25,8 @@ from psycopg import errors
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import STORAGE_FULL, STORAGE_UNAVAILABLE, BusyError
 
+log = logging.getLogger("commonplace.storage")
+
 Result = TypeVar("Result")
 Parameters = Mapping[str, Any] | Sequence[Any] | None
 Row = tuple[Any, ...]
@@ -31,9 +34,10 @@ Row = tuple[Any, ...]
 APPLICATION = "commonplace"  # in pg_stat_activity
 MAX_GROUP = 32  # units of one lane that share a commit
 MIN_WAIT_SECONDS = 0.02  # a timeout of 0 still means one honest try
-RECONNECT_SECONDS = 8.0  # a server that restarts is waited for; one that is gone is reported
-CONNECT_SECONDS = 5
+RECONNECT_SECONDS = 1.5  # a server that restarts is waited for this long; callers hear within 2 seconds of one that is gone
+CONNECT_SECONDS = 2  # the least that libpq accepts
 PAUSE_SECONDS = 0.05
+PROBE_SECONDS = 0.1  # while the server is gone, one unit in this time tries to connect; the others are refused
 MAX_CONFLICTS = 20  # deadlocks and serialisation failures of one unit before it is given up
 _CONFLICTS = (errors.DeadlockDetected, errors.SerializationFailure)
 _LOST = (psycopg.OperationalError, psycopg.InterfaceError)  # and whatever follows from a connection that broke
@@ -92,6 +96,7 @@ class PostgresDatabase:
         self._lanes: dict[str, deque[_Unit]] = {}
         self._pool_size = pool_size
         self._submitted = self._busy = 0  # units that wait for a thread or have one; units that have one
+        self._outage = _Outage()
         self._closed = False
 
     # -- units of work
@@ -137,7 +142,8 @@ class PostgresDatabase:
         try:
             return psycopg.connect(self.url, autocommit=True, application_name=APPLICATION, connect_timeout=CONNECT_SECONDS)
         except psycopg.Error as failed:
-            raise unavailable(failed) from failed
+            log.warning("cannot connect to the database: %s", _reason(failed))
+            raise unavailable() from failed
 
     def close(self) -> None:
         """Finish what was submitted, then close every connection. Idempotent."""
@@ -260,22 +266,26 @@ class PostgresDatabase:
             raw: psycopg.Connection[Row] | None = None
             try:
                 raw = self._connection()
-                return once(raw)
+                result = once(raw)
+                self._outage.end()
+                return result
             except _CONFLICTS as conflict:
                 conflicts += 1
                 if conflicts > MAX_CONFLICTS:
-                    raise unavailable(conflict) from conflict
+                    raise unavailable("The database gave the change up, because others change the same data.") from conflict
             except errors.DiskFull as full:
                 raise CommonplaceError(
                     STORAGE_FULL, "The database's disk is full; nothing was written.", hint="Free space, then retry.", retryable=True
                 ) from full
             except _InDoubtError as doubt:
-                raise unavailable(doubt) from doubt
+                log.warning("a commit was not answered: %s", doubt)
+                raise unavailable("The connection to the database broke before the change was confirmed; it may have been made.") from doubt
             except _LOST as lost:
                 if raw is not None and not raw.broken and not raw.closed:
                     raise  # the statement failed, not the connection
-                if time.monotonic() > give_up:
-                    raise unavailable(lost) from lost
+                if self._outage.known or time.monotonic() > give_up:
+                    self._outage.begin(lost)
+                    raise unavailable() from lost
             finally:
                 self._mend(raw)
             time.sleep(random.uniform(0, PAUSE_SECONDS))  # noqa: S311 - jitter, not secrecy
@@ -283,6 +293,8 @@ class PostgresDatabase:
     def _connection(self) -> psycopg.Connection[Row]:
         raw: psycopg.Connection[Row] | None = getattr(self._local, "raw", None)
         if raw is None:
+            if not self._outage.may_try():
+                raise unavailable()
             raw = psycopg.connect(self.url, autocommit=True, application_name=APPLICATION, connect_timeout=CONNECT_SECONDS)
             with self._guard:
                 self._connections.add(raw)
@@ -301,6 +313,47 @@ class PostgresDatabase:
             with self._guard:
                 self._connections.discard(raw)
             self._local.raw = None
+
+
+class _Outage:
+    """Whether the server is known to be gone. Thread-safe.
+
+    Units then do not wait for it one after the other: one of them probes now and then, and the first success ends the outage."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._next_probe: float | None = None
+
+    @property
+    def known(self) -> bool:
+        return self._next_probe is not None
+
+    def begin(self, reason: BaseException) -> None:
+        with self._guard:
+            if self._next_probe is None:
+                log.error("the database cannot be reached: %s", _reason(reason))
+            self._next_probe = time.monotonic() + PROBE_SECONDS
+
+    def end(self) -> None:
+        if self._next_probe is not None:
+            with self._guard:
+                self._next_probe = None
+            log.warning("the database answers again")
+
+    def may_try(self) -> bool:
+        """Tell whether a unit should try to connect now; waits for the next probe where that is near."""
+        next_probe = self._next_probe
+        if next_probe is None:
+            return True
+        pause = next_probe - time.monotonic()
+        if 0 < pause <= PROBE_SECONDS:
+            time.sleep(pause)
+        with self._guard:
+            now = time.monotonic()
+            if self._next_probe is not None and now < self._next_probe:
+                return False
+            self._next_probe = now + CONNECT_SECONDS + PROBE_SECONDS  # `begin` or `end` follows
+            return True
 
 
 class _GroupFailedError(Exception):
@@ -362,12 +415,22 @@ def _attempt(connection: Connection, unit: _Unit, *, alone: bool) -> tuple[Any, 
     return value, None
 
 
-def unavailable(failed: BaseException) -> CommonplaceError:
-    """What callers see when the database cannot be reached. The reason names no password: libpq never prints it."""
-    reason = " ".join(str(failed).split())[:300]
-    return CommonplaceError(
-        STORAGE_UNAVAILABLE, f"The database cannot be used now: {reason}", hint="Retry; then run commonplace doctor.", retryable=True
-    )
+def unavailable(message: str = "The database cannot be reached now.") -> CommonplaceError:
+    """Return what callers see when the database cannot be used. Addresses and reasons stand in the log only."""
+    return CommonplaceError(STORAGE_UNAVAILABLE, message, hint="Retry in a moment; then ask the operator to look.", retryable=True)
+
+
+def translated(error: BaseException) -> BaseException:
+    """Return what a caller is told about a connection that was lost; any other error as it is."""
+    if isinstance(error, _LOST):
+        log.warning("a statement failed: %s", _reason(error))
+        return unavailable()
+    return error
+
+
+def _reason(failed: BaseException) -> str:
+    """The reason for the log. It names no password: libpq never prints it."""
+    return " ".join(str(failed).split())[:300]
 
 
 @contextlib.contextmanager

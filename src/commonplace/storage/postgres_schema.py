@@ -56,7 +56,12 @@ def standing(connection: Connection, components: Sequence[Component]) -> list[St
 
 def require(database: PostgresDatabase, components: Sequence[Component]) -> None:
     """Refuse a database that is not exactly at this program's versions, and say what to run."""
-    for each in database.read_now(lambda connection: standing(connection, components)):
+    require_of(database.read_now(lambda connection: standing(connection, components)))
+
+
+def require_of(standings: Sequence[Standing]) -> None:
+    """Raise SCHEMA_MISMATCH unless every component is at this program's version."""
+    for each in standings:
         if each.found > each.needed:
             raise _newer(each)
         if each.found < each.needed:

@@ -8,13 +8,14 @@ say `durable=False`: it is as atomic, but a power failure may undo its last comm
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import random
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +24,9 @@ import apsw
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.waking import tell_together
-from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_DAMAGED, STORAGE_FULL, BusyError
+from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_DAMAGED, BusyError, damaged, disk_full, replaced
+from commonplace.storage.identity import FileIdentity
+from commonplace.storage.privacy import make_private_file, make_private_folder
 
 Connection = apsw.Connection
 Result = TypeVar("Result")
@@ -31,9 +34,12 @@ Result = TypeVar("Result")
 MAX_GROUP = 64  # units of work that share one commit
 CHECKPOINT_PAGES = 4000  # 16 MB of log between checkpoints: a checkpoint costs two more fsyncs
 MIN_WAIT_SECONDS = 0.02  # a timeout of 0 still means one honest try
+LOCK_SLICE_SECONDS = 0.05  # how long the writer waits for the lock before it looks at what was queued meanwhile
+OPENING_SECONDS = 15.0  # how long a process waits while another makes or migrates the database
 READER_THREADS = 2
 CACHE_KIB = 16_384
 MAPPED_BYTES = 1 << 30
+SMALLEST_ROOM_BYTES = 65_536  # the shared index of the log takes 32 kB
 UNUSABLE = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.IOError)
 
 
@@ -58,7 +64,7 @@ class _Unit:
         if self.error is None:
             self.waiter.set_result(self.value)
         else:
-            self.waiter.set_exception(_translate(self.error))
+            self.waiter.set_exception(translated(self.error))
 
 
 class Database:
@@ -84,8 +90,17 @@ class Database:
         self._guard = threading.Lock()
         self._closed = False
         self._pool: ThreadPoolExecutor | None = None
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._writer = _Writer(self._open(), lock_timeout_seconds, durable)
+        make_private_folder(path.parent)
+        with contextlib.suppress(OSError):  # opening it says more about what is wrong
+            make_private_file(path, "", "-wal", "-shm")
+        writing = self._open()
+        self._identity = FileIdentity(path, "", "-wal")
+        self._writer = _Writer(writing, lock_timeout_seconds, durable, self.check_identity)
+
+    def check_identity(self) -> None:
+        """Raise STORAGE_REPLACED unless the files that are open here still have their names."""
+        if not self._identity.current():
+            raise replaced(f"The database {self.path.name}")
 
     def reader(self) -> Connection:
         """The calling thread's own read connection. It refuses to write."""
@@ -96,7 +111,7 @@ class Database:
             self._local.connection = connection
         return connection
 
-    @contextmanager
+    @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """The calling thread's reader inside one read transaction: every statement sees the same committed state."""
         connection = self.reader()
@@ -152,7 +167,7 @@ class Database:
                 raise RuntimeError("the database is closed")
             try:
                 connection = apsw.Connection(str(self.path))
-                connection.set_busy_handler(_Patience(self._lock_timeout_seconds))
+                connection.set_busy_handler(_Patience(OPENING_SECONDS))
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'OFF'}")
                 connection.execute("PRAGMA foreign_keys = ON")
@@ -160,14 +175,18 @@ class Database:
                 connection.execute(f"PRAGMA mmap_size = {self._mapped_bytes}")
                 connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
                 connection.execute("PRAGMA journal_size_limit = 67108864")
-            except (apsw.NotADBError, apsw.CorruptError) as damaged:
+                connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # makes the log, so that its identity is known
+                connection.set_busy_handler(_Patience(self._lock_timeout_seconds))
+            except (apsw.NotADBError, apsw.CorruptError) as broken:
                 raise CommonplaceError(
-                    STORAGE_DAMAGED, f"{self.path.name} is not a usable database: {damaged}", hint="Restore it from a backup."
-                ) from damaged
+                    STORAGE_DAMAGED, f"{self.path.name} is not a usable database.", hint="Restore it from a backup."
+                ) from broken
             except apsw.BusyError as busy:
-                raise BusyError(self._lock_timeout_seconds) from busy
+                raise BusyError(OPENING_SECONDS) from busy
+            except apsw.FullError as full:
+                raise disk_full() from full
             except UNUSABLE as refused:
-                raise _unusable(refused, str(self.path)) from refused
+                raise disk_full() if _no_room(self.path.parent) else _unusable(refused, str(self.path)) from refused
             self._connections.append(connection)
             return connection
 
@@ -195,8 +214,9 @@ class _Patience:
 class _Writer:
     """The one thread of this process that writes."""
 
-    def __init__(self, connection: Connection, lock_timeout_seconds: float, durable: bool) -> None:
+    def __init__(self, connection: Connection, lock_timeout_seconds: float, durable: bool, check_identity: Callable[[], None]) -> None:
         self._connection = connection
+        self._check_identity = check_identity
         self._timeout_seconds = lock_timeout_seconds
         self._may_sync = durable
         self._syncs = durable  # whether the connection waits for the disk at its next commit
@@ -204,6 +224,7 @@ class _Writer:
         connection.set_busy_handler(self._patience)
         self._queue: queue.SimpleQueue[_Unit | None] = queue.SimpleQueue()
         self._stopping = False
+        self._ended = False  # the writer thread has seen the end of its queue
         self._thread = threading.Thread(target=self._loop, name="storage-write", daemon=True)
         self._thread.start()
 
@@ -226,31 +247,27 @@ class _Writer:
         self._thread.join()
 
     def _loop(self) -> None:
-        while True:
-            first = self._queue.get()
-            if first is None:
-                return
-            group, last = [first], False
-            while len(group) < MAX_GROUP:
-                try:
-                    unit = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if unit is None:
-                    last = True
-                    break
-                group.append(unit)
-            group = [unit for unit in group if unit.wanted()]
-            self._commit_group(group)
-            tell_together((unit.waiter, unit.tell) for unit in group if isinstance(unit.waiter, asyncio.Future))
-            for unit in group:
-                if isinstance(unit.waiter, Future):
-                    unit.tell()
-            if last:
-                return
+        while not self._ended:
+            group = self._begin(self._arrived(wait=True))
+            self._commit(group)
+            _tell(group)
 
-    def _commit_group(self, group: list[_Unit]) -> None:
-        group = self._begin(group)
+    def _arrived(self, *, wait: bool = False, most: int = MAX_GROUP) -> list[_Unit]:
+        """Take the units that are queued and still wanted, waiting for the first one if asked to."""
+        units: list[_Unit] = []
+        while len(units) < most and not self._ended:
+            try:
+                unit = self._queue.get(block=wait and not units)
+            except queue.Empty:
+                break
+            if unit is None:
+                self._ended = True
+            else:
+                units.append(unit)
+        return [unit for unit in units if unit.wanted()]
+
+    def _commit(self, group: list[_Unit]) -> None:
+        """Run the units of a transaction that has begun, and commit it."""
         if not group:
             return
         try:
@@ -260,6 +277,7 @@ class _Writer:
                 for unit in group:
                     self._run(unit)
             self._connection.execute("COMMIT")
+            self._check_identity()  # a commit to files without a name would be lost, so it is not acknowledged
         except BaseException as failed:  # the only unit, or the commit itself: nobody is acknowledged
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -267,26 +285,32 @@ class _Writer:
                 unit.error = failed
 
     def _begin(self, group: list[_Unit]) -> list[_Unit]:
-        """Take the write lock for as many of the group as still have time; the others fail as busy."""
+        """Take the write lock and return the units that share the transaction.
+
+        Units that arrive while another process holds the lock join the wait, and each is told that the database is busy as
+        soon as its own time is over: nobody waits as long as the most patient one."""
         while group:
             now = time.monotonic()
-            for unit in group:
-                if unit.deadline <= now:
-                    unit.error = BusyError(now - unit.submitted)
+            late = [unit for unit in group if unit.deadline <= now]
+            for unit in late:
+                unit.error = BusyError(now - unit.submitted)
+            _tell(late)
             group = [unit for unit in group if unit.deadline > now]
             if not group:
                 break
-            self._patience.deadline = min(unit.deadline for unit in group)
+            self._patience.deadline = min(now + LOCK_SLICE_SECONDS, *(unit.deadline for unit in group))
             self._sync(any(unit.durable for unit in group))
             try:
+                self._check_identity()
                 self._connection.execute("BEGIN IMMEDIATE")
                 return group
             except apsw.BusyError:
-                continue
+                group += self._arrived(most=MAX_GROUP - len(group))
             except BaseException as failed:
                 for unit in group:
                     unit.error = failed
-                return []
+                _tell(group)
+                break
             finally:
                 self._patience.deadline = None
         return []
@@ -309,16 +333,42 @@ class _Writer:
         self._connection.execute("RELEASE unit")
 
 
+def _tell(units: list[_Unit]) -> None:
+    """Hand the outcome of units to whoever waits for them."""
+    tell_together((unit.waiter, unit.tell) for unit in units if isinstance(unit.waiter, asyncio.Future))
+    for unit in units:
+        if isinstance(unit.waiter, Future):
+            unit.tell()
+
+
+def _why_unusable(error: BaseException) -> str:
+    """Say in plain words what SQLite could not do; its own text may name files and statements."""
+    if isinstance(error, apsw.ReadOnlyError):
+        return "it can only be read"
+    if isinstance(error, apsw.IOError):
+        return "reading or writing it failed"
+    return "it cannot be opened"
+
+
 def _unusable(error: BaseException, place: str) -> CommonplaceError:
     hint = "Check that its folder is there and that you may write both."
-    return CommonplaceError(PATH_UNUSABLE, f"Cannot use {place}: {error}.", hint=hint, details={"path": place})
+    return CommonplaceError(PATH_UNUSABLE, f"Cannot use {place}: {_why_unusable(error)}.", hint=hint, details={"path": place})
 
 
-def _translate(error: BaseException) -> BaseException:
+def _no_room(folder: Path) -> bool:
+    """Tell whether a disk has not even room for the files that SQLite makes beside a database."""
+    try:
+        return shutil.disk_usage(folder).free < SMALLEST_ROOM_BYTES
+    except OSError:
+        return False
+
+
+def translated(error: BaseException) -> BaseException:
+    """Return what a caller is told about an error of SQLite; any other error as it is."""
     if isinstance(error, apsw.FullError):
-        return CommonplaceError(STORAGE_FULL, "The disk is full; nothing was written.", hint="Free space, then retry.", retryable=True)
+        return disk_full()
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError)):
-        return CommonplaceError(STORAGE_DAMAGED, f"The database is damaged: {error}", hint="Restore it from a backup.")
+        return damaged("SQLite finds it malformed")
     if isinstance(error, UNUSABLE):
         return _unusable(error, "the database")
     return error

@@ -74,6 +74,19 @@ class Valkey:
     async def ask(self, work: Callable[[Redis], Awaitable[T]]) -> T:
         return await self._outbound.run(self._ask(work))
 
+    async def ping(self) -> None:
+        """Raise ValkeyUnavailableError unless it answers now, also while other callers leave it alone."""
+        await self._outbound.run(self._ping())
+
+    async def _ping(self) -> None:
+        from redis.exceptions import RedisError
+
+        try:
+            await self._pool().ping()
+        except (RedisError, OSError, TimeoutError) as failed:
+            raise ValkeyUnavailableError(f"it does not answer ({type(failed).__name__})") from None
+        self._breaker.succeeded()
+
     async def health(self) -> Health:
         from redis.exceptions import ResponseError
 

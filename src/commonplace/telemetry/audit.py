@@ -17,7 +17,7 @@ from typing import Any
 
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.telemetry.chain import EMPTY, Head, chains_folder, heads_folder, seal
+from commonplace.telemetry.chain import EMPTY, Head, chains_folder, heads_folder, register_line, register_path, seal
 from commonplace.telemetry.errors import AUDIT_UNAVAILABLE
 from commonplace.telemetry.recent import RecentReads
 
@@ -38,6 +38,7 @@ class AuditLog:
         self._clock = clock
         self._lock = threading.Lock()
         self._chain: _OpenChain | None = None
+        self._lost: dict[str, list[Any]] = {}  # chains of this process whose files were removed: each later chain names them
         self._closed = False
 
     def ready(self) -> None:
@@ -80,9 +81,12 @@ class AuditLog:
     def _open(self) -> _OpenChain:
         if self._closed:
             raise OSError("the audit trail is closed")
-        if self._chain is None or self._chain.failed:
+        if self._chain is not None and self._chain.removed():
+            self._lost |= self._chain.mark()
+            log.error("the audit chain %s was removed while it was written; a new chain records the loss", self._chain.name)
+        if self._chain is None or self._chain.failed or self._chain.name in self._lost:
             self._drop()
-            self._chain = _OpenChain(self.directory, iso(self._clock()))
+            self._chain = _OpenChain(self.directory, iso(self._clock()), self._lost)
         return self._chain
 
     def _drop(self) -> None:
@@ -92,7 +96,7 @@ class AuditLog:
 
 
 class _OpenChain:
-    def __init__(self, directory: Path, now: str) -> None:
+    def __init__(self, directory: Path, now: str, lost: Mapping[str, list[Any]]) -> None:
         chains, heads = chains_folder(directory), heads_folder(directory)
         for folder in (directory, chains, heads):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -103,7 +107,7 @@ class _OpenChain:
         self._head = EMPTY
         self._directory = directory
         self._reserve: int | None = None
-        witnessed = _witness(heads)
+        witnessed = {**_witness(heads), **lost}
         chain_path, head_path = chains / f"{self.name}.jsonl", heads / f"{self.name}.head"
         self._file = self._head_file = -1
         self._dirty = threading.Event()
@@ -116,6 +120,7 @@ class _OpenChain:
             self.append({"ts": now, "type": "open", "chain": self.name, "pid": os.getpid(), "heads": witnessed})
             for folder in (chains, heads):
                 _sync_folder(folder)
+            _register(directory, self.name)
         except OSError:
             self.close()
             for path in (chain_path, head_path):  # it holds nothing yet, and half a chain would read as tampering
@@ -124,6 +129,14 @@ class _OpenChain:
             raise
         self._syncer = threading.Thread(target=self._sync_until_stopped, name="audit-sync", daemon=True)
         self._syncer.start()
+
+    def removed(self) -> bool:
+        """Tell whether the chain's file, or its head, has lost its name: what is appended now would be gone."""
+        return os.fstat(self._file).st_nlink == 0 or os.fstat(self._head_file).st_nlink == 0
+
+    def mark(self) -> dict[str, list[Any]]:
+        """What a later chain says of this one."""
+        return {self.name: [self._head.count, self._head.hash]}
 
     def make_room(self) -> None:
         """Hold a little space back, so that the record of a change already made finds room on a full disk."""
@@ -210,6 +223,20 @@ def _witness(heads: Path) -> dict[str, list[Any]]:
     return witnessed
 
 
+def _register(directory: Path, name: str) -> None:
+    """Add a chain to the register; the first entry of a new register brings the chains that are there already."""
+    path = register_path(directory)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        known = () if os.fstat(descriptor).st_size else sorted(entry.stem for entry in heads_folder(directory).glob("*.head"))
+        content = "".join(map(register_line, dict.fromkeys((*known, name)))).encode()
+        if os.write(descriptor, content) != len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.fdatasync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _opened_ns(name: str) -> int:
     """When a chain opened, from its name (seconds are enough: see the slack)."""
     try:
@@ -234,6 +261,7 @@ def _unavailable(error: OSError, directory: Path) -> CommonplaceError:
     return CommonplaceError(
         AUDIT_UNAVAILABLE,
         f"The audit trail cannot be written ({error.strerror or error}), so nothing may be changed.",
-        hint=f"Free space or mend the permissions of {directory}; `commonplace doctor` checks it.",
+        hint=f"Free space on the disk, or mend the permissions of the folder {directory.name}/ in the data folder; "
+        "`commonplace doctor` checks it.",
         retryable=True,
     )

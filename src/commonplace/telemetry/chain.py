@@ -68,6 +68,26 @@ def unseal(line: bytes, head: Head) -> tuple[dict[str, Any], Head]:
     return record, Head(head.count + 1, digest)
 
 
+def register_path(directory: Path) -> Path:
+    """Where the names of all chains stand: beside the folder, so that an emptied or missing folder is noticed."""
+    return directory.with_name(f"{directory.name}.register")
+
+
+def registered_names(directory: Path) -> list[str]:
+    """The chains that were ever begun here, oldest first, without repetition."""
+    try:
+        lines = dict.fromkeys(register_path(directory).read_text("ascii", "replace").splitlines())
+    except OSError:
+        return []
+    names = (line.partition(" ")[0] for line in lines)
+    return [name for name in names if CHAIN_NAME.fullmatch(name) and register_line(name).strip() in lines]
+
+
+def register_line(name: str) -> str:
+    """A line of the register. Its check value tells it from one that a full disk cut short."""
+    return f"\n{name} {hashlib.sha256(name.encode()).hexdigest()[:16]}\n"
+
+
 def chains_folder(directory: Path) -> Path:
     return directory / "chains"
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from commonplace.kernel.clock import iso, utc_now
+from commonplace.kernel.hidden import reveal
 from commonplace.kernel.home import expanded
 from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.redaction import scrub
@@ -47,8 +48,10 @@ class JsonLines(logging.Handler):
 
 
 class Scrubbed(logging.Formatter):
+    """Lines for people: without secrets, and with hidden characters shown, since names in them may come from anybody."""
+
     def format(self, record: logging.LogRecord) -> str:
-        return scrub(super().format(record))
+        return reveal(scrub(super().format(record)))
 
 
 def log_file(settings: LogSettings) -> RotatedFile | None:

@@ -40,7 +40,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is told of a tool: milliseconds throughout."""
+    """What is told of a tool: rounded milliseconds, and the exact sum in seconds, which never goes back."""
 
     tool: str
     count: int
@@ -50,6 +50,7 @@ class Figures:
     p50_ms: float
     p95_ms: float
     p99_ms: float
+    total_seconds: float = 0.0
     codes: dict[str, int] = field(default_factory=dict)
 
 
@@ -117,6 +118,7 @@ def _figures(tool: str, series: Iterable[Series]) -> Figures:
         p50_ms=p50,
         p95_ms=p95,
         p99_ms=p99,
+        total_seconds=merged.total,
         codes=merged.codes,
     )
 
@@ -155,7 +157,7 @@ def prometheus(metrics: Metrics, version: str, uptime_seconds: float, gauges: Ma
         opened = _labels(figures.tool, tenant)[:-1]
         for share, value in (("0.5", figures.p50_ms), ("0.95", figures.p95_ms), ("0.99", figures.p99_ms)):
             lines.append(f'commonplace_call_seconds{opened},quantile="{share}"}} {value / 1e3:.6f}')
-        lines.append(f"commonplace_call_seconds_sum{opened}}} {figures.average_ms * figures.count / 1e3:.6f}")
+        lines.append(f"commonplace_call_seconds_sum{opened}}} {figures.total_seconds:.6f}")
         lines.append(f"commonplace_call_seconds_count{opened}}} {figures.count}")
     lines += ["# HELP commonplace_events_total Events that belong to no tool.", "# TYPE commonplace_events_total counter"]
     lines += [f'commonplace_events_total{{event="{_label(name)}"}} {count}' for name, count in sorted(metrics.counters.items())]

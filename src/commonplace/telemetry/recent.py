@@ -24,6 +24,7 @@ class Finished(NamedTuple):
     seconds: float
     trace_id: str
     arguments: Mapping[str, Any]
+    agent: str | None = None  # MCP_AGENT_ID of the process
 
     def as_record(self) -> dict[str, Any]:
         record: dict[str, Any] = {
@@ -41,6 +42,8 @@ class Finished(NamedTuple):
             record["name"] = self.name
         if self.key_id is not None:
             record["key_id"] = self.key_id
+        if self.agent is not None:
+            record["agent"] = self.agent
         if self.code is not None:
             record["code"] = self.code
         return record

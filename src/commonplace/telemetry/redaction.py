@@ -93,6 +93,8 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
         return _fingerprint(value)
     if isinstance(value, str):
         return MASK if value and _is_secret(name) else trimmed(value, preview_bytes)
+    if isinstance(value, bytes):  # a long text of a tool that takes it as UTF-8
+        return {"preview": scrub(value[:preview_bytes].decode("utf-8", "ignore")), "truncated": True, "length": len(value)}
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return str(value)[:80]  # JSON in the chain holds 64-bit integers
     if value is None or isinstance(value, (bool, int, float)):

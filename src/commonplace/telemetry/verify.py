@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from commonplace.telemetry.chain import CHAIN_NAME, EMPTY, Head, chains_folder, heads_folder, unseal
+from commonplace.telemetry.chain import CHAIN_NAME, EMPTY, Head, chains_folder, heads_folder, register_path, registered_names, unseal
 
 RECHECKS = 2
 RECHECK_SECONDS = 0.02
@@ -69,10 +69,20 @@ def _verify_once(directory: Path) -> Verdict:
     for name, marks in seen.items():
         if name not in chains and name not in heads and not (chains_folder(directory) / f"{name}.jsonl").exists():
             verdict.problems.append(Problem(name, None, f"the chain and its head are gone; {marks[0].witness} saw it"))
+    _check_register(directory, chains.keys() | heads.keys() | seen.keys(), verdict)
     for name, path in chains.items():
         verdict.chains += 1
         verdict.records += _verify_chain(name, path, heads.get(name), seen.get(name, []), verdict)
     return verdict
+
+
+def _check_register(directory: Path, known: Set[str], verdict: Verdict) -> None:
+    """Report chains that the register beside the folder lists and of which the folder holds no trace."""
+    for name in registered_names(directory):
+        if name not in known and not (chains_folder(directory) / f"{name}.jsonl").exists():
+            verdict.problems.append(Problem(name, None, "the chain and its head are gone; the register beside the folder lists it"))
+    if known and not register_path(directory).exists():
+        verdict.warnings.append(Problem("register", None, "the register of chains is missing; the next chain writes it anew"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from typing import Any
 
 import pytest
 from files_box import Box, MakeBox
@@ -173,7 +175,7 @@ def test_index_status_counts_what_waits(box: Box) -> None:
     state = box.call("file_index_status")
     assert state == {
         "chunks": 1, "indexed_files": 1, "pending": 0, "processing": 0, "dead": 0, "embedding": 0, "waiting_credential": 0,
-        "up_to_date": True, "oldest_queued_at": None, "dead_letters": [],
+        "waiting_reasons": [], "up_to_date": True, "oldest_queued_at": None, "dead_letters": [],
     }  # fmt: skip
     assert box.call("file_index_status", project="other")["chunks"] == 0
 
@@ -249,3 +251,34 @@ def test_what_could_be_restored_is_listed_newest_first(box: Box) -> None:
     assert ([one["path"] for one in page["files"]], page["has_more"]) == (["/d/two"], True)
     box.call("file_restore", path="/d")
     assert [one["path"] for one in box.call("file_deleted")["files"]] == ["/one"]
+
+
+@pytest.mark.parametrize("table", ["mcp_files", "mcp_file_chunks", "mcp_file_index_jobs", "search_partition"])
+def test_no_answer_holds_sql_or_what_a_driver_says(box: Box, table: str) -> None:
+    """Whatever the database refuses, callers read our words; the statement is in the log."""
+    box.write("/a", "needle")
+    box.index()
+    box.change(f"ALTER TABLE {table} RENAME TO lost")
+    calls: dict[str, dict[str, Any]] = {
+        "file_stat": {"path": "/a"},
+        "file_read": {"path": "/a"},
+        "file_list": {},
+        "file_search": {"query": "needle"},
+        "file_grep": {"pattern": "needle"},
+        "file_write": {"path": "/b", "content": "x"},
+        "file_delete": {"path": "/a"},
+        "file_index_status": {},
+        "file_usage": {},
+    }
+    failed = 0
+    try:
+        for tool, arguments in calls.items():
+            try:
+                said = str(box.call(tool, **arguments))
+            except CommonplaceError as error:
+                said = f"{error} {error.hint} {error.details}"
+                failed += 1
+            assert not re.search(rf"{table}|SELECT|no such table|relation|LINE \d|SQLError|UndefinedTable", said), (tool, said)
+    finally:
+        box.change(f"ALTER TABLE lost RENAME TO {table}")
+    assert failed

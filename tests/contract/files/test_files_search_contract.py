@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import re
+from collections.abc import Sequence
 
 import pytest
 from files_box import Box, MakeBox
 
+from commonplace.files.model import IndexChange
 from commonplace.files.tools.writing import writing_tools
 from commonplace.kernel.settings import FilesIndex, FilesSearch, FilesSettings
 from commonplace.search.store import Partition, Passage
@@ -159,6 +163,7 @@ def test_a_search_index_that_cannot_be_read_is_a_retryable_backend_error(box: Bo
     box.change(f"ALTER TABLE {box.words_table} RENAME TO lost")
     error = box.error("file_search", query="needle")
     assert (error.code.name, error.retryable) == ("SEARCH_BACKEND_ERROR", True)
+    assert not re.search(r"search_posting|mcp_file|SELECT|no such table|relation|LINE", f"{error} {error.hint} {error.details}")
     assert box.read("/a") == "needle"
     box.change(f"ALTER TABLE lost RENAME TO {box.words_table}")
     assert box.found("needle") == ["/a"]
@@ -305,7 +310,7 @@ def test_a_failing_job_is_retried_then_buried_and_seen(make_box: MakeBox) -> Non
     """7.1; dead letters are visible"""
 
     class Broken:
-        async def synchronise(self, partition: Partition, prefix: str, passages: list[Passage]) -> None:
+        async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
             raise RuntimeError("the model is away")
 
     box = make_box(FilesSettings(index=FilesIndex(retry_max=2, retry_backoff_ms=0)), listener=Broken())
@@ -323,9 +328,10 @@ def test_a_listener_is_told_the_passages_of_each_file(make_box: MakeBox) -> None
     told: dict[str, list[str]] = {}
 
     class Listener:
-        async def synchronise(self, partition: Partition, prefix: str, passages: list[Passage]) -> None:
+        async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
             assert all(passage.key.startswith(prefix) for passage in passages)
             told[f"{partition.scope}:{prefix}"] = [passage.text for passage in passages]
+            return 0
 
     box = make_box(listener=Listener())
     box.write("/a", "hello")
@@ -365,7 +371,8 @@ def test_a_write_during_indexing_leaves_a_job_for_the_newer_state(box: Box) -> N
     index = box.files.service._chunks
     job = asyncio.run(index.claim("one", 10))[0]  # type: ignore[attr-defined]
     box.write("/a", "thimble")
-    asyncio.run(index.complete(job))  # type: ignore[attr-defined]
+    digest = hashlib.sha256(b"needle").hexdigest()
+    assert asyncio.run(index.apply(job, digest, IndexChange(), (), complete=True)) is False  # type: ignore[attr-defined]
     assert box.call("file_index_status")["pending"] == 1
     box.index()
     assert (box.found("needle"), box.found("thimble")) == ([], ["/a"])

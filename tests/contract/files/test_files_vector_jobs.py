@@ -10,8 +10,15 @@ import pytest
 from files_box import Box, MakeBox
 
 from commonplace.files.assembly import External
+from commonplace.files.deposit import KeyDeposit, vector_checks
 from commonplace.kernel.settings import FilesIndex, FilesSettings
-from commonplace.search.model_http import ModelError, ModelKeyRefusedError, ModelRejectedError, ModelUnavailableError
+from commonplace.search.model_http import (
+    ModelError,
+    ModelKeyRefusedError,
+    ModelMalformedError,
+    ModelRejectedError,
+    ModelUnavailableError,
+)
 from commonplace.search.store import KeyNeededError, Partition, Passage
 from commonplace.storage.credentials import CredentialsUnavailableError, Handover, MemoryEnvelopes, Purpose
 from commonplace.storage.envelope import Keyring
@@ -27,7 +34,9 @@ class Listener:
         self.keys: list[str | None] = []
         self.failure: Exception | None = None
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None) -> None:
+    async def synchronise(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+    ) -> int:
         texts = [passage.text for passage in passages]
         if set(texts) - set(self.texts.get(prefix, [])):
             if model_key is None:
@@ -36,6 +45,7 @@ class Listener:
             if self.failure is not None:
                 raise self.failure
         self.texts[prefix] = texts
+        return 0
 
 
 class Envelopes(MemoryEnvelopes):
@@ -62,6 +72,12 @@ class World:
         settings = FilesSettings(index=FilesIndex(retry_backoff_ms=0, **index))
         self.box: Box = make_box(settings, external=External(self.listener, handover, None))
         self.box.model_key = KEY
+
+    @property
+    def deposit(self) -> KeyDeposit:
+        deposit = self.box.files.service._deposit
+        assert deposit is not None
+        return deposit
 
     def state(self) -> tuple[int, int, int]:
         status = self.box.call("file_index_status")
@@ -210,7 +226,7 @@ def test_a_key_that_comes_while_its_job_is_under_way_is_not_lost(world: World) -
     world.box.write("/a", "green walnut")
     world.box.index()
     world.box.model_key = KEY
-    jobs = world.box.files.indexer._embedding._jobs  # type: ignore[union-attr]
+    jobs = world.box.files.service._deposit._jobs  # type: ignore[union-attr]
     run = world.box._loop.run_until_complete
     world.box.change("UPDATE mcp_file_vector_jobs SET status = 'pending'")
     (job,) = run(jobs.claim("worker", 5))
@@ -223,7 +239,7 @@ def test_a_key_that_comes_while_its_job_is_under_way_is_not_lost(world: World) -
 
 def test_an_expired_lease_is_taken_over_and_the_late_worker_changes_nothing(world: World) -> None:
     world.box.write("/a", "green walnut")
-    world.box.files.indexer._embedding = None  # words only
+    world.box.files.indexer._embedding = ()  # words only
     world.box.index()
     jobs = world.box.files.service._deposit._jobs  # type: ignore[union-attr]
     run = world.box._loop.run_until_complete
@@ -251,3 +267,65 @@ def test_names_that_look_like_others_stay_apart(world: World) -> None:
 def test_purposes_differ_for_every_pair_of_files() -> None:
     places = [Purpose(t, p, f) for t, p, f in itertools.product("tu", "pq", ("/a", "/b"))]
     assert len(set(places)) == 8
+
+
+def test_a_refused_key_does_not_keep_another_key_from_being_tried(world: World) -> None:
+    world.listener.failure = ModelKeyRefusedError("refused")
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    assert world.state() == (0, 1, 0)
+    world.listener.failure = None
+    world.box.call("file_list")  # the same key: not before a minute has passed
+    assert world.state() == (0, 1, 0)
+    world.box.model_key = OTHER
+    world.box.call("file_list")
+    assert world.state() == (1, 0, 0)
+    world.box.index()
+    assert world.listener.keys == [KEY, OTHER]
+    assert KEY not in str(world.box.rows("SELECT * FROM mcp_file_vector_jobs"))
+
+
+def test_an_index_that_waits_for_a_key_is_not_up_to_date(world: World) -> None:
+    world.box.model_key = None
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    status = world.box.call("file_index_status")
+    assert (status["waiting_credential"], status["up_to_date"]) == (1, False)
+    world.box.model_key = KEY
+    world.box.call("file_list")
+    world.box.index()
+    assert world.box.call("file_index_status")["up_to_date"] is True
+
+
+@pytest.mark.parametrize(
+    ("keks", "said"), [({7: "another-secret-of-length"}, "this process has 7"), ({1: "another-secret"}, "under that id")]
+)
+def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(world: World, keks: dict[int, str], said: str) -> None:
+    """Servers and workers with different encryption_keks: the worker cannot take out what a server sealed."""
+    world.box.write("/a", "green walnut")
+    (worker,) = world.box.files.indexer._embedding
+    worker._handover = Handover(Keyring(keks), world.envelopes, "cred", 300)
+    world.box.index()
+    world.box.model_key = None
+    status = world.box.call("file_index_status")
+    (reason,) = status["waiting_reasons"]
+    assert (status["waiting_credential"], status["up_to_date"]) == (1, False)
+    assert "sealed with key 1" in reason
+    assert said in reason
+    assert "encryption_keks" in reason
+    assert KEY not in reason
+    finding = next(
+        check for check in vector_checks(world.box._loop.run_until_complete(world.deposit.counts())) if check["status"] == "warn"
+    )
+    assert "sealed with key 1" in finding["finding"]
+    assert "encryption_keks" in finding["fix"]
+
+
+def test_a_malformed_answer_is_tried_again_and_given_up_in_the_end(make_box: MakeBox) -> None:
+    world = World(make_box, retry_max=2)
+    world.listener.failure = ModelMalformedError("the embedding model answered without the vectors that were asked for")
+    world.box.write("/a", "green walnut")
+    world.box.index()
+    assert len(world.listener.keys) == 3
+    assert world.state() == (0, 0, 1)
+    assert len(world.envelopes) == 0

@@ -214,11 +214,11 @@ def test_a_server_refuses_the_other_mode_until_migrated(tmp_path: Path, postgres
     search = FilesSearch(lexical="tsvector", embedding=Embedding(provider="off"))
     chosen = Settings(data=tmp_path, storage=StorageSettings(url=postgres_url), mcp=McpSettings(files=FilesSettings(search=search)))
     with build(chosen) as app, pytest.raises(CommonplaceError) as refused:
-        app.start()
+        app.start(http=False)
     assert refused.value.code.name == "SCHEMA_MISMATCH"
     assert "commonplace migrate" in str(refused.value.hint)
     assert [step for step in _on_postgres(chosen, check=True) if step.found != step.needed] == [Step("lexical mode", "bm25", "tsvector")]
     list(_on_postgres(chosen, check=False))
     assert all(step.found == step.needed for step in _on_postgres(chosen, check=True))
     with build(chosen) as app:
-        app.start()
+        app.start(http=False)

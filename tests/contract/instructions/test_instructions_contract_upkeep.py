@@ -50,7 +50,7 @@ def test_groom_mends_hashes_and_categories_and_a_dry_run_only_says_so(desk: Any)
 def test_duplicates_merge_into_the_earliest(desk: Any) -> None:
     desk.add("late", "Same", categories=["b"], priority=5, createdAt="2025-02-01T00:00:00Z", riskScore=300)
     desk.add("early", "Same", categories=["a"], priority=50, createdAt="2025-01-01T00:00:00Z")
-    desk.add("same-time", "Same  ", categories=["c"], createdAt="2025-01-01T00:00:00Z")
+    desk.add("same-time", "\nSame\n", categories=["c"], createdAt="2025-01-01T00:00:00Z")
     answer = desk.do("groom", mode={"mergeDuplicates": True})
     assert answer["duplicatesMerged"] == 2
     primary = desk.do("get", id="early")["item"]
@@ -239,11 +239,14 @@ def test_writing_needs_the_scope_also_inside_batch(desk: Any) -> None:
     for name, arguments in (
         ("instructions/remove", {"ids": ["a"]}),
         ("instructions/dispatch", {"action": "remove", "ids": ["a"]}),
-        ("instructions/batch", {"operations": [{"action": "remove", "ids": ["a"]}]}),
     ):
         error = desk.outcome(name, arguments, reader).error
         assert error is not None
         assert error.code.kind is Kind.PERMISSION
+    operations = [{"action": "get", "id": "a"}, {"action": "remove", "ids": ["a"]}, {"action": "list"}]
+    for name, arguments in (("instructions/batch", {}), ("instructions/dispatch", {"action": "batch"})):
+        first, second, third = desk.outcome(name, {**arguments, "operations": operations}, reader).output["results"]
+        assert (first["item"]["id"], second["error"]["code"], third["count"]) == ("a", -32004, 1)
     stranger = AuthContext(Tenant("t"), frozenset(Scope), "stranger", configured=False)
     outcome = desk.outcome("instructions/batch", {"operations": [{"action": "remove", "ids": ["a"]}]}, stranger)
     assert outcome.output["results"][0]["error"]["code"] == -32004
@@ -286,11 +289,12 @@ def test_strict_remove_is_all_or_nothing(desks: Callable[..., Any]) -> None:
 
 @promise("000-canonical-disable")
 def test_canonical_hashing_can_be_switched_off(desks: Callable[..., Any]) -> None:
-    body = "line one  \nline two"
+    body = "\nline one  \r\nline two\n"
     canonical = desks().add("a", body)["sourceHash"]
-    assert canonical == hashlib.sha256(b"line one\nline two").hexdigest()
+    assert canonical == hashlib.sha256(b"line one  \nline two").hexdigest()
     raw = desks(canonical_disable=True)
-    assert raw.do("get", id="a")["item"]["sourceHash"] == hashlib.sha256(body.encode()).hexdigest()
+    assert raw.add("b", body)["sourceHash"] == hashlib.sha256(body.encode()).hexdigest()
+    assert raw.do("get", id="b")["item"]["body"] == body
 
 
 @promise("000-agent-workspace")

@@ -106,3 +106,14 @@ def test_input_names_and_model_values_agree() -> None:
     assert [item.value for item in EntryType] == TYPES
     assert [item.value for item in Relation] == RELATIONS
     assert [item.value for item in MemoryType] == ["episodic", "semantic"]
+
+
+@pytest.mark.parametrize("name", ["rekall_show", "rekall_suggest_links", "rekall_suggest_generalize"])
+def test_times_are_declared_as_times(memory: Calls, name: str) -> None:
+    schema = output_schema(memory.registry.tool(name).output)
+    items = schema["properties"]
+    if "suggestions" in items:
+        items = items["suggestions"]["items"]["properties"]
+    times = {key: value for key, value in items.items() if key.endswith("_at") or key == "last_accessed"}
+    assert times
+    assert all("'format': 'date-time'" in str(value) for value in times.values()), times

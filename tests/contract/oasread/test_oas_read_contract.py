@@ -384,8 +384,8 @@ def test_walk_headers(tools: Tools) -> None:
 def test_walk_security(tools: Tools) -> None:
     answer = ask(tools, "walk_security")
     assert answer["summaries"] == [
-        {"name": "key", "type": "apiKey", "in": "header", "description": "a key"},
         {"name": "basic", "type": "http"},
+        {"name": "key", "type": "apiKey", "in": "header", "description": "a key"},
     ]
     assert ask(tools, "walk_security", name="KEY")["matched"] == 1
     assert ask(tools, "walk_security", type="apikey")["matched"] == 1
@@ -422,12 +422,12 @@ def test_walk_refs_counts_targets_in_summary_and_occurrences_otherwise(tools: To
 
 
 def test_details_that_do_not_fit_are_cut_and_say_so(tools: Tools) -> None:
-    big = minimal(paths={f"/p{i}": {"get": operation(description="x" * 100_000)} for i in range(30)})
+    big = minimal(paths={f"/p{i:02}": {"get": operation(description="x" * 100_000)} for i in range(30)})
     answer = ask(tools, "walk_operations", big, detail=True)
     assert answer["truncated"]
     assert answer["returned"] == answer["next_offset"] < 25
     rest = ask(tools, "walk_operations", big, detail=True, offset=answer["next_offset"])
-    assert rest["operations"][0]["path"] == f"/p{answer['next_offset']}"
+    assert rest["operations"][0]["path"] == f"/p{answer['next_offset']:02}"
 
 
 # diff

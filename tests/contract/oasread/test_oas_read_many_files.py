@@ -72,7 +72,7 @@ def test_one_file_is_made_of_them_with_the_names_they_have(ask: Any) -> None:
     whole = Tools()
     spec = {"content": made["document"]}
     assert whole.call("validate", spec=spec)["valid"]
-    assert [one["name"] for one in whole.call("walk_schemas", spec=spec, component=True)["summaries"][:2]] == ["Pet", "owner"]
+    assert {one["name"] for one in whole.call("walk_schemas", spec=spec, component=True)["summaries"]} >= {"Local", "Pet", "owner"}
     assert whole.call("walk_refs", spec=spec, target="#/components/schemas/Pet")["refs"] == [
         {"ref": "#/components/schemas/Pet", "count": 4}
     ]

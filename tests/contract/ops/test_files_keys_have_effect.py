@@ -160,6 +160,7 @@ def test_lock_timeout_ms_ends_the_wait(timeout_ms: int, least: float, most: floa
     with files(tmp_path, FilesSettings(lock_timeout_ms=timeout_ms)) as app:
         run(app, write("/a", "x"))
         holder = apsw.Connection(str(tmp_path / "data" / "commonplace.db"))
+        holder.set_busy_timeout(10_000)  # the indexer may hold the write lock for a moment
         holder.execute("BEGIN IMMEDIATE")
         try:
 
@@ -260,9 +261,10 @@ def test_candidates_are_asked_of_each_side() -> None:
     for lexical, semantic in ((30, 30), (7, 9), (400, 500)):
         chosen = policy(FilesSearch(bm25_candidates=lexical, vector_candidates=semantic))
         retriever = HybridRetriever(words, meaning, chosen)  # type: ignore[arg-type]
-        asyncio.run(retriever.retrieve(partition_of("t", "p"), "walnut", limit=5, weights={}))
-    assert words.asked == [30, 7, 400]
-    assert meaning.asked == [30, 9, 500]
+        for limit in (5, lexical + semantic):  # how many hits are wanted changes nothing
+            asyncio.run(retriever.retrieve(partition_of("t", "p"), "walnut", limit=limit, weights={}))
+    assert words.asked == [30, 30, 7, 7, 400, 400]
+    assert meaning.asked == [30, 30, 9, 9, 500, 500]
 
 
 def test_the_embedder_is_the_one_configured(tmp_path: Path) -> None:
@@ -319,7 +321,7 @@ class Broken:
     def __init__(self) -> None:
         self.tries = 0
 
-    async def synchronise(self, partition: Any, prefix: str, passages: Any) -> None:
+    async def synchronise(self, partition: Any, prefix: str, passages: Any, *, most: int | None = None) -> int:
         self.tries += 1
         raise RuntimeError("no model today")
 

@@ -163,7 +163,6 @@ OPENINGS: dict[str, list[dict[str, Any]]] = {
     "wrong capabilities": [initialize(capabilities=[])],
     "known capabilities": [initialize(capabilities={"sampling": {}, "roots": {"listChanged": True}, "elicitation": {}})],
     "capability of the wrong shape": [initialize(capabilities={"sampling": 5})],
-    "no client": [initialize(clientInfo=...)],
     "client without version": [initialize(clientInfo={"name": "x"})],
     "client with title": [initialize(clientInfo={"name": "x", "version": "1", "title": "X"})],
     "client title of the wrong shape": [initialize(clientInfo={"name": "x", "version": "1", "title": 5})],

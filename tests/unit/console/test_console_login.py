@@ -29,7 +29,7 @@ def browser(tmp_path: Path) -> TestClient:
         return object(), lambda: None
 
     console = Console(Gate(sign_in), "1", str(tmp_path))
-    return TestClient(Starlette(routes=console_routes(console, lambda headers: None)), follow_redirects=False)
+    return TestClient(Starlette(routes=console_routes(console, lambda headers, scheme: None)), follow_redirects=False)
 
 
 def form(page: str) -> dict[str, str]:

@@ -41,7 +41,7 @@ def test_an_answer_with_documents_reads_like_one_with_plain_values(
 ) -> None:
     plain = shape(values, beside)
     held = shape([Document(value, NEAR) for value in values], beside)
-    structured, text = encode_twice(held)
+    structured, text, _ = encode_twice(held)
     assert b"".join(structured) == orjson.dumps(plain)
     assert orjson.loads(orjson.loads(b'"' + b"".join(text) + b'"')) == plain
     assert orjson.loads(encode(held)) == plain

@@ -125,13 +125,14 @@ def test_import_takes_what_it_can_and_says_why_it_left_the_rest(typed: Typed, tm
     with (folder / "huge.log").open("wb") as huge:
         huge.truncate(11_000_000)
     summary = answer(typed, "import", "docs", "--to", "in/")
-    assert (summary["stored"], summary["indexed"]) == (1, True)
+    assert (summary["stored"], summary["indexed"]) == (2, True)
     reasons = {item["path"]: item["reason"] for item in summary["skipped"]}
-    assert reasons.keys() == {"/a_b.md", "/image.png", "/huge.log"}
-    assert "/a b.md" in reasons["/a_b.md"]
-    assert "PAYLOAD_TOO_LARGE" in reasons["/huge.log"]
-    assert typed("get", "/in/a_b.md")[1] == "first"
-    assert answer(typed, "import", "docs", "--to", "/in")["unchanged"] == 1
+    assert reasons.keys() == {"/image.png", "/huge.log"}
+    assert "10000000 bytes" in reasons["/huge.log"]
+    assert summary["renamed"] == [{"source_path": "/in/a b.md", "path": "/in/a_x20b.md"}]
+    assert typed("get", "/in/a_x20b.md")[1] == "first"
+    assert typed("get", "/in/a_b.md")[1] == "second"
+    assert answer(typed, "import", "docs", "--to", "/in")["unchanged"] == 2
 
 
 def test_export_says_what_stands_in_its_way(typed: Typed, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from commonplace.cli import main
-from commonplace.files.engine.folder import candidates, legal_path, text_of
+from commonplace.files.engine.folder import scan, text_of
+from commonplace.kernel.spelling import number, spell, spells
 
 
 def make(folder: Path, files: dict[str, str | bytes]) -> None:
@@ -20,7 +21,7 @@ def make(folder: Path, files: dict[str, str | bytes]) -> None:
 
 
 def names(folder: Path, **options: Any) -> list[str]:
-    return [candidate.path for candidate in candidates(folder, **options)]
+    return [candidate.path for candidate in scan(folder, **options).files]
 
 
 def test_gitignore_is_honoured_at_every_level(tmp_path: Path) -> None:
@@ -45,9 +46,15 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert names(tmp_path / "in") == ["/a.txt"]
 
 
-def test_illegal_characters_become_underscores_and_long_paths_are_refused() -> None:
-    assert legal_path("/a b/é.txt") == "/a_b/_.txt"
-    assert legal_path("/" + "x" * 512) is None
+def test_each_illegal_byte_is_spelled_and_legal_names_are_unchanged() -> None:
+    assert spell("[id].md") == "_x5Bid_x5D.md"
+    assert spell("é b") == "_xC3_xA9_x20b"
+    assert spell("Legal-name_1.tar.gz") == "Legal-name_1.tar.gz"
+    assert [number("_x5B.md", count) for count in (1, 2)] == ["_x5B.md", "_x5B_2.md"]
+    assert number(".e_x5B", 2) == ".e_x5B_2"
+    assert spells("_x5B_2.md", "[.md")
+    assert not spells("_x5B_2.md", "].md")
+    assert not spells("a_2.md", "a.md")
 
 
 @pytest.mark.parametrize(("data", "text"), [(b"plain", "plain"), (b"", ""), ("é".encode(), "é"), (b"a\0b", None), (b"\xff\xfe", None)])
@@ -103,3 +110,41 @@ def test_single_files_from_the_command_line(run: Any, tmp_path: Path) -> None:
     assert run("status")["up_to_date"] is True
     assert "binary" in run("put", "/b", "raw.bin", expect=2)
     assert "Use /x" in run("put", "x", "note.txt", expect=2)
+
+
+def test_names_outside_the_alphabet_go_in_and_come_out_the_same(run: Any, tmp_path: Path) -> None:
+    names = {"[id]/page.tsx": "a", "_x5Bid_x5D/page.tsx": "b", "Ω ½.md": "c", "plain.md": "d"}
+    make(tmp_path / "in", dict(names))
+    (tmp_path / "in" / "link").symlink_to("plain.md")
+    shown = run("import", str(tmp_path / "in"), parse=False)
+    assert "4 stored, 0 unchanged, 1 skipped" in shown
+    assert "/[id]/page.tsx" in shown
+    assert "/_x5Bid_x5D_2/page.tsx" in shown
+    assert "a symbolic link" in shown
+    assert "/Ω ½.md" in run("ls", parse=False)
+    assert run("export", str(tmp_path / "out"))["exported"] == 4
+    written = {path.relative_to(tmp_path / "out").as_posix(): path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert written == names
+
+
+def test_a_second_import_offers_to_delete_what_is_gone(run: Any, tmp_path: Path) -> None:
+    make(tmp_path / "in", {"a.md": "a", "b.md": "b"})
+    run("import", "in")
+    (tmp_path / "in" / "b.md").unlink()
+    shown = run("import", "in", parse=False)
+    assert "/b.md" in shown
+    assert "--delete" in shown
+    assert run("import", "in", "--delete")["deleted"] == 1
+    assert [entry["path"] for entry in run("ls")["entries"]] == ["/a.md"]
+
+
+def test_files_above_the_size_of_one_request_are_put_and_imported(run: Any, tmp_path: Path) -> None:
+    text = "".join(f"line {n} of a long file\n" for n in range(120_000))
+    assert len(text) > 2_500_000
+    make(tmp_path, {"folder/long.txt": text, "folder/[odd].txt": text})
+    assert run("put", "/long.txt", "folder/long.txt")["size"] == len(text)
+    assert run("get", "/long.txt", parse=False) == text
+    report = run("import", "folder", "--project", "other")
+    assert report["stored"] == 2
+    assert sorted(entry["path"] for entry in run("ls", "--project", "other")["entries"]) == ["/_x5Bodd_x5D.txt", "/long.txt"]
+    assert run("import", "folder", "--project", "other")["unchanged"] == 2

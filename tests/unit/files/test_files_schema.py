@@ -35,6 +35,14 @@ SAMPLES[2] = (
     VALUES (:tenant, 'p', '/old.md', 'waiting_credential', 0, 0, 0);
     """
 )
+SAMPLES[3] = SAMPLES[2] + "INSERT INTO mcp_file_sources VALUES (1, NULL, 'folder');"
+SAMPLES[4] = (
+    SAMPLES[3]
+    + """
+    INSERT INTO mcp_file_local_vector_jobs (apikey_hash, project, file_path, status, available_at, created_at, updated_at)
+    VALUES (:tenant, 'p', '/old.md', 'pending', 0, 0, 0);
+    """
+)
 """What a database of each released version of the files schema could hold."""
 
 

@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -203,3 +204,33 @@ def test_queries_are_found_by_name_and_names_are_unique() -> None:
         queries["three"]
     with pytest.raises(ValueError, match="twice"):
         Queries("-- name: one\nSELECT 1;\n-- name: one\nSELECT 2;", "x.sql")
+
+
+def test_a_short_wait_is_not_as_long_as_that_of_a_patient_neighbour(tmp_path: Path) -> None:
+    """The indexer waits half a minute for another process's lock; a call with a short timeout must not wait behind it."""
+    database = Database(tmp_path / "a.db")
+    database.write_now(lambda connection: connection.execute("CREATE TABLE t (x)"))
+    holder = apsw.Connection(str(tmp_path / "a.db"))
+    holder.execute("BEGIN IMMEDIATE")
+
+    async def scenario() -> tuple[float, int]:
+        patient = asyncio.create_task(insert(30.0))
+        await asyncio.sleep(0.1)  # the patient one holds the writer thread by now
+        begun = time.monotonic()
+        with pytest.raises(BusyError):
+            await insert(0.1)
+        waited = time.monotonic() - begun
+        assert not patient.done()
+        holder.execute("ROLLBACK")
+        return waited, await patient
+
+    async def insert(seconds: float) -> int:
+        return await database.write(
+            lambda connection: connection.execute("INSERT INTO t VALUES (1)").getconnection().changes(), lock_timeout_seconds=seconds
+        )
+
+    waited, changes = asyncio.run(scenario())
+    holder.close()
+    database.close()
+    assert changes == 1
+    assert waited < 5

@@ -119,6 +119,21 @@ def test_lint_finds_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[
     assert found == {("broken.json", "error"), ("drifted", "error"), ("drifted", "warn"), ("twin", "warn")}
 
 
+def test_lint_tells_what_was_not_read_as_written(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    run("init")
+    catalogue = tmp_path / "home" / "instructions"
+    (catalogue / "a.json").write_text(json.dumps({"id": "a", "body": "x", "priority": "high", "categories": "a,b", "prioritty": 1}))
+    (catalogue / "team").mkdir()
+    (catalogue / "team" / "b.json").write_text("{}")
+    code, out, _ = run("lint", "--json")
+    problems = {(problem["where"], problem["problem"]) for problem in json.loads(out)["problems"]}
+    assert code == 0
+    assert ("a", 'priority: "high" cannot be read; it is read as 50') in problems
+    assert ("a", 'categories: "a,b" cannot be read; it is read as uncategorized') in problems
+    assert ("a", "prioritty: is no field of an instruction. Did you mean priority?") in problems
+    assert any(where == "team/" for where, _ in problems)
+
+
 def test_the_starter_set_passes_its_own_gates_and_rules(run) -> None:  # type: ignore[no-untyped-def]
     run("init")
     assert run("lint", "--json")[0] == 0

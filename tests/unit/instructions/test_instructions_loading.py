@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.instructions.directory import Directory, encode
-from commonplace.instructions.engine.hashing import HashTree, canonical_body, hash_body
+from commonplace.instructions.engine.hashing import HashTree, fits_claim, hash_body, normalise_body
 from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
 from commonplace.instructions.model import AUDIENCES, FIELD_ORDER, MAX_LEVELS, REQUIREMENTS, STATUSES, TIERS, is_valid_id, stored_form
 
@@ -29,7 +29,7 @@ def read(folder: Path, name: str, content: Any) -> Any:
 
 def test_id_and_body_are_enough(tmp_path: Path) -> None:
     document = read(tmp_path, "a.json", {"id": "a", "body": "  First line\nmore  "}).instruction.document
-    assert document["body"] == "First line\nmore"
+    assert document["body"] == "  First line\nmore  "
     assert (document["title"], document["priority"], document["priorityTier"], document["requirement"]) == ("a", 50, "P3", "optional")
     assert (document["audience"], document["status"], document["owner"], document["classification"]) == (
         "all",
@@ -170,11 +170,18 @@ def test_ids() -> None:
         assert not is_valid_id(bad), bad
 
 
-def test_canonical_bodies_differ_only_where_the_text_does() -> None:
-    assert canonical_body("a  \r\nb\t\rc\n\n") == "a\nb\nc"
-    assert hash_body("x\u2028y  ") == hash_body("x\ny")
-    assert hash_body("a b") != hash_body("a  b")
-    assert hash_body(" a \n", canonical=False) == hashlib.sha256(b"a").hexdigest()
+def test_a_stored_body_keeps_everything_but_line_breaks_and_outer_blank_lines() -> None:
+    assert normalise_body("\n \t\r\n  a  \r\nb\t\rc\u2028d  \n\n \n") == "  a  \nb\t\nc\nd  "
+    for kept in ("a", "  a", "a  ", "a  \nb", "a\n\n\nb", "ä\u00a0b", "", "   "):
+        assert normalise_body(kept) == kept
+    assert hash_body(" a \n") == hashlib.sha256(b" a \n").hexdigest()
+
+
+def test_hashes_of_earlier_releases_and_of_the_reference_server_are_no_drift() -> None:
+    body = "a  \nb \n"
+    for claimed in (body, "a  \nb", "a\nb"):
+        assert fits_claim(body, hashlib.sha256(claimed.encode()).hexdigest())
+    assert not fits_claim(body, hashlib.sha256(b"a b").hexdigest())
 
 
 def test_the_catalogue_hash_does_not_depend_on_the_order_of_writes() -> None:
@@ -231,9 +238,9 @@ def test_a_file_is_worked_out_when_it_is_looked_at_and_then_as_if_at_once(tmp_pa
     at_once = normalise(raw, "a", NOW, Rules())
     assert later is not None
     assert later.drifted
-    assert later.text == ("T", "B")
+    assert later.text == ("T", " B \n")
     assert later.salvaged == ("priority",)
-    assert later.text == ("T", "B")
+    assert later.text == ("T", " B \n")
     assert later == at_once
     with pytest.raises(AttributeError):
         later.nothing  # noqa: B018

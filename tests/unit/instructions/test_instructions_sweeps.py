@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.instructions.comparison import diff, export
 from commonplace.instructions.engine.groom import GroomMode
 from commonplace.instructions.inspection import health, inspect
 from commonplace.instructions.maintenance import Maintenance
@@ -22,7 +23,7 @@ ENTRIES = 3000
 SWEEPS: dict[str, Callable[[Service], object]] = {
     "groom, dry": lambda service: Maintenance(service, Writing(service)).groom(GroomMode(dry_run=True), None, LOCAL_ACTOR),
     "governanceHash with items": lambda service: service.governance_hash(True),
-    "export": lambda service: service.export(None, True),
+    "export": lambda service: export(service, None, True),
     "inspect catalog": lambda service: inspect(service, "catalog", None),
     "inspect governance": lambda service: inspect(service, "governance", None),
     "health": health,
@@ -80,5 +81,5 @@ def test_what_is_known_costs_no_walk_through_the_catalogue(service: Service) -> 
 
     service.governance_hash(False)
     current = service.get("rule-7")["hash"]
-    for known in (lambda: service.governance_hash(False), lambda: service.diff(current, None)):
+    for known in (lambda: service.governance_hash(False), lambda: diff(service, current, None)):
         assert min(timed(known) / timed(lambda: service.get("rule-7")) for _ in range(5)) < 6

@@ -80,6 +80,14 @@ def test_links_are_drawn_and_listed(typed: Typed) -> None:
     assert "First entry" in text
 
 
+def test_adding_a_text_again_keeps_what_is_not_given(typed: Typed) -> None:
+    first = answer(typed, "add", "bug", "Idle connections", "--content", "text", "--confidence", "5", "--semantic")
+    again = answer(typed, "add", "bug", "Idle connections", "--content", "text", "--tag", "pool")
+    assert (again["created"], again["updated_fields"]) == (False, ["tags"])
+    shown = answer(typed, "show", first["id"])
+    assert (shown["confidence"], shown["memory_type"], shown["tags"]) == (5, "semantic", ["pool"])
+
+
 def test_suggestions_are_listed_decided_and_generalised(typed: Typed) -> None:
     ids = [answer(typed, "add", "bug", f"Deploy failed, {day}", "-c", "OSError: No space left on device. Cleared the cache.")["id"]
            for day in ("monday", "tuesday", "friday")]  # fmt: skip

@@ -120,6 +120,9 @@ def test_a_failed_model_is_named_only_where_nothing_else_can_be_done(tmp_path: P
         memory.run(memory.service.embed_missing())
     assert (raised.value.code.name, raised.value.code.http_status) == ("MODEL_NOT_AVAILABLE", 503)
     assert "no such file" in memory.run(memory.service.prepare(0))
+    refused = memory.error("rekall_search", query="idle", mode="meaning")
+    assert (refused.code.name, refused.details["http_status"]) == ("MODEL_NOT_AVAILABLE", 503)
+    assert "commonplace models" in str(refused.hint)
     memory.close()
 
 
@@ -128,6 +131,14 @@ def test_without_an_embedder_vectors_are_disabled(memory: Calls) -> None:
         memory.run(memory.service.embed_missing())
     assert (raised.value.code.name, raised.value.code.http_status) == ("EMBEDDINGS_DISABLED", 503)
     assert memory.run(memory.service.prepare(0)) == "embeddings are switched off"
+    refused = memory.error("rekall_search", query="idle", mode="meaning")
+    assert (refused.code.name, refused.details["http_status"]) == ("EMBEDDINGS_DISABLED", 503)
+
+
+def test_a_search_for_meaning_is_answered_where_there_is_a_model(embedding_memory: Calls) -> None:
+    entry = embedding_memory.add("Idle connections", TEXT)
+    found = embedding_memory("rekall_search", query="idle connections", mode="meaning")
+    assert (found["mode"], found["results"][0]["id"]) == ("hybrid", entry)
 
 
 def test_a_model_that_failed_is_not_read_again_at_every_question(tmp_path: Path) -> None:

@@ -155,8 +155,12 @@ FIRES: dict[str, Pair] = {
     "bound-loosened": (received({**INTEGER, "minimum": 1}), received(INTEGER)),
     "unique-items-added": (sent({"type": "array", "items": {}}), sent({"type": "array", "items": {}, "uniqueItems": True})),
     "unique-items-removed": (received({"type": "array", "items": {}, "uniqueItems": True}), received({"type": "array", "items": {}})),
-    "pattern-changed": (sent({**STRING, "pattern": "a"}), sent({**STRING, "pattern": "b"})),
+    "pattern-narrowed": (sent(STRING), sent({**STRING, "pattern": "^a"})),
+    "pattern-widened": (received({**STRING, "pattern": "^a$"}), received({**STRING, "pattern": "^[ab]$"})),
+    "pattern-changed": (sent({**STRING, "pattern": "^(?=a)"}), sent({**STRING, "pattern": "^(?=b)"})),
     "format-changed": (sent({**STRING, "format": "date"}), sent({**STRING, "format": "date-time"})),
+    "multiple-of-narrowed": (sent({**NUMBER, "multipleOf": 0.1}), sent({**NUMBER, "multipleOf": 0.3})),
+    "multiple-of-widened": (received({**INTEGER, "multipleOf": 2}), received(INTEGER)),
     "multiple-of-changed": (sent({**INTEGER, "multipleOf": 2}), sent({**INTEGER, "multipleOf": 3})),
     "property-added": (sent(props(a=STRING)), sent(props(a=STRING, b=STRING))),
     "property-added-to-closed": (received(props(closed=True, a=STRING)), received(props(closed=True, a=STRING, b=STRING))),
@@ -248,6 +252,46 @@ def test_the_rule_fires(rule: str) -> None:
     assert found[rule] in (CHANGE_RULES[rule].request, CHANGE_RULES[rule].response, Level.INFO)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [
+        ("^[a-z]+$", "^[a-z]{1,10}$", {"pattern-narrowed"}),
+        ("^[a-z]{1,10}$", "^[a-z]{1,20}$", {"pattern-widened"}),
+        ("^(cat|dog)$", "^(cat|dog|fox)$", {"pattern-widened"}),
+        ("^[a-c]$", "^[b-d]$", {"pattern-narrowed", "pattern-widened"}),
+        ("^[0-9]+$", r"^\d+$", {"pattern-changed"}),
+        ("^abc$", "abc", {"pattern-widened"}),
+        ("^[^@]+@x$", "^[^@.]+@x$", {"pattern-narrowed"}),
+        (".*", "^a", {"pattern-narrowed"}),
+        ("^.*$", None, set()),
+        ("^(?!a)", "^(?!b)", {"pattern-changed"}),
+        ("a" * 600, "b" * 600, {"pattern-changed"}),
+        ("(", ")", {"pattern-changed"}),
+    ],
+)
+def test_patterns_are_told_apart_by_strings(old: str, new: str | None, rules: set[str]) -> None:
+    after = {**STRING, "pattern": new} if new is not None else STRING
+    assert {change.rule.id for change in changes(sent({**STRING, "pattern": old}), sent(after))} == rules
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "rules"),
+    [
+        (INTEGER, 2, 4, {"multiple-of-narrowed"}),
+        (INTEGER, 6, 3, {"multiple-of-widened"}),
+        (INTEGER, 2, 3, {"multiple-of-changed"}),
+        (INTEGER, 1, None, set()),
+        (INTEGER, None, 1, set()),
+        (INTEGER, 0.5, None, set()),
+        (NUMBER, 0.01, 0.1, {"multiple-of-narrowed"}),
+        (NUMBER, 1, None, {"multiple-of-widened"}),
+    ],
+)
+def test_multiples_are_compared_by_the_numbers_that_fit(kind: dict[str, Any], old: Any, new: Any, rules: set[str]) -> None:
+    before, after = ({**kind, **({"multipleOf": step} if step is not None else {})} for step in (old, new))
+    assert {change.rule.id for change in changes(sent(before), sent(after))} == rules
+
+
 @pytest.mark.parametrize("rule", FIRES)
 def test_a_near_miss_does_not_fire(rule: str) -> None:
     old, new = NEAR.get(rule, (FIRES[rule][0], FIRES[rule][0]))
@@ -264,6 +308,8 @@ def test_a_near_miss_does_not_fire(rule: str) -> None:
         ("bound-tightened", "bound-loosened"),
         ("required-property-added", "required-property-removed"),
         ("additional-properties-closed", "additional-properties-opened"),
+        ("pattern-narrowed", "pattern-widened"),
+        ("multiple-of-narrowed", "multiple-of-widened"),
     ],
 )
 def test_direction_decides(rule: str, opposite: str) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import stat
 import subprocess
 import sys
 import threading
@@ -14,6 +16,7 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.telemetry.audit import AuditLog
+from commonplace.telemetry.chain import registered_names
 from commonplace.telemetry.query import Filter, query
 from commonplace.telemetry.recent import Finished
 from commonplace.telemetry.verify import verify
@@ -244,3 +247,70 @@ def test_reads_are_remembered_in_memory_only(tmp_path: Path) -> None:
         audit.reads.add(Finished(0.0, "t", "t", "a", "b", None, "ok", None, 0.001, str(number), {}))
     assert [read["trace_id"] for read in audit.reads.records()] == ["1", "2"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_emptied_or_missing_folder_is_found(tmp_path: Path) -> None:
+    directory = tmp_path / "audit"
+    for _ in range(2):
+        log = AuditLog(directory)
+        log.append({"type": "call"})
+        log.close()
+    assert verify(directory).ok
+    shutil.rmtree(directory)
+    missing = verify(directory)
+    assert [problem.problem for problem in missing.problems] == [
+        "the chain and its head are gone; the register beside the folder lists it"
+    ] * 2
+    (directory / "chains").mkdir(parents=True)
+    (directory / "heads").mkdir()
+    assert not verify(directory).ok
+    again = AuditLog(directory)
+    again.append({"type": "call"})
+    again.close()
+    assert not verify(directory).ok
+
+
+def test_chains_of_an_older_version_are_registered_with_the_next(tmp_path: Path) -> None:
+    directory = tmp_path / "audit"
+    for _ in range(2):
+        log = AuditLog(directory)
+        log.append({"type": "call"})
+        log.close()
+    register = tmp_path / "audit.register"
+    assert stat.S_IMODE(register.stat().st_mode) == 0o600
+    register.unlink()
+    verdict = verify(directory)
+    assert (verdict.ok, [warning.chain for warning in verdict.warnings]) == (True, ["register"])
+    log = AuditLog(directory)
+    log.append({"type": "call"})
+    log.close()
+    assert len(registered_names(directory)) == 3
+    shutil.rmtree(directory)
+    assert len(verify(directory).problems) == 3
+
+
+def test_a_line_of_the_register_that_was_cut_names_no_chain(tmp_path: Path) -> None:
+    directory = tmp_path / "audit"
+    log = AuditLog(directory)
+    log.append({"type": "call"})
+    log.close()
+    register = tmp_path / "audit.register"
+    whole = register.read_text()
+    register.write_text(whole + whole[: len(whole) // 2])
+    log = AuditLog(directory)
+    log.append({"type": "call"})
+    log.close()
+    assert verify(directory).ok
+    assert len(registered_names(directory)) == 2
+
+
+def test_records_after_the_folder_was_removed_are_kept_and_the_loss_is_found(tmp_path: Path) -> None:
+    directory = tmp_path / "audit"
+    log = AuditLog(directory)
+    log.append({"type": "call", "tool": "first"})
+    shutil.rmtree(directory)
+    log.append({"type": "call", "tool": "second"})
+    log.close()
+    kept = b"".join(path.read_bytes() for path in (directory / "chains").glob("*.jsonl"))
+    assert b'"second"' in kept
+    assert not verify(directory).ok

@@ -145,15 +145,37 @@ def test_stdio_is_the_local_user_unless_a_key_says_less(store: KeyStore) -> None
         authenticator.stdio({"COMMONPLACE_KEY": "wrong"})
 
 
-def test_a_401_names_the_metadata_that_clients_follow(store: KeyStore) -> None:
-    error = refusal(store, "keys", host="box:8787")
-    assert 'resource_metadata="http://box:8787/.well-known/oauth-protected-resource/mcp"' in challenge(error)
-    hostile = refusal(store, "keys", host='x"\r\nSet-Cookie: a')
-    assert not set('\r\n"') & set(str(hostile.details["resource_metadata"]))
+def test_a_keyless_request_is_challenged_however_many_keys_were_wrong(store: KeyStore) -> None:
+    authenticator = Authenticator(AuthSettings(mode="keys"), store, failures_per_minute=3)
+    recorded: list[str] = []
+    authenticator.on_refusal = lambda error: recorded.append(error.code.name)
+
+    def told(headers: dict[str, str]) -> CommonplaceError:
+        with pytest.raises(CommonplaceError) as caught:
+            authenticator.authenticate(headers)
+        return caught.value
+
+    wrong = [told({"authorization": "Bearer wrong"}).code.name for _ in range(10)]
+    assert wrong == ["UNAUTHENTICATED"] * 3 + ["CALL_RATE_LIMITED"] * 7
+    keyless = [told({}) for _ in range(10)]
+    assert {error.code.name for error in keyless} == {"UNAUTHENTICATED"}
+    assert {challenge(error) for error in keyless} == {'Bearer realm="commonplace"'}
+    assert len(recorded) == 6  # of each kind as many as the rate allows: a flood cannot fill the audit trail
+
+
+def test_a_401_names_metadata_only_where_there_is_an_authorization_server(store: KeyStore) -> None:
+    for settings in (AuthSettings(mode="keys"), AuthSettings(mode="keys", resource_url="https://mcp.example.org/mcp")):
+        with pytest.raises(CommonplaceError) as caught:
+            Authenticator(settings, store).authenticate({"host": "evil.example"})
+        assert challenge(caught.value) == 'Bearer realm="commonplace"'
+        assert "evil" not in str(caught.value.as_dict())
     settings = AuthSettings(
         mode="keys", resource_url="https://mcp.example.org/base/mcp", authorization_servers=("https://login.example.org",)
     )
-    document = protected_resource(settings, {})
+    with pytest.raises(CommonplaceError) as caught:
+        Authenticator(settings, store).authenticate({"host": "evil.example"})
+    assert 'resource_metadata="https://mcp.example.org/base/.well-known/oauth-protected-resource/mcp"' in challenge(caught.value)
+    document = protected_resource(settings)
     assert document["resource"] == "https://mcp.example.org/base/mcp"
     assert document["authorization_servers"] == ["https://login.example.org"]
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
-from commonplace.cli.commands import app
+from commonplace.cli.commands import program
+from commonplace.cli.groups import DESTRUCTIVE, suggestions
+from commonplace.cli.overview import COMMANDS as LISTED
 
 
 def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -21,7 +22,7 @@ def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield (*path, name), command
 
 
-COMMANDS = {path: command for path, command in commands(get_command(app)) if path != ("serve",)}  # which has a parser of its own
+COMMANDS = {path: command for path, command in commands(program()) if path != ("serve",)}  # which has a parser of its own
 
 
 def examples(command: Any) -> list[list[str]]:
@@ -42,3 +43,35 @@ def test_examples_are_command_lines_that_the_command_takes(path: tuple[str, ...]
     for words in examples(COMMANDS[path]):
         named = next(one for one in COMMANDS if tuple(words[: len(one)]) == one)  # nearly always its own name
         COMMANDS[named].make_context(" ".join(named), words[len(named) :])
+
+
+def test_the_overview_says_of_every_command_what_its_own_help_says() -> None:
+    """`commonplace --help` prints a table of its own, so that it need not import the commands."""
+    root = program()
+    assert [each.name for each in LISTED] == list(root.commands)
+    for each in LISTED:
+        said = " ".join((root.commands[each.name].help or "").partition("\n\n")[0].split())
+        assert said.startswith(each.summary.rstrip(".")), each.name
+
+
+@pytest.mark.parametrize(
+    ("typed", "names", "meant"),
+    [
+        ("create", ["add", "list", "revoke", "rotate"], ["add"]),
+        ("rotat", ["add", "list", "revoke", "rotate"], ["rotate"]),
+        ("restart", ["backup", "restore", "serve"], []),
+        ("lst", ["add", "list", "revoke"], ["list"]),
+        ("delete", ["get", "put", "rm"], ["rm"]),
+        ("xyz", ["add", "list"], []),
+    ],
+)
+def test_a_wrong_name_leads_to_no_command_that_destroys_unless_it_is_misspelled(typed: str, names: list[str], meant: list[str]) -> None:
+    assert suggestions(typed, names) == meant
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_destructive_commands_are_known_to_be(path: tuple[str, ...]) -> None:
+    """A command that says that it ends, deletes or replaces something is suggested for its own misspellings only."""
+    first = (COMMANDS[path].help or "").partition("\n\n")[0]
+    if re.match(r"(End|Delete|Remove|Give a key a new secret|Check an archive and put|Move)\b", first):
+        assert path[-1] in DESTRUCTIVE

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pwd
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Literal, NoReturn, get_args, get_origin
 
@@ -17,6 +20,7 @@ ALL = dict(leaves())
 
 
 ADDRESSES = {
+    "server.trusted_proxies": ("10.0.0.0/8",),
     "storage.url": "postgresql://elsewhere",
     "storage.cache_url": "redis://elsewhere",
     "auth.resource_url": "https://elsewhere/mcp",
@@ -71,9 +75,13 @@ def test_every_key_is_read_from_the_file_and_says_so(name: str, tmp_path: Path) 
     value = another(name)
     document = nested(name, list(value) if isinstance(value, tuple) else value)
     needed = set()
-    if name == "mcp.files.search.rerank.enabled":  # an external model needs keys to encrypt credentials with
-        needed = {"mcp.files.security.encryption_keks"}
+    if name == "mcp.files.search.rerank.enabled":  # an external model needs an address and keys to encrypt credentials with
+        needed = {"mcp.files.security.encryption_keks", "mcp.files.search.rerank.endpoint"}
+        document["settings"]["mcp"]["files"]["search"]["rerank"]["endpoint"] = "https://elsewhere/v1/rerank"
         document["settings"]["mcp"]["files"]["security"] = {"encryption_keks": {"1": "a secret of sixteen"}}
+    if name == "auth.authorization_servers":  # they are told to clients together with the address they protect
+        needed = {"auth.resource_url"}
+        document["settings"]["auth"]["resource_url"] = "https://elsewhere/mcp"
     config = load(file=write(tmp_path / "c.yaml", document), environ={}, cwd=tmp_path)
     assert value_of(config.settings, name) == value != ALL[name].default
     assert config.sources[name] == f"file {tmp_path / 'c.yaml'}"
@@ -109,7 +117,7 @@ def test_defaults_are_those_of_contract_003_and_the_decisions(tmp_path: Path) ->
         30,
     )
     assert (search.rerank.enabled, search.rerank.model, search.rerank.timeout_ms) == (False, "rerank-v3.5", 6000)
-    assert search.rerank.endpoint == "https://oneapi.laisky.com/v1/rerank"
+    assert search.rerank.endpoint == ""  # the decisions: rerank without a configured endpoint is an error
     assert (search.fallback.semantic_weight, search.fallback.lexical_weight) == (None, None)
     index = files.index
     assert (index.workers, index.batch_size, index.retry_max, index.retry_backoff_ms, index.slo_p95_seconds) == (2, 20, 5, 1000, 30)
@@ -187,6 +195,7 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("server.allowed_origins", ["app.example.org"], "SCHEME://HOST"),
         ("server.allowed_origins", ["https://App.example.org"], "SCHEME://HOST"),
         ("server.allowed_origins", ["*"], "SCHEME://HOST"),
+        ("auth", {"authorization_servers": ["https://login.example.org"]}, "settings.auth.resource_url is required"),
         ("auth.resource_url", "mcp.example.org", "http://HOST/PATH"),
         ("auth.authorization_servers", ["https://login.example.org", "login"], "http://HOST/PATH"),
     ],
@@ -250,10 +259,31 @@ def test_a_wrong_variable_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_external_models_need_key_encryption_keys(tmp_path: Path) -> None:
-    assert "encryption_keks" in refused(tmp_path, nested("mcp.files.search.rerank.enabled", True)).message
+    rerank = {"enabled": True, "endpoint": "http://127.0.0.1:1/v1/rerank"}
+    assert "encryption_keks" in refused(tmp_path, nested("mcp.files.search.rerank", rerank)).message
     openai = {"provider": "openai", "model": "m", "endpoint": "http://127.0.0.1:1/v1/embeddings"}
     assert "encryption_keks" in refused(tmp_path, nested("mcp.files.search.embedding", openai)).message
     assert "endpoint" in refused(tmp_path, nested("mcp.files.search.embedding", {"provider": "openai"})).message
+
+
+def test_rerank_without_an_endpoint_is_refused_with_the_address_of_the_contract(tmp_path: Path) -> None:
+    document = nested("mcp.files.search.rerank.enabled", True)
+    document["settings"]["mcp"]["files"]["security"] = {"encryption_keks": {"1": "a secret of sixteen"}}
+    message = refused(tmp_path, document).message
+    assert "mcp.files.search.rerank.endpoint" in message
+    assert "https://oneapi.laisky.com/v1/rerank" in message
+    (tmp_path / "home").mkdir()
+    for command in (["config", "check"], ["serve"]):
+        told = subprocess.run(
+            [str(Path(sys.executable).with_name("commonplace")), "--config", str(tmp_path / "c.yaml"), *command],
+            env={**os.environ, "COMMONPLACE_HOME": str(tmp_path / "home")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert told.returncode == 2
+        assert "https://oneapi.laisky.com/v1/rerank" in told.stderr
 
 
 def test_the_local_models_name_is_not_taken_for_an_external_one(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import statistics
 
+import pytest
+
 from commonplace.telemetry.metrics import MAX_TENANTS, OTHER_TENANTS, Metrics, prometheus
 
 
@@ -48,6 +50,19 @@ def test_any_number_of_tenants_costs_bounded_memory() -> None:
     assert len(tenants) == MAX_TENANTS + 1
     assert dict(metrics.by_tenant())[OTHER_TENANTS].count == 500
     assert metrics.totals().count == MAX_TENANTS + 500
+
+
+def test_the_sum_of_latencies_never_goes_back() -> None:
+    """It was the rounded average times the count, so that many fast calls after a slow one took seconds away."""
+    metrics = Metrics()
+    before = 0.0
+    for seconds in [0.0037, *[0.0000004] * 2000]:
+        metrics.record("tool", "tenant", seconds)
+        line = next(line for line in prometheus(metrics, "1", 1.0).splitlines() if line.startswith("commonplace_call_seconds_sum"))
+        told = float(line.rsplit(" ", 1)[1])
+        assert told >= before
+        before = told
+    assert before == pytest.approx(0.0045, abs=1e-6)
 
 
 def test_prometheus_text_escapes_labels_and_counts_everything() -> None:

@@ -7,8 +7,8 @@ import pytest
 from commonplace.edge.reach import LOOPBACK_HOSTS, HttpOptions, hosts_of, refusal
 
 
-def status(host: str, *allowed: str, **headers: str) -> int:
-    answer = refusal({"host": host, **headers}, HttpOptions(allowed_hosts=allowed))
+def status(host: str, *allowed: str, scheme: str = "http", public_url: str = "", **headers: str) -> int:
+    answer = refusal({"host": host, **headers}, HttpOptions(public_url, allowed, ("https://listed.example",)), scheme)
     return 200 if answer is None else answer.status_code
 
 
@@ -22,9 +22,49 @@ def test_a_wildcard_is_no_bare_domain_and_no_name_that_ends_alike(host: str) -> 
     assert status(host, "*.example.org") == 421
 
 
-def test_pages_of_an_allowed_host_may_call_and_others_may_not() -> None:
-    assert status("a.example.org", "*.example.org", origin="https://B.example.org") == 200
-    assert status("a.example.org", "*.example.org", origin="https://evil-example.org") == 403
+@pytest.mark.parametrize(
+    ("scheme", "host", "origin"),
+    [
+        ("http", "a.example.org", "http://A.example.org"),
+        ("http", "a.example.org:80", "http://a.example.org"),
+        ("https", "a.example.org", "https://a.example.org:443"),
+        ("ws", "localhost:8787", "http://localhost:8787"),
+        ("wss", "a.example.org", "https://a.example.org"),
+        ("http", "127.0.0.1:8787", "http://localhost:8787"),
+        ("http", "[::1]:8787", "http://127.0.0.1:8787"),
+        ("http", "localhost:8787", "https://listed.example"),
+    ],
+)
+def test_a_page_of_this_server_or_a_listed_one_may_call(scheme: str, host: str, origin: str) -> None:
+    assert status(host, "*.example.org", *LOOPBACK_HOSTS, scheme=scheme, origin=origin) == 200
+    assert status(host, scheme=scheme, origin=origin) == 200  # also where any Host is answered to
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "origin"),
+    [
+        ("http", "localhost:8787", "http://localhost:3000"),
+        ("http", "localhost:8787", "http://127.0.0.1:3000"),
+        ("http", "localhost:8787", "http://localhost"),
+        ("http", "localhost:8787", "https://localhost:8787"),
+        ("http", "a.example.org", "https://a.example.org"),
+        ("https", "a.example.org", "https://b.example.org"),
+        ("https", "a.example.org", "https://evil-example.org"),
+        ("http", "localhost:8787", "http://evil@localhost:8787"),
+        ("http", "localhost:8787", "http://localhost:x"),
+        ("http", "localhost:8787", "chrome-extension://localhost:8787"),
+        ("http", "localhost:8787", "null"),
+        ("http", "localhost:8787", ""),
+    ],
+)
+def test_a_page_of_another_scheme_host_or_port_may_not(scheme: str, host: str, origin: str) -> None:
+    assert status(host, "*.example.org", *LOOPBACK_HOSTS, scheme=scheme, origin=origin) == 403
+
+
+def test_the_public_address_behind_a_proxy_counts_as_own() -> None:
+    behind = {"public_url": "https://mcp.example.org/base/mcp", "origin": "https://mcp.example.org"}
+    assert status("upstream:8787", **behind) == 200
+    assert status("upstream:8787", **{**behind, "origin": "https://mcp.example.org:8443"}) == 403
 
 
 @pytest.mark.parametrize(

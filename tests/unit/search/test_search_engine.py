@@ -195,7 +195,7 @@ def test_a_question_nothing_answers_scores_below_the_threshold_and_says_so(store
     stores.fill(HERE, many)
     found = ask(HybridRetriever(stores.postings, stores.semantics), "quantum chromodynamics lattice")
     assert all(hit.score < ABSTAIN_BELOW for hit in found.hits)
-    assert not found.hits or any("probably nothing here answers" in note for note in found.notes)
+    assert not found.hits or "probably nothing here answers" in str(found.doubt)
 
 
 def test_the_same_question_always_gets_the_same_answer(stores: Stores) -> None:

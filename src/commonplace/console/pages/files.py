@@ -10,11 +10,14 @@ from commonplace.console.file_tree import FileTree
 from commonplace.console.file_view import FileView
 from commonplace.console.parts import QUIET, address, asked, confirmed, in_words, marked, remember, size
 from commonplace.console.shell import Shell, View, empty, failure, patiently
+from commonplace.dispatch.transfer import Reply, run_async, write_in_parts
+from commonplace.kernel.spelling import number, spell
 from commonplace.search.text import query_terms
 
 FOUND = 10
 DELETED = 20
 STATE_SECONDS = 3.0
+MOST_SPELLINGS = 20  # numbers tried for an uploaded name that is spelled
 
 
 def register(shell: Shell) -> None:
@@ -162,20 +165,36 @@ class _Files:
         dialog.open()
 
     async def _store(self, event: events.UploadEventArguments, project: str, folder: str) -> None:
-        path = f"{folder.rstrip('/')}/{event.file.name}"
         try:
             content = await event.file.text()
         except UnicodeDecodeError:
             ui.notify(f"{event.file.name} is not UTF-8 text. Encode it, for example as Base64.", type="negative")
             return
-        arguments = {"project": project, "path": path, "content": content, "mode": "TRUNCATE", "if_match": ""}
-        answer = await self._view.call("file_write", arguments)
-        if answer.error is not None and answer.error.get("code") == "CONTENT_CHANGED":
+        directory, source = folder.rstrip("/"), f"{folder.rstrip('/')}/{event.file.name}"
+        for count in range(1, MOST_SPELLINGS + 1):
+            path = f"{directory}/{number(spell(event.file.name), count)}"
+            answer = await self._write_new(project, path, content, source)
+            taken = answer.error is not None and answer.error.get("code") == "CONTENT_CHANGED"
+            if not taken or path == source or await self._is_stored_from(project, path, source):
+                break
+        if taken:
             ui.notify(f"{path} is there already. Rename or delete it first.", type="warning")
         elif answer.error is not None:
             ui.notify(str(answer.error["message"]), type="negative")
+        elif path != source:
+            ui.notify(f"Stored {source} as {path}; an export writes it under its own name.", type="positive")
         else:
             ui.notify(f"Stored {path}", type="positive")
+
+    async def _write_new(self, project: str, path: str, content: str, source: str) -> Reply:
+        arguments = {"project": project, "path": path, "content": content, "mode": "TRUNCATE", "if_match": ""}
+        arguments |= {"source_path": source} if source != path else {}
+        return await run_async(write_in_parts(arguments), self._view.call)
+
+    async def _is_stored_from(self, project: str, path: str, source: str) -> bool:
+        """Whether the file at a path is the one that was uploaded under this name before."""
+        answer = await self._view.call("file_stat", {"project": project, "path": path})
+        return answer.error is None and answer.output.get("source_path") == source
 
     async def _restore_dialog(self) -> None:
         if not self._project:

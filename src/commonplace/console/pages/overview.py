@@ -85,7 +85,7 @@ class _Overview:
         self._show_process(status.output)
         self._plot(status.output, methods)
         with self._alerts:
-            for text, action in [*self._problems, *_slow_or_failing(methods)]:
+            for text, action in [*_damage(status.output), *self._problems, *_slow_or_failing(methods)]:
                 _alert(text, action)
 
     def _rate_now(self, calls: int) -> str:
@@ -184,6 +184,16 @@ def audit_table(records: list[dict[str, Any]]) -> ui.table:
         row["ts"] = str(row["ts"])[:19].replace("T", " ")
         row["tool"] = row["tool"] or "no tool"  # a refused key never got as far as a tool, and its row opens too
     return ui.table(columns=columns_of(names), rows=rows, row_key="id").props("dense flat").classes("w-full")
+
+
+def _damage(status: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the slow check of the databases found; it is shown to admins."""
+    actions = {
+        "rebuild": "Only derived data: stop the server, then run commonplace rebuild.",
+        "restore": "Stop the server and restore a backup: commonplace restore ARCHIVE --force.",
+    }
+    damage = status.get("integrity", {}).get("damage", [])
+    return [(f"{one['file']} is damaged: {one['part']}: {one['problem']}", actions[one["remedy"]]) for one in damage]
 
 
 def _slow_or_failing(methods: list[dict[str, Any]]) -> list[tuple[str, str]]:

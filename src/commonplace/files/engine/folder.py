@@ -1,17 +1,12 @@
-"""A folder of the disk as files: which of them a `.gitignore` leaves out, which are text, and what they are called here."""
+"""A folder of the disk as files: which of them a `.gitignore` leaves out, which are links, which are text."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from commonplace.files.model import MAX_PATH_CHARACTERS
-
 ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn"})
-_ILLEGAL = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,26 +17,73 @@ class Candidate:
     path: str
 
 
-def candidates(folder: Path, *, use_gitignore: bool = True) -> Iterator[Candidate]:
-    """Regular files below a folder in path order, without what `.gitignore` files exclude. Links are not followed."""
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that is not taken in, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What is in a folder: files in path order, what cannot be taken in, and how many entries `.gitignore` files leave out."""
+
+    files: list[Candidate] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+
+def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
+    """Look through a folder. Links are not followed; a directory that cannot be read is skipped and reported."""
     from pathspec import GitIgnoreSpec
 
     folder = folder.resolve()
+    found = Scan()
 
-    def walk(directory: Path, above: tuple[tuple[Path, Any], ...]) -> Iterator[Candidate]:
+    def walk(directory: Path, above: tuple[tuple[Path, Any], ...]) -> None:
         rules = above
         ignore = directory / ".gitignore"
         if use_gitignore and ignore.is_file():
             rules = (*above, (directory, GitIgnoreSpec.from_lines(ignore.read_text("utf-8", "replace").splitlines())))
         for item in sorted(directory.iterdir(), key=lambda entry: entry.name):
-            if item.is_symlink() or item.name in ALWAYS_IGNORED or _ignored(item, rules):
+            path = "/" + item.relative_to(folder).as_posix()
+            if item.name in ALWAYS_IGNORED:
                 continue
-            if item.is_dir():
-                yield from walk(item, rules)
-            elif item.is_file():
-                yield Candidate(item, "/" + item.relative_to(folder).as_posix())
+            if _ignored(item, rules):
+                found.ignored.append(path)
+            elif (reason := _unsuitable(item)) is not None:
+                found.skipped.append(Skipped(_printable(path), reason))
+            elif item.is_dir():
+                enter(item, path, rules)
+            else:
+                found.files.append(Candidate(item, path))
 
-    yield from walk(folder, _rules_above(folder) if use_gitignore else ())
+    def enter(directory: Path, path: str, rules: tuple[tuple[Path, Any], ...]) -> None:
+        try:
+            walk(directory, rules)
+        except OSError as error:
+            found.skipped.append(Skipped(path, f"the folder cannot be read: {error.strerror or type(error).__name__}"))
+
+    walk(folder, _rules_above(folder) if use_gitignore else ())
+    return found
+
+
+def _unsuitable(item: Path) -> str | None:
+    if item.is_symlink():
+        return "a symbolic link; links are not followed"
+    if not item.is_dir() and not item.is_file():
+        return "not a regular file"
+    try:
+        item.name.encode()
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    return None
+
+
+def _printable(path: str) -> str:
+    """A name that is not UTF-8 as text that can be printed."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _rules_above(folder: Path) -> tuple[tuple[Path, Any], ...]:
@@ -68,13 +110,6 @@ def _ignored(item: Path, rules: tuple[tuple[Path, Any], ...]) -> bool:
         if verdict is not None:
             return bool(verdict)
     return False
-
-
-def legal_path(path: str) -> str | None:
-    """The path with illegal characters replaced by `_`; None when it is too long."""
-    segments = [_ILLEGAL.sub("_", segment) or "_" for segment in path.split("/")[1:]]
-    legal = "".join(f"/{segment}" for segment in segments)
-    return legal if len(legal) <= MAX_PATH_CHARACTERS else None
 
 
 def text_of(data: bytes) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 
-from commonplace.files.model import AddedChunk, FilePath, IndexChange, IndexedChunk
+from commonplace.files.model import AddedChunk, FilePath, IndexChange, IndexedChunk, Terms
 from commonplace.search.chunk import Chunk, split
 from commonplace.search.text import analyze
 
@@ -16,13 +16,16 @@ WEIGHTS = {TEXT: 1.0, CONTEXT: 0.4}
 
 
 def difference(path: FilePath, content: bytes, indexed: tuple[IndexedChunk, ...]) -> IndexChange:
-    """Compare the chunks a file should have with those it has. Equal ones keep their identity and only move."""
+    """Compare the chunks a file should have with those it has. Equal ones keep their identity and only move.
+
+    Chunks of white space alone are left out: nobody can find them, and a model would embed nothing."""
     kept: dict[tuple[str, str], list[IndexedChunk]] = defaultdict(list)
     for old in reversed(indexed):
         kept[old.content_hash, old.context].append(old)  # popped from the end: first come, first matched
     moved: list[IndexedChunk] = []
     added: list[AddedChunk] = []
-    for index, chunk in enumerate(split(content.decode())):
+    chunks = (chunk for chunk in split(content.decode()) if not chunk.text.isspace())
+    for index, chunk in enumerate(chunks):
         digest = hashlib.sha256(chunk.text.encode()).hexdigest()
         context = context_of(path, chunk)
         same = kept.get((digest, context))
@@ -31,10 +34,14 @@ def difference(path: FilePath, content: bytes, indexed: tuple[IndexedChunk, ...]
             if (old.index, old.start, old.end) != (index, chunk.start, chunk.end):
                 moved.append(IndexedChunk(old.id, index, chunk.start, chunk.end, digest, context))
         else:
-            terms = {TEXT: analyze(chunk.text), CONTEXT: analyze(context)}
-            added.append(AddedChunk(index, chunk.start, chunk.end, chunk.text, digest, context, terms))
+            added.append(AddedChunk(index, chunk.start, chunk.end, chunk.text, digest, context))
     removed = tuple(sorted(old.id for left in kept.values() for old in left))
     return IndexChange(removed, tuple(moved), tuple(added))
+
+
+def terms_of(chunk: AddedChunk) -> Terms:
+    """Analyse the text of a chunk. This is most of the work of indexing, so a large file is analysed step by step."""
+    return {TEXT: analyze(chunk.text), CONTEXT: analyze(chunk.context)}
 
 
 def context_of(path: FilePath, chunk: Chunk) -> str:

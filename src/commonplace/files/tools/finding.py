@@ -30,6 +30,7 @@ class ChunkOut(TypedDict):
     file_seek_end_bytes: int
     chunk_content: str
     score: float
+    source_path: NotRequired[str]
     explain: NotRequired[dict[str, Any]]
 
 
@@ -72,6 +73,8 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             "chunk_content": chunk.content,
             "score": round(chunk.score, 6),
         }
+        if chunk.chunk.source_path is not None:
+            answer["source_path"] = chunk.chunk.source_path
         if explain:
             answer["explain"] = {**chunk.explain, "snippet": service().snippet(query, chunk.content)}
         return answer

@@ -27,6 +27,7 @@ class StatOut(TypedDict):
     created_at: str
     updated_at: str
     content_hash: NotRequired[str]
+    source_path: NotRequired[str]
 
 
 class ReadIn(Arguments):
@@ -72,6 +73,8 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
         }
         if entry.content_hash is not None:
             answer["content_hash"] = entry.content_hash
+        if entry.source_path is not None:
+            answer["source_path"] = entry.source_path
         return answer
 
     async def read(ctx: Context, args: ReadIn) -> ReadOut:

@@ -39,6 +39,7 @@ FIELD_CODES = {
     "project": INVALID_PATH,
     "path": INVALID_PATH,
     "new_path": INVALID_PATH,
+    "source_path": INVALID_PATH,
     "offset": INVALID_OFFSET,
     "query": INVALID_QUERY,
     "pattern": INVALID_QUERY,
@@ -54,6 +55,7 @@ class EntryOut(TypedDict):
     created_at: str
     updated_at: str
     content_hash: NotRequired[str]
+    source_path: NotRequired[str]
 
 
 def moment(microseconds: int | None) -> str:
@@ -72,4 +74,6 @@ def entry_out(entry: Entry) -> EntryOut:
     }
     if entry.content_hash is not None:
         answer["content_hash"] = entry.content_hash
+    if entry.source_path is not None:
+        answer["source_path"] = entry.source_path
     return answer

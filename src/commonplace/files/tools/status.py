@@ -58,6 +58,7 @@ class IndexStatusOut(TypedDict):
     dead: int
     embedding: int
     waiting_credential: int
+    waiting_reasons: list[str]
     up_to_date: bool
     oldest_queued_at: str | None
     dead_letters: list[DeadLetterOut]
@@ -95,7 +96,8 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             "dead": state.dead,
             "embedding": state.embedding,
             "waiting_credential": state.waiting_credential,
-            "up_to_date": not (state.pending or state.processing or state.dead or state.embedding),
+            "waiting_reasons": list(state.waiting_reasons),
+            "up_to_date": state.up_to_date,
             "oldest_queued_at": None if state.oldest_at is None else moment(state.oldest_at),
             "dead_letters": [{"file_path": path, "error": error} for path, error in state.dead_paths],
         }
@@ -127,8 +129,8 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_index_status",
             toolset="files",
             title="Index status",
-            description="How far the search index is behind the files: jobs waiting, running and given up, and the newest errors. With an "
-            "external model: files whose vectors are still to be made, and those that wait for a call with a model key.",
+            description="How far the search index is behind the files: jobs waiting, running and given up, and the newest errors. With "
+            "search by meaning: files whose vectors are still to be made, and those that wait for a model key, with the reasons.",
             input=IndexStatusIn,
             output=IndexStatusOut,
             handler=index_status,

@@ -23,7 +23,7 @@ from commonplace.files.errors import (
     QUOTA_EXCEEDED,
     RESOURCE_BUSY,
 )
-from commonplace.files.model import Entry, WriteMode
+from commonplace.files.model import Entry, Provenance, WriteMode
 from commonplace.files.service import FilesService
 from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, IfMatch, PathName, ProjectName, moment
 from commonplace.kernel.auth import Scope
@@ -45,6 +45,10 @@ class WriteIn(Arguments):
         description="APPEND writes at the end, TRUNCATE replaces the content, OVERWRITE replaces bytes from offset on.",
     )
     if_match: IfMatch = None
+    source_path: str | None = Field(
+        default=None,
+        description="Original path of a file whose name is not legal here; `path` spells each illegal byte of it as _xHH.",
+    )
 
 
 class WriteOut(TypedDict):
@@ -84,6 +88,8 @@ class RenameIn(Arguments):
     project: ProjectName
     path: PathName
     new_path: PathName
+    overwrite: bool = Field(default=False, description="Let a file take the place of the file at new_path, in one step.")
+    if_match: IfMatch = None
 
 
 class RenameOut(TypedDict):
@@ -106,7 +112,10 @@ def _stored(entry: Entry) -> tuple[int, str, str]:
 
 def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
     async def write(ctx: Context, args: WriteIn) -> WriteOut:
-        count, entry = await service().write(ctx.auth, args.project, args.path, args.content, args.offset, args.mode, args.if_match)
+        provenance = None if args.source_path is None else Provenance(args.source_path)
+        count, entry = await service().write(
+            ctx.auth, args.project, args.path, args.content, args.offset, args.mode, args.if_match, provenance
+        )
         size, updated_at, digest = _stored(entry)
         return {"bytes_written": count, "size": size, "updated_at": updated_at, "content_hash": digest}
 
@@ -121,7 +130,8 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
         return {"deleted": await service().delete(ctx.auth, args.project, args.path, args.recursive)}
 
     async def rename(ctx: Context, args: RenameIn) -> RenameOut:
-        return {"renamed": await service().rename(ctx.auth, args.project, args.path, args.new_path)}
+        moved = await service().rename(ctx.auth, args.project, args.path, args.new_path, overwrite=args.overwrite, if_match=args.if_match)
+        return {"renamed": moved}
 
     async def restore(ctx: Context, args: RestoreIn) -> RestoreOut:
         paths = await service().restore(ctx.auth, args.project, args.path)
@@ -173,6 +183,7 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             output=DeleteOut,
             handler=delete,
             read_only=False,
+            frees_space=True,
             destructive=True,
             idempotent=False,
             scope=Scope.WRITE,
@@ -183,7 +194,8 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_rename",
             toolset="files",
             title="Rename a file",
-            description="Move a file or a whole directory to a new path in the same project. Never replaces what is there.",
+            description="Move a file or a whole directory to a new path in the same project. Replaces what is there only "
+            "where a file takes the place of a file and overwrite is true; if_match is about that file.",
             input=RenameIn,
             output=RenameOut,
             handler=rename,
@@ -192,7 +204,7 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             idempotent=False,
             scope=Scope.WRITE,
             field_codes=FIELD_CODES,
-            errors=(*MUTATION_ERRORS, NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, PERMISSION_DENIED),
+            errors=(*MUTATION_ERRORS, NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, PERMISSION_DENIED, CONTENT_CHANGED),
         ),
         Tool(
             name="file_restore",

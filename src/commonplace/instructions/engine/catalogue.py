@@ -75,7 +75,7 @@ class Catalogue:
     def load(self, instructions: Iterable[Instruction]) -> None:
         """Fill an empty catalogue at once."""
         self.entries = {instruction.id: instruction for instruction in instructions}
-        self._tree.fill((id_, entry.source_hash) for id_, entry in self.entries.items())
+        self._tree.fill((id_, entry.fingerprint) for id_, entry in self.entries.items())
         self._ids = sorted(self.entries)
         self.generation += 1
 
@@ -84,7 +84,7 @@ class Catalogue:
         if before is None:
             self._new_ids.append(instruction.id)
         self.entries[instruction.id] = instruction
-        self._tree.put(instruction.id, instruction.source_hash, before.source_hash if before else None)
+        self._tree.put(instruction.id, instruction.fingerprint, before.fingerprint if before else None)
         self._changed(before, instruction)
 
     def drop(self, id_: str) -> Instruction | None:
@@ -92,7 +92,7 @@ class Catalogue:
         if before is not None:
             ids = self.ids
             del ids[bisect_left(ids, id_)]
-            self._tree.drop(id_, before.source_hash)
+            self._tree.drop(id_, before.fingerprint)
             self._changed(before, None)
         return before
 

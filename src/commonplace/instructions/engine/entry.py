@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from commonplace.instructions.engine.hashing import hash_body
+from commonplace.instructions.engine.hashing import hash_body, normalise_body
 from commonplace.instructions.engine.normalise import (
     REVIEW_DAYS,
     Rules,
@@ -20,6 +20,7 @@ from commonplace.instructions.engine.normalise import (
     summary_of,
     tier_of,
 )
+from commonplace.instructions.engine.problems import did_you_mean, problem_of, shown
 from commonplace.instructions.model import (
     COMPUTED,
     KNOWN_FIELDS,
@@ -113,13 +114,17 @@ ENTRY_SCHEMA: dict[str, Any] = {
     "properties": ENTRY_PROPERTIES,
     "required": ["id"],
 }
+EXPECTED_HASH = (
+    "Refuse with -32003 unless this is the entry's present governanceHash (it changes with every field) or the catalogue hash. "
+    "Its sourceHash is enough where only the body changes."
+)
 ADD_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "entry": ENTRY_SCHEMA,
         "overwrite": {"type": "boolean", "description": "Replace an existing instruction; omitted fields keep their stored values."},
         "lax": {"type": "boolean", "description": "Fill missing fields: title = id, priority 50, audience all, requirement optional."},
-        "expectedHash": {"type": "string", "description": "Refuse with -32003 unless this is the entry's present sourceHash."},
+        "expectedHash": {"type": "string", "description": EXPECTED_HASH},
     },
     "required": ["entry"],
     "additionalProperties": False,
@@ -192,6 +197,8 @@ def compose(
         if value is None and key not in ("id", "body"):
             merged.pop(key, None)
     merged.update(given)
+    if rules.canonical and isinstance(given.get("body"), str):
+        merged["body"] = normalise_body(given["body"])
     if lax:
         merged = {**LAX_DEFAULTS, **merged}
     if not isinstance(merged.get("title"), str) or not merged["title"].strip():
@@ -207,6 +214,19 @@ def compose(
         check_rules(merged)
     _settle_version(merged, given, existing, origin.now, rules)
     return _complete(merged, given, existing, origin)
+
+
+def warnings_of(entry: Mapping[str, Any], existing: Instruction | None, *, lax: bool, rules: Rules) -> list[str]:
+    """Return what a write changed of the entry it was given, in words."""
+    found = []
+    body = entry.get("body")
+    if rules.canonical and isinstance(body, str) and normalise_body(body) != body:
+        found.append("The body was normalised: line breaks are LF, and blank lines at its start and end were removed.")
+    for name in sorted(entry.keys() - KNOWN_FIELDS - {"lax"}) if lax else ():
+        found.append(f"{name[:80]} is no field of an instruction and was kept under extensions.{did_you_mean(name, KNOWN_FIELDS)}")
+    if existing is not None and (reread := [name for name in existing.salvaged if name not in entry]):
+        found.append(f"The file held values that cannot be read for {', '.join(reread)}; what was shown instead is stored now.")
+    return found
 
 
 def _check_depth(entry: Mapping[str, Any]) -> None:
@@ -268,23 +288,24 @@ def _validator() -> Any:
 
 
 def _check_schema(given: Mapping[str, Any]) -> None:
-    problems = []
-    for error in _validator().iter_errors(dict(given)):
+    unknown = sorted(given.keys() - ENTRY_PROPERTIES.keys())
+    problems = [{"field": name[:80], "problem": f"is no field of an instruction.{did_you_mean(name, KNOWN_FIELDS)}"} for name in unknown]
+    for error in _validator().iter_errors({name: value for name, value in given.items() if name in ENTRY_PROPERTIES}):
         place = ".".join(str(part) for part in error.instance_path) or "entry"
-        problems.append({"field": place, "problem": error.message[:300]})
-        if len(problems) == 20:
+        *path, keyword = error.schema_path
+        problems.append({"field": place, "problem": problem_of(path, str(keyword), ENTRY_SCHEMA, error.instance)})
+        if len(problems) >= 20:
             break
     for moment in MOMENTS:
         if moment in given and parse_time(given[moment]) is None:
-            problems.append({"field": moment, "problem": "is not an ISO 8601 time"})
+            problems.append({"field": moment, "problem": f"is not an ISO 8601 time; it is {shown(given[moment])}"})
     categories, _, bad = split_categories(given.get("categories"))
     if bad or len(categories) > MAX_CATEGORIES:
         problems.append({"field": "categories", "problem": "each is 1 to 49 letters, digits, - or _; at most 25"})
     if problems:
-        unknown = [problem for problem in problems if "Additional properties" in problem["problem"]]
-        error = "unknown_fields" if unknown and len(unknown) == len(problems) else "invalid_fields"
+        error_name = "unknown_fields" if unknown and len(unknown) == len(problems) else "invalid_fields"
         hint = "; ".join(f"{problem['field']}: {problem['problem']}" for problem in problems[:3])
-        raise Refused(Problem(error, hint + (" (lax: true keeps unknown fields under extensions)" if unknown else ""), problems))
+        raise Refused(Problem(error_name, hint + (" (lax: true keeps unknown fields under extensions)" if unknown else ""), problems))
 
 
 def _check_version(version: object, existing: Instruction | None) -> None:
@@ -335,7 +356,7 @@ def _settle_version(merged: dict[str, Any], given: Mapping[str, Any], existing: 
     summary = "initial import"
     if existing is not None:
         before = existing.document["version"]
-        changed = hash_body(merged["body"], canonical=rules.canonical) != existing.source_hash
+        changed = hash_body(merged["body"]) != existing.source_hash
         version = given.get("version", before)
         if version_key(version) < version_key(before):
             raise Refused(Problem("version_not_bumped", f"The stored version is {before}; give a higher one or leave it out."))
@@ -351,7 +372,6 @@ def _settle_version(merged: dict[str, Any], given: Mapping[str, Any], existing: 
 
 
 def _complete(merged: dict[str, Any], given: Mapping[str, Any], existing: Instruction | None, origin: Origin) -> dict[str, Any]:
-    merged["body"] = merged["body"].strip()
     for moment in MOMENTS:
         if moment in merged and parse_time(merged[moment]) is not None:
             merged[moment] = in_utc(merged[moment])

@@ -8,9 +8,38 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from commonplace.instructions.model import Instruction
 
+Graph = dict[str, Any]
+SMALLEST_GRAPH = 2_000  # bytes
 EDGE_TYPES = ("primary", "category", "belongs")
+MERMAID_WORDS = frozenset(  # of its flowchart grammar: as the id of a node they end the parse, in some version or in all
+    {
+        "end",
+        "style",
+        "graph",
+        "subgraph",
+        "class",
+        "click",
+        "flowchart",
+        "href",
+        "call",
+        "callback",
+        "interpolate",
+        "default",
+        "linkstyle",
+        "classdef",
+        "direction",
+        "acctitle",
+        "accdescr",
+        "_self",
+        "_blank",
+        "_parent",
+        "_top",
+    }
+)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]")
 _THEME = (
     ("primaryColor", "#1e3a8a"),
@@ -63,6 +92,61 @@ def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, An
     return {"meta": meta, "nodes": nodes, "edges": edges}
 
 
+def build_within(entries: Sequence[Instruction], options: GraphOptions, draw: Callable[[Graph], Graph], budget: int) -> Graph:
+    """Build and draw a graph of at most `budget` bytes: the first instructions by id, and edges among them.
+
+    What was left out, and how to ask for it, stands in `meta.notes`."""
+    room = budget
+    while True:
+        graph = draw(_build_about(entries, options, room))
+        if len(orjson.dumps(graph)) <= budget or room < SMALLEST_GRAPH:
+            return graph
+        room = room * 3 // 4
+
+
+def _build_about(entries: Sequence[Instruction], options: GraphOptions, room: int) -> Graph:
+    """Build a graph whose nodes take about half of so many bytes, and whose edges take the other half."""
+    shown = entries[: _count_within((_node(entry, options) for entry in entries), room // 2)]
+    graph = build(shown, options)
+    kept = _count_within(graph["edges"], room // 2)
+    if len(shown) == len(entries) and kept == len(graph["edges"]):
+        return graph
+    note = (
+        f"shown: {len(shown)} of {len(entries)} instructions, {kept} of {count_edges(entries, options)} edges, to keep the answer short; "
+        "full: true gives all, includeEdgeTypes and maxEdges fewer edges"
+    )
+    meta = {**graph["meta"], "edgeCount": kept, "truncated": True, "notes": [*graph["meta"].get("notes", ()), note]}
+    return {**graph, "meta": meta, "edges": graph["edges"][:kept]}
+
+
+def _count_within(values: Iterable[dict[str, Any]], room: int) -> int:
+    count = 0
+    for value in values:
+        room -= len(orjson.dumps(value)) + 1
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def count_edges(entries: Sequence[Instruction], options: GraphOptions) -> int:
+    """Return how many edges a whole graph has, without making them."""
+    sizes: dict[str, int] = {}
+    for entry in entries:
+        for category in entry.document["categories"]:
+            sizes[category] = sizes.get(category, 0) + 1
+    count = len(entries) if options.primary_edges and _wanted("primary", options) else 0
+    if _wanted("category", options):
+        count += sum(size * (size - 1) // 2 for size in sizes.values() if options.category_cap is None or size <= options.category_cap)
+    if _belongs(options):
+        count += sum(sizes.values())
+    return count if options.max_edges is None else min(count, options.max_edges)
+
+
+def _belongs(options: GraphOptions) -> bool:
+    return options.enrich and _wanted("belongs", options) and (options.category_nodes or options.edge_types is not None)
+
+
 def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
     if not options.enrich:
         node: dict[str, Any] = {"id": entry.id}
@@ -87,7 +171,7 @@ def _edges(entries: Sequence[Instruction], members: dict[str, list[str]], option
     weight: dict[str, Any] = {"weight": 1} if options.enrich else {}
     primary = options.primary_edges and _wanted("primary", options)
     category = _wanted("category", options)
-    belongs = options.enrich and _wanted("belongs", options) and (options.category_nodes or options.edge_types is not None)
+    belongs = _belongs(options)
     for entry in entries:
         ends: list[tuple[str, int]] = []
         if primary:
@@ -121,7 +205,14 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def to_dot(graph: dict[str, Any]) -> str:
+def draw(graph: Graph, format_: str, generated_at: str) -> Graph:
+    """Add the drawing that was asked for."""
+    if format_ == "dot":
+        return {**graph, "dot": to_dot(graph)}
+    return {**graph, "mermaid": to_mermaid(graph, generated_at)} if format_ == "mermaid" else graph
+
+
+def to_dot(graph: Graph) -> str:
     lines = ["graph Instructions {"]
     lines += [f"  {_quoted(node['id'])};" for node in graph["nodes"]]
     lines += [f"  {_quoted(edge['from'])} -- {_quoted(edge['to'])} [label={_quoted(edge['type'])}];" for edge in graph["edges"]]
@@ -137,7 +228,7 @@ def to_mermaid(graph: dict[str, Any], generated_at: str) -> str:
     for identity in dict.fromkeys([*(node["id"] for node in graph["nodes"]), *ends]):
         name = base = _UNSAFE.sub("_", identity)
         suffix = 2
-        while name in taken or name.lower() == "end":  # `end` closes a block in Mermaid
+        while name in taken or name.lower() in MERMAID_WORDS:
             name, suffix = f"{base}_{suffix}", suffix + 1
         taken.add(name)
         names[identity] = name

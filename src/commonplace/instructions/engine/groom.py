@@ -1,4 +1,7 @@
-"""What grooming would change: hashes, categories, duplicates, deprecated entries, legacy scopes. Plans only; the service writes."""
+"""What grooming would change: hashes, categories, duplicates, deprecated entries, legacy scopes. Plans only; the service writes.
+
+Plans start from the documents as they stand in the files, and change no field that they were not asked to change: what a person wrote
+and the loader could not read stays as it is, with a note."""
 
 from __future__ import annotations
 
@@ -6,8 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from commonplace.instructions.engine.normalise import parse_time
+from commonplace.instructions.engine.normalise import parse_time, split_categories
 from commonplace.instructions.model import UNCATEGORIZED, Instruction, stored_form
+
+MAX_NOTES = 50  # of one kind
+MERGED_FIELDS = frozenset({"priority", "requirement", "status", "categories", "createdAt", "deprecatedBy"})
+SCOPE_FIELDS = ("workspaceId", "userId", "teamIds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +31,7 @@ class GroomMode:
 class GroomPlan:
     """Documents to write and ids to remove, with the counts contract 000 reports."""
 
+    stored: Mapping[str, Mapping[str, Any]]
     rewrites: dict[str, dict[str, Any]] = field(default_factory=dict)
     removals: list[str] = field(default_factory=list)
     scanned: int = 0
@@ -32,16 +40,27 @@ class GroomPlan:
     deprecated_removed: int = 0
     duplicates_merged: int = 0
     purged_scopes: int = 0
+    unreadable: list[str] = field(default_factory=list)  # notes of what was left as it was written
+    dependents: list[str] = field(default_factory=list)  # notes of what names a removed entry
 
     def document(self, entry: Instruction) -> dict[str, Any]:
+        """Return the document to write, as the file has it."""
         if entry.id not in self.rewrites:
-            self.rewrites[entry.id] = stored_form(entry.document)
+            self.rewrites[entry.id] = dict(self.stored.get(entry.id) or stored_form(entry.document))
         return self.rewrites[entry.id]
+
+    def notes(self) -> list[str]:
+        return [*_first(self.unreadable), *_first(self.dependents)]
+
+
+def _first(notes: list[str]) -> list[str]:
+    more = len(notes) - MAX_NOTES
+    return notes if more <= 0 else [*notes[:MAX_NOTES], f"{notes[0].split(':', 1)[0]}: and {more} more"]
 
 
 def plan(entries: Iterable[Instruction], stored: Mapping[str, Mapping[str, Any]], mode: GroomMode) -> GroomPlan:
     """`stored` are the documents as they stand in the files: normalisation on load hides what needs mending there."""
-    groomed = GroomPlan()
+    groomed = GroomPlan(stored)
     catalogue = {entry.id: entry for entry in entries}
     groomed.scanned = len(catalogue)
     for entry in catalogue.values():
@@ -51,37 +70,53 @@ def plan(entries: Iterable[Instruction], stored: Mapping[str, Mapping[str, Any]]
         _remove_deprecated(catalogue, into, groomed)
     for id_ in groomed.removals:
         groomed.rewrites.pop(id_, None)
+    _note_dependents(catalogue, groomed)
     return groomed
 
 
 def _mend(entry: Instruction, raw: Mapping[str, Any], mode: GroomMode, groomed: GroomPlan) -> None:
-    if mode.update_hashes and (entry.stored_hash is None or entry.drifted):
+    if entry.salvaged:
+        groomed.unreadable.append(f"left-as-written:{entry.id}:{','.join(entry.salvaged)}")
+    if mode.update_hashes and entry.stored_hash != entry.source_hash:
         groomed.repaired_hashes += 1
-        groomed.document(entry)
+        groomed.document(entry)["sourceHash"] = entry.source_hash
     given = raw.get("categories")
-    written = [item for item in given if isinstance(item, str)] if isinstance(given, list) else []
-    scopes = [item for item in written if item.strip().lower().startswith("scope:")]
-    if scopes and mode.purge_legacy_scopes:
-        groomed.purged_scopes += len(scopes)
-        groomed.document(entry)
-    others = [item for item in written if item not in scopes]
-    wanted = [item for item in entry.document["categories"] if item != UNCATEGORIZED or UNCATEGORIZED in others]
-    if mode.normalize_categories and others != wanted:
+    if "categories" in entry.salvaged or not isinstance(given, list):
+        return
+    scopes = [item for item in given if item.strip().lower().startswith("scope:")]
+    others = [item for item in given if item not in scopes]
+    wanted = others
+    if mode.normalize_categories and others != (normal := split_categories(others)[0]):
         groomed.normalized_categories += 1
-        groomed.document(entry)
+        wanted = normal
+    purged = bool(scopes) and mode.purge_legacy_scopes
+    if purged:
+        groomed.purged_scopes += len(scopes)
+        groomed.document(entry).update({name: entry.document[name] for name in SCOPE_FIELDS if name in entry.document})
+    if wanted is not others or purged:
+        groomed.document(entry)["categories"] = wanted if purged else [*wanted, *scopes]
 
 
 def _age(entry: Instruction) -> tuple[float, str]:
     return parse_time(entry.document["createdAt"]) or 0.0, entry.id
 
 
-def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: GroomPlan) -> dict[str, str]:
-    """One primary per body: the earliest, then the smallest id. It takes the strictest priority, the highest risk, all categories.
+def _scope(entry: Instruction) -> tuple[Any, ...]:
+    """Return whom an instruction is for: a rule of a workspace must not end because another workspace has the same one."""
+    document = entry.document
+    teams = tuple(sorted(document.get("teamIds") or ()))
+    return document.get("workspaceId"), document.get("userId"), teams, document["audience"]
 
-    One that names another of the group as its replacement is no primary. Returns what was merged into what."""
-    groups: dict[str, list[Instruction]] = {}
+
+def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: GroomPlan) -> dict[str, str]:
+    """Merge entries with one body and one scope into the earliest, then smallest id. It takes the strictest priority, the highest
+    risk, all categories. An entry that names another of the group as its replacement does not become the primary one.
+
+    Return what was merged into what."""
+    groups: dict[tuple[Any, ...], list[Instruction]] = {}
     for entry in catalogue.values():
-        groups.setdefault(entry.source_hash, []).append(entry)
+        if not MERGED_FIELDS.intersection(entry.salvaged):
+            groups.setdefault((entry.source_hash, *_scope(entry)), []).append(entry)
     into: dict[str, str] = {}
     for group in groups.values():
         if len(group) < 2:
@@ -116,10 +151,11 @@ def _take_over(primary: Instruction, group: Iterable[Instruction], groomed: Groo
     if all(primary.document[name] == value for name, value in merged.items()):
         return
     document = groomed.document(primary)
-    if merged["priority"] != document["priority"]:
+    if merged["priority"] != primary.document["priority"]:
         for derived in ("priorityTier", "reviewIntervalDays", "nextReviewDue"):
             document.pop(derived, None)
-    document.update(merged)
+    scopes = [item for item in document.get("categories") or () if isinstance(item, str) and item.strip().lower().startswith("scope:")]
+    document.update({**merged, "categories": [*merged["categories"], *scopes]})
 
 
 def _remove_deprecated(catalogue: Mapping[str, Instruction], into: Mapping[str, str], groomed: GroomPlan) -> None:
@@ -134,9 +170,29 @@ def _remove_deprecated(catalogue: Mapping[str, Instruction], into: Mapping[str, 
         return following if following in catalogue else None
 
     for id_ in catalogue:
-        seen = [id_]
-        while (following := successor(seen[-1])) is not None and following not in seen:
-            seen.append(following)
-        if id_ not in gone and len(seen) > 1 and following is None:
+        chain = [id_]
+        while (following := successor(chain[-1])) is not None and following not in chain:
+            chain.append(following)
+        if id_ not in gone and len(chain) > 1 and following is None:
             groomed.removals.append(id_)
             groomed.deprecated_removed += 1
+
+
+def _note_dependents(catalogue: Mapping[str, Instruction], groomed: GroomPlan) -> None:
+    """Name the entries that stay and point to one that goes."""
+    removals = set(groomed.removals)
+    if not removals:
+        return
+    naming: dict[str, list[str]] = {}
+    for entry in catalogue.values():
+        if entry.id in removals:
+            continue
+        document = entry.document
+        named = [*document.get("dependencies", ()), document.get("deprecatedBy"), document.get("supersedes")]
+        for removed in removals.intersection(named):
+            naming.setdefault(removed, []).append(entry.id)
+    for removed, dependents in sorted(naming.items()):
+        replaced = catalogue[removed].document.get("deprecatedBy")
+        by = f" (replaced by {replaced})" if replaced else ""
+        shown = ", ".join(dependents[:20]) + (f" and {len(dependents) - 20} more" if len(dependents) > 20 else "")
+        groomed.dependents.append(f"dependents-of-removed:{removed}{by}: {shown}")

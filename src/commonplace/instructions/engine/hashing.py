@@ -5,6 +5,7 @@ Everything that compares or repairs hashes (add, import, groom, repair, verify) 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,36 +14,96 @@ import orjson
 from commonplace.kernel.document import Document
 
 _BREAKS = str.maketrans({"\r": "\n", "\u2028": "\n", "\u2029": "\n"})
+_BLANK_LINES_BEFORE = re.compile(r"\A(?:[^\S\n]*\n)+")
+_BLANK_LINES_AFTER = re.compile(r"(?:\n[^\S\n]*)+\Z")
+_NOT_CONTENT = frozenset({"body", "createdAt", "updatedAt", "schemaVersion", "governanceHash", "usageCount", "firstSeenTs", "lastUsedAt"})
 
 
-def canonical_body(body: str) -> str:
-    """The body without what editors and git change by themselves: kinds of line break, blanks at line ends, outer blank lines."""
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def normalise_body(body: str) -> str:
+    """Return the body as it is stored: LF line breaks, no blank lines at the start or end.
+
+    Blanks at line ends stay: in Markdown they are line breaks."""
     if "\r" in body or not body.isascii():
         body = body.replace("\r\n", "\n").translate(_BREAKS)
-    if " \n" in body or "\t\n" in body:
-        body = "\n".join(line.rstrip(" \t") for line in body.split("\n"))
-    return body.rstrip(" \t\n").lstrip("\n")
+    if body[:1].isspace():
+        body = _BLANK_LINES_BEFORE.sub("", body)
+    if body[-1:].isspace():
+        body = _BLANK_LINES_AFTER.sub("", body)
+    return body
 
 
-def hash_body(body: str, *, canonical: bool = True) -> str:
-    return hashlib.sha256((canonical_body(body.strip()) if canonical else body.strip()).encode("utf-8", "surrogatepass")).hexdigest()
+def hash_body(body: str) -> str:
+    """Return the source hash: the SHA-256 of exactly the text that callers see."""
+    return _sha256(body)
+
+
+def fits_claim(body: str, claimed: str) -> bool:
+    """Tell whether a stored source hash belongs to this body.
+
+    Earlier releases and the reference server hash the body without blanks at line ends, or trimmed; such files are not drift."""
+    if claimed == hash_body(body):
+        return True
+    trimmed = body.strip()
+    lines = trimmed.replace("\r\n", "\n").translate(_BREAKS).split("\n")
+    return claimed in (_sha256(trimmed), _sha256("\n".join(line.rstrip(" \t") for line in lines)))
+
+
+def fingerprint(raw: Mapping[str, Any], owner: str | None = None) -> str:
+    """Hash everything that a file says, whatever its layout, and the owner that a rule gives it."""
+    digest = hashlib.sha256(orjson.dumps(raw, option=orjson.OPT_SORT_KEYS))
+    if owner is not None:
+        digest.update(owner.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def governance_record(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The governance projection, in the order that is hashed."""
+    """Return the governance projection, in the order that is hashed.
+
+    The fields of governance stand in it by name; every other field that callers see is covered by `contentSha256`. Times of
+    writing are left out: a file without them takes them from the file system, and the hash must survive a copy."""
     if isinstance(document, Document):
         document = document.whole()
-    summary = str(document.get("semanticSummary") or "")
-    return {
+    log = document.get("changeLog") or ()
+    record: dict[str, Any] = {
         "id": document["id"],
         "title": document.get("title") or document["id"],
         "version": document.get("version") or "1.0.0",
         "owner": document.get("owner") or "unowned",
         "priorityTier": document.get("priorityTier") or "P4",
         "nextReviewDue": document.get("nextReviewDue") or "",
-        "semanticSummarySha256": hashlib.sha256(summary.encode("utf-8", "surrogatepass")).hexdigest(),
-        "changeLogLength": len(document.get("changeLog") or ()),
+        "semanticSummarySha256": _sha256(str(document.get("semanticSummary") or "")),
+        "changeLogLength": len(log),
     }
+    for name, absent in _GOVERNED:
+        value = document.get(name)
+        record[name] = absent if value is None else value
+    rest = {name: value for name, value in document.items() if name not in record and name not in _NOT_CONTENT}
+    rest["changeLog"] = [[line.get("version"), line.get("summary")] for line in log]
+    record["contentSha256"] = hashlib.sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return record
+
+
+_GOVERNED: tuple[tuple[str, Any], ...] = (
+    ("status", ""),
+    ("classification", ""),
+    ("requirement", ""),
+    ("audience", ""),
+    ("priority", 0),
+    ("categories", []),
+    ("primaryCategory", ""),
+    ("workspaceId", ""),
+    ("userId", ""),
+    ("teamIds", []),
+    ("reviewIntervalDays", 0),
+    ("lastReviewedAt", ""),
+    ("deprecatedBy", ""),
+    ("supersedes", ""),
+    ("dependencies", []),
+)
 
 
 def governance_line(document: Mapping[str, Any]) -> bytes:
@@ -59,7 +120,7 @@ def hash_governance_lines(lines: Iterable[bytes], *, trailing_newline: bool) -> 
 
 
 class HashTree:
-    """SHA-256 over all `id:sourceHash`, independent of the order of writes and cheap to keep current.
+    """SHA-256 over all `id:fingerprint`, independent of the order of writes and cheap to keep current.
 
     Two levels: ids fall into 256 buckets by their own hash; a bucket's digest covers its items in byte order, the root covers
     the bucket digests. A write rehashes one bucket and the root, whatever the size of the catalogue. A bucket is kept as the bytes
@@ -72,19 +133,19 @@ class HashTree:
         self._root = ""
 
     def fill(self, hashes: Iterable[tuple[str, str]]) -> None:
-        """All (id, source hash) at once, instead of what was there."""
+        """All (id, fingerprint) at once, instead of what was there."""
         gathered: list[list[bytes]] = [[] for _ in range(256)]
-        for id_, source_hash in hashes:
-            gathered[_bucket(id_)].append(_item(id_, source_hash))
+        for id_, fingerprint in hashes:
+            gathered[_bucket(id_)].append(_item(id_, fingerprint))
         self._buckets = [b"|".join(sorted(items)) for items in gathered]
         self._stale = set(range(256))
 
-    def put(self, id_: str, source_hash: str, previous: str | None = None) -> None:
-        if previous == source_hash:
+    def put(self, id_: str, fingerprint: str, previous: str | None = None) -> None:
+        if previous == fingerprint:
             return
         if previous is not None:
             self.drop(id_, previous)
-        bucket, item = _bucket(id_), _item(id_, source_hash)
+        bucket, item = _bucket(id_), _item(id_, fingerprint)
         joined = self._buckets[bucket]
         at = _place(joined, item)
         if at < len(joined):
@@ -93,8 +154,8 @@ class HashTree:
             self._buckets[bucket] = b"%b|%b" % (joined, item) if joined else item
         self._stale.add(bucket)
 
-    def drop(self, id_: str, source_hash: str) -> None:
-        bucket, item = _bucket(id_), _item(id_, source_hash)
+    def drop(self, id_: str, fingerprint: str) -> None:
+        bucket, item = _bucket(id_), _item(id_, fingerprint)
         joined = self._buckets[bucket]
         at = _place(joined, item)
         if joined[at : at + len(item) + 1].rstrip(b"|") == item:
@@ -115,8 +176,8 @@ def _bucket(id_: str) -> int:
     return hashlib.sha256(id_.encode()).digest()[0]
 
 
-def _item(id_: str, source_hash: str) -> bytes:
-    return f"{id_}:{source_hash}".encode()
+def _item(id_: str, fingerprint: str) -> bytes:
+    return f"{id_}:{fingerprint}".encode()
 
 
 def _place(joined: bytes, item: bytes) -> int:

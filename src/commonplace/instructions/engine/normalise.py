@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from commonplace.instructions.engine.hashing import governance_line, hash_body, hash_governance
+from commonplace.instructions.engine.hashing import fingerprint, fits_claim, governance_line, hash_body, hash_governance
 from commonplace.instructions.model import (
     AUDIENCES,
     CATEGORY,
@@ -25,6 +25,7 @@ from commonplace.instructions.model import (
     TIERS,
     UNCATEGORIZED,
     UNOWNED,
+    Body,
     Instruction,
     document_of,
     is_valid_id,
@@ -158,8 +159,8 @@ def split_categories(raw: object) -> tuple[list[str], dict[str, Any], int]:
     return ordered[:MAX_CATEGORIES], scopes, bad + max(0, len(ordered) - MAX_CATEGORIES)
 
 
-def identify(raw: Mapping[str, Any], id_: str, rules: Rules) -> tuple[str, str, str | None]:
-    """The body of the instruction in a document, its hash, and the hash that the document claims.
+def identify(raw: Mapping[str, Any], id_: str) -> Body:
+    """Return the body of the instruction in a document.
 
     Raises NotAnInstruction where neither id nor body can be had; nothing else in a document makes it unreadable."""
     if raw.get("id") != id_:
@@ -167,38 +168,50 @@ def identify(raw: Mapping[str, Any], id_: str, rules: Rules) -> tuple[str, str, 
     if not is_valid_id(id_):
         raise NotAnInstruction("schema", "the id may hold lower-case letters, digits, - _ and single inner dots (1 to 120)")
     body = raw.get("body")
-    if not isinstance(body, str) or not (body := body.strip()):
+    if not isinstance(body, str) or not body.strip():
         raise NotAnInstruction("schema", "body is missing or empty")
     if len(body) > MAX_BODY_CHARS:
         raise NotAnInstruction("schema", f"body has {len(body)} characters; the most is {MAX_BODY_CHARS}")
     claimed = raw.get("sourceHash")
-    return body, hash_body(body, canonical=rules.canonical), claimed if isinstance(claimed, str) and claimed else None
+    if not isinstance(claimed, str) or not claimed:
+        claimed = None
+    hashed = hash_body(body)
+    return Body(body, hashed, claimed, claimed is not None and claimed != hashed and not fits_claim(body, claimed))
 
 
-def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> Instruction:
-    """The instruction in a document. Raises NotAnInstruction.
+def fingerprint_of(raw: Mapping[str, Any], id_: str, rules: Rules) -> str:
+    """Hash everything that callers see of a document, without working it out.
+
+    An owner rule counts where the document names no owner. The time of a file that has no times does not: it changes with every
+    checkout and copy, and the hash must not."""
+    owner = raw.get("owner")
+    return fingerprint(raw, rules.owner_of(id_) if not isinstance(owner, str) or not owner.strip() else None)
+
+
+def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules, known: str | None = None) -> Instruction:
+    """Return the instruction in a document. Raises NotAnInstruction. `known` is its fingerprint, where the caller has it.
 
     Defaults depend on the document alone (and the file's time, in seconds, where it has none), so hashes survive a restart."""
-    document, claimed, mended = completed(raw, id_, modified_at, rules)
-    return Instruction(id_, document_of(document), document["sourceHash"], document["governanceHash"], claimed, mended)
+    document, body, mended = completed(raw, id_, modified_at, rules)
+    mark = fingerprint_of(raw, id_, rules) if known is None else known
+    return Instruction(id_, document_of(document), body.hash, document["governanceHash"], body.claimed, mended, mark, drifted=body.drifted)
 
 
-def completed(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> tuple[dict[str, Any], str | None, tuple[str, ...]]:
-    """A document with everything that callers see, the hash that it claimed, and what had to be mended."""
-    body, source_hash, claimed = identify(raw, id_, rules)
+def completed(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> tuple[dict[str, Any], Body, tuple[str, ...]]:
+    """Return a document with everything that callers see, its body with the hashes, and the fields that had to be mended."""
+    body = identify(raw, id_)
     document: dict[str, Any] = dict(raw)
     mended: list[str] = []
-    document["body"] = body
     _mend_text(document, id_, mended)
     _mend_closed_sets(document, mended)
     _mend_categories(document, mended)
     _mend_governance(document, id_, modified_at, mended, rules)
-    document["sourceHash"] = source_hash
+    document["sourceHash"] = body.hash
     document["schemaVersion"] = str(raw.get("schemaVersion") or SCHEMA_VERSION)
     for computed in ("usageCount", "firstSeenTs", "lastUsedAt"):
         document.pop(computed, None)
     document["governanceHash"] = hash_governance(governance_line(document))
-    return document, claimed, tuple(mended)
+    return document, body, tuple(mended)
 
 
 def title_of(raw: Mapping[str, Any], id_: str) -> str:

@@ -10,22 +10,34 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
 from commonplace.instructions import inspection
+from commonplace.instructions.briefs import SHOWN, first_of, without_body
+from commonplace.instructions.engine.brief import ANSWER_BYTES
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.instructions.service import Service
-from commonplace.instructions.tools.shapes import Answer, CamelArguments, inline, threaded
+from commonplace.instructions.tools.shapes import Answer, CamelArguments, FullArguments, inline, threaded
 
+LONG_LISTS = {
+    "raw": (10, ("records",)),
+    "validation": (50, ("rejected", "drifted", "overdueReviews", "unowned", "orphans", "unreadable", "unknownFields")),
+}
 MAX_PROMPT_ARGUMENT = 4_000_000  # longer than reviewed, so that the contract's `truncated` can answer
 
 
-class InspectArguments(CamelArguments):
+def checked_time(moment: str | None) -> str | None:
+    if moment is not None and parse_time(moment) is None:
+        raise ValueError("must be an ISO 8601 time such as 2025-09-01T12:00:00Z")
+    return moment
+
+
+class InspectArguments(FullArguments):
     id: str | None = Field(default=None, max_length=400, description="One instruction.")
     scope: Literal["catalog", "instruction", "governance", "usage"] | None = Field(
         default=None, description="What to look at; instruction when an id is given, else catalog."
     )
 
 
-class GraphArguments(CamelArguments):
+class GraphArguments(FullArguments):
     include_edge_types: list[Literal["primary", "category", "belongs"]] | None = Field(
         default=None, max_length=3, description="Only edges of these types."
     )
@@ -46,10 +58,15 @@ class UsageContext(CamelArguments):
     session_id: str | None = Field(default=None, max_length=200, description="In which session.")
     timestamp: str | None = Field(default=None, max_length=40, description="When (ISO 8601).")
 
+    @field_validator("timestamp")
+    @classmethod
+    def _is_time(cls, moment: str | None) -> str | None:
+        return checked_time(moment)
+
 
 class UsageMetrics(CamelArguments):
-    execution_time: float | None = Field(default=None, ge=0, description="Milliseconds it took.")
-    success: bool | None = Field(default=None, description="Whether it helped.")
+    execution_time: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False, description="Milliseconds it took.")
+    success: bool | None = Field(default=None, strict=True, description="Whether it helped.")
     error_code: str | None = Field(default=None, max_length=200, description="What went wrong.")
 
 
@@ -80,9 +97,7 @@ class ReviewsArguments(CamelArguments):
     @field_validator("before")
     @classmethod
     def _is_time(cls, moment: str | None) -> str | None:
-        if moment is not None and parse_time(moment) is None:
-            raise ValueError("must be an ISO 8601 time such as 2025-09-01T12:00:00Z")
-        return moment
+        return checked_time(moment)
 
 
 class ReviewsOutput(TypedDict):
@@ -112,7 +127,11 @@ class HealthOutput(TypedDict):
     rejectedFiles: NotRequired[list[dict[str, str]]]
     rejectedCount: NotRequired[int]
     drifted: NotRequired[list[str]]
+    unreadableValues: NotRequired[list[dict[str, str]]]
+    unreadableCount: NotRequired[int]
+    ignoredFolders: NotRequired[list[str]]
     configurationProblems: NotRequired[dict[str, str]]
+    writeProblem: NotRequired[str]
 
 
 class InspectOutput(TypedDict):
@@ -120,6 +139,7 @@ class InspectOutput(TypedDict):
     scope: str
     data: dict[str, Any]
     id: NotRequired[str]
+    note: NotRequired[str]
 
 
 GraphEdge = TypedDict("GraphEdge", {"from": str, "to": str, "type": str, "weight": NotRequired[float]})
@@ -144,6 +164,7 @@ class VerifyOutput(TypedDict):
     count: int
     issues: list[VerifyIssue]
     issueCount: int
+    note: NotRequired[str]
 
 
 class PromptIssue(TypedDict):
@@ -208,6 +229,26 @@ class HotsetOutput(TypedDict):
     items: list[HotItem]
 
 
+def _brief_inspection(answer: Answer) -> Answer:
+    """Shorten the lists of a deep look, and replace long bodies by snippets."""
+    data = dict(answer["data"])
+    notes = []
+    for section, (most, names) in LONG_LISTS.items():
+        if isinstance(data[section], dict):
+            shorter = first_of(data[section], [name for name in names if isinstance(data[section].get(name), list)], "", most)
+            notes += [shorter.pop("note")] if "note" in shorter else []
+            data[section] = shorter
+    for section in ("raw", "normalized"):
+        shown = without_body(data[section])
+        if shown is not data[section]:
+            notes.append(f"A snippet stands for the body in {section}.")
+        data[section] = shown
+    if answer["scope"] == "usage" and len(data["raw"]) > SHOWN:
+        notes.append(f"{SHOWN} of {len(data['raw'])} counters are shown.")
+        data["raw"] = dict(list(data["raw"].items())[:SHOWN])
+    return {**answer, "data": data, "note": " ".join([*notes, "Set full for everything."])} if notes else answer
+
+
 def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
     def capabilities(ctx: Context, args: Nothing) -> Answer:
         return inspection.capabilities(service, actions)
@@ -216,7 +257,9 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
         return inspection.health(service)
 
     def inspect(ctx: Context, args: InspectArguments) -> Answer:
-        return inspection.inspect(service, args.scope or ("instruction" if args.id is not None else "catalog"), args.id)
+        scope = args.scope or ("instruction" if args.id is not None else "catalog")
+        answer = inspection.inspect(service, scope, args.id)
+        return answer if not ctx.compact or args.full else _brief_inspection(answer)
 
     def graph(ctx: Context, args: GraphArguments) -> Answer:
         options = service.graph_options(
@@ -226,10 +269,11 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             category_nodes=args.include_category_nodes,
             usage=service.usage_count if args.include_usage else None,
         )
-        return service.graph(options, args.format)
+        return service.graph(options, args.format, ANSWER_BYTES if ctx.compact and not args.full else None)
 
-    def verify(ctx: Context, args: Nothing) -> Answer:
-        return service.verify()
+    def verify(ctx: Context, args: FullArguments) -> Answer:
+        answer = service.verify()
+        return answer if not ctx.compact or args.full else first_of(answer, ("issues",), "Set full for all.", 100)
 
     def review(ctx: Context, args: PromptArguments) -> Answer:
         return service.review_prompt(args.prompt)
@@ -266,7 +310,10 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             name="graph_export",
             toolset="instructions",
             title="Graph of instructions",
-            description="Instructions and how they share categories, as JSON, DOT or Mermaid. Start without options; enrich for metadata.",
+            description=(
+                "Instructions and how they share categories, as JSON, DOT or Mermaid. "
+                "A large graph is cut, and a note says how to ask for all."
+            ),
             input=GraphArguments,
             output=GraphOutput,
             handler=threaded(service, graph),
@@ -300,7 +347,7 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             toolset="instructions",
             title="Verify integrity",
             description="Hash every body again and compare with what its file claims.",
-            input=Nothing,
+            input=FullArguments,
             output=VerifyOutput,
             handler=threaded(service, verify),
             bare=("integrity/verify",),
@@ -309,7 +356,7 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             name="usage_track",
             toolset="instructions",
             title="Track a use",
-            description="Count that an instruction was used.",
+            description="Count that an instruction was used, and keep how it went; instructions_inspect with scope usage shows the sums.",
             input=TrackArguments,
             output=TrackOutput,
             handler=threaded(service, track),

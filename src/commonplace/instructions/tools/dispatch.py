@@ -18,6 +18,7 @@ from commonplace.instructions.model import MAX_BATCH
 from commonplace.instructions.service import Service
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import INTERNAL, INVALID_ARGUMENT, MUTATION_DISABLED, SCOPE_REQUIRED, CommonplaceError, Kind
+from commonplace.storage.failures import explain
 
 log = logging.getLogger("commonplace.instructions")
 
@@ -32,6 +33,7 @@ RPC_CODES: Mapping[Kind, int] = {
     Kind.INTEGRITY: -32003,
     Kind.UNAUTHENTICATED: -32004,
     Kind.PERMISSION: -32004,
+    Kind.EXCLUDED: -32601,
     Kind.MUTATION_OFF: -32000,
     Kind.LIMIT: -32001,
     Kind.RATE: -32001,
@@ -102,6 +104,12 @@ class Dispatcher:
             )
         return found
 
+    def reaches(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """Name the tool behind the action of an unvalidated call."""
+        action = arguments.get("action")
+        tool = self._tools.get(action) if isinstance(action, str) else None
+        return () if tool is None else (tool.name,)
+
     def split(self, args: DispatchArguments) -> tuple[str, Tool, Any]:
         """The action, its tool, and its validated arguments."""
         tool = self.tool(args.action)
@@ -128,20 +136,6 @@ class Dispatcher:
 
     # batch
 
-    def batch_scope(self, args: BatchArguments) -> Scope:
-        """The most that any operation needs; a broken one needs nothing, it only fails in its place."""
-        needed = Scope.READ
-        for operation in args.all():
-            try:
-                action, arguments = _operation(operation)
-                if action == "batch":
-                    continue
-                scope = self.scope(DispatchArguments(action=action, **arguments))
-            except CommonplaceError:
-                continue
-            needed = Scope.WRITE if scope is not Scope.READ else needed
-        return needed
-
     async def batch(self, ctx: Context, args: BatchArguments) -> dict[str, Any]:
         return {"results": [await self._one(ctx, operation) for operation in args.all()]}
 
@@ -152,6 +146,7 @@ class Dispatcher:
             if action == "batch":
                 raise CommonplaceError(INVALID_ARGUMENT, "A batch cannot hold a batch.", details={"action": "batch"})
             tool = self.tool(action)
+            ctx.admit(tool)
             if tool.writes_catalogue is True:  # before its arguments are looked at
                 self._gate(ctx, tool, None)
             validated = self.validated(action, tool, arguments)
@@ -161,7 +156,10 @@ class Dispatcher:
             return unwrapped(finished)
         except CommonplaceError as error:
             return {"error": _shown(error)}
-        except Exception:  # a defect in one must not hide what the others did
+        except Exception as error:  # a defect in one must not hide what the others did
+            explained = explain(error)
+            if explained is not None:
+                return {"error": _shown(explained)}
             log.exception("an operation of a batch failed (trace %s)", ctx.trace_id)
             failed = CommonplaceError(
                 INTERNAL,
@@ -175,7 +173,8 @@ class Dispatcher:
         """What the pipeline asks of a single call."""
         gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue
         scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
-        if scope not in ctx.auth.scopes or (gated and not ctx.auth.configured):
+        ctx.admit(tool, scope)
+        if gated and not ctx.auth.configured:
             raise CommonplaceError(SCOPE_REQUIRED, f"This key may not {scope.value}.", details={"required": scope.value})
         if gated and not self._service.mutation_enabled():
             raise CommonplaceError(
@@ -215,7 +214,7 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
         read_only=False,
         destructive=True,
         idempotent=False,
-        scope=dispatcher.batch_scope,
+        scope=lambda args: Scope.READ,  # each operation needs its own
         errors=(CATALOGUE_LIMIT,),
     )
     dispatcher.add("batch", batch)
@@ -246,6 +245,8 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
         idempotent=False,
         scope=dispatcher.scope,
         writes_catalogue=dispatcher.writes_catalogue,
+        frees_space=lambda args: args.action == "remove",
         errors=(UNKNOWN_ACTION, MISSING_ACTION),
+        reaches=dispatcher.reaches,
     )
     return dispatch, batch

@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
+from commonplace.instructions.engine.brief import fitting_values
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.service import Service
 from commonplace.instructions.tools.shapes import Answer, CamelArguments, threaded
@@ -108,6 +109,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
     def list_(ctx: Context, args: ListFeedback) -> Answer:
         limit = max(1, min(args.limit, LIST_MAX))
         entries, total = feedback.select(args.model_dump(by_alias=True, exclude_none=True), limit, args.offset)
+        if ctx.compact and "limit" not in args.model_fields_set:
+            entries = entries[: fitting_values(entries)]
         return {"entries": entries, "total": total, "limit": limit, "offset": args.offset, "hasMore": args.offset + len(entries) < total}
 
     def get(ctx: Context, args: FeedbackId) -> Answer:

@@ -7,22 +7,29 @@ from typing import Any, Literal, NotRequired
 from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
-from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
+from commonplace.dispatch.tool import Context, Tier, Tool
+from commonplace.instructions import comparison
+from commonplace.instructions.briefs import bounded
+from commonplace.instructions.engine.brief import fitting
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.engine.query import Sort
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.model import Classification, Requirement, Status
 from commonplace.instructions.model import Tier as PriorityTier
 from commonplace.instructions.service import DEFAULT_QUERY, DEFAULT_SEARCH, Service
-from commonplace.instructions.tools.shapes import Answer, CamelArguments, Entry, inline, known_pairs, threaded
+from commonplace.instructions.tools.shapes import Answer, CamelArguments, Entry, FullArguments, inline, known_entries, threaded
 
 MAX_TEXT = 2000
+COMPACT_LIST = 100
+COMPACT_CATEGORIES = 200
+PAGE_BY_OFFSET = "Page on with offset, or give a limit."
 
 
 class ListArguments(CamelArguments):
     category: str | None = Field(default=None, max_length=100, description="Only this category; case does not matter.")
-    limit: int | None = Field(default=None, ge=1, description="Most items; without it all, up to 1000.")
+    limit: int | None = Field(default=None, ge=1, description="Most items, up to 1000; 100 compact ones when absent.")
     offset: int = Field(default=0, ge=0, description="Items to leave out at the start.")
+    full: bool = Field(default=False, description="Whole entries with their bodies instead of compact items.")
     expect_id: str | None = Field(
         default=None, max_length=200, description="An id that should be there: put first, and repaired if hidden."
     )
@@ -35,6 +42,7 @@ class GetArguments(CamelArguments):
 class SearchArguments(CamelArguments):
     q: str = Field(min_length=1, max_length=MAX_TEXT, description="Words, an identifier, or any part of a title or body.")
     limit: int = Field(default=DEFAULT_SEARCH, ge=1, description="Most items; at most 1000.")
+    full: bool = Field(default=False, description="Whole entries with their bodies instead of compact items.")
     highlight: bool = Field(default=False, description="Add snippets with the matches marked.")
 
     @field_validator("q")
@@ -73,10 +81,11 @@ class SortBy(CamelArguments):
 
 
 class QueryArguments(CamelArguments):
-    filters: Filters = Field(default_factory=Filters, description="Conditions that must all hold.")
+    filters: Filters = Field(default_factory=Filters, description="Conditions that must all hold; an empty list is none.")
     sort: SortBy | None = Field(default=None, description="Order; by id when absent.")
     limit: int = Field(default=DEFAULT_QUERY, ge=1, description="Most items; at most 1000.")
     cursor: str | None = Field(default=None, max_length=2000, description="nextCursor of the page before.")
+    full: bool = Field(default=False, description="Whole entries with their bodies instead of compact items.")
     offset: int = Field(default=0, ge=0, description="Items to leave out (older clients; prefer cursor).")
     categories_all: list[str] | None = Field(default=None, max_length=100, description="Older form: all of these categories.")
     categories_any: list[str] | None = Field(default=None, max_length=100, description="Older form of filters.categories.")
@@ -88,19 +97,25 @@ class QueryArguments(CamelArguments):
     text: str | None = Field(default=None, max_length=MAX_TEXT, description="Older form of filters.text.")
 
     def applied(self) -> dict[str, Any]:
-        flat = self.model_dump(by_alias=True, exclude_none=True, exclude={"filters", "sort", "limit", "cursor", "offset"})
+        flat = self.model_dump(by_alias=True, exclude_none=True, exclude={"filters", "sort", "limit", "cursor", "offset", "full"})
         if "categoriesAny" in flat:
             flat["categories"] = flat.pop("categoriesAny")
         nested = self.filters.model_dump(by_alias=True, exclude_none=True)
         merged = {**flat, **nested}
-        if not str(merged.get("text", "x")).strip():
-            del merged["text"]
-        return merged
+        return {name: value for name, value in merged.items() if not _is_empty(value)}
+
+
+def _is_empty(value: Any) -> bool:
+    """Tell whether a filter asks for nothing: an empty list or a blank text is no filter."""
+    return value == [] or (isinstance(value, str) and not value.strip())
 
 
 class KnownEntry(CamelArguments):
     id: str = Field(max_length=400, description="An id the client has.")
     source_hash: str = Field(max_length=200, description="The sourceHash it has for it.")
+    governance_hash: str | None = Field(
+        default=None, max_length=200, description="The governanceHash it has for it: changes of metadata are then reported too."
+    )
 
 
 class DiffArguments(CamelArguments):
@@ -117,6 +132,9 @@ class ScopeArguments(CamelArguments):
     user_id: str | None = Field(default=None, max_length=200, description="The user.")
     workspace_id: str | None = Field(default=None, max_length=200, description="The workspace.")
     team_ids: list[str] = Field(default_factory=list, max_length=100, description="The teams.")
+    limit: int | None = Field(default=None, ge=1, description="Most items, up to 1000; 100 compact ones when absent.")
+    offset: int = Field(default=0, ge=0, description="Items to leave out at the start.")
+    full: bool = Field(default=False, description="Whole entries with their bodies instead of compact items.")
 
 
 class GovernanceHashArguments(CamelArguments):
@@ -128,6 +146,7 @@ class ListOutput(TypedDict):
     count: int
     items: list[Entry]
     trace: NotRequired[dict[str, Any]]
+    note: NotRequired[str]
 
 
 class GetOutput(TypedDict, total=False):
@@ -146,6 +165,7 @@ class SearchOutput(TypedDict):
     query: str
     highlights: NotRequired[list[dict[str, Any]]]
     relaxed: NotRequired[bool]
+    note: NotRequired[str]
 
 
 class QueryOutput(TypedDict):
@@ -156,6 +176,7 @@ class QueryOutput(TypedDict):
     appliedFilters: dict[str, Any]
     performanceMs: float
     hash: str
+    note: NotRequired[str]
 
 
 class Category(TypedDict):
@@ -169,6 +190,7 @@ class CategoriesOutput(TypedDict):
     totalDistinct: int
     catalogHash: str
     count: int
+    note: NotRequired[str]
 
 
 class DiffOutput(TypedDict, total=False):
@@ -180,6 +202,7 @@ class DiffOutput(TypedDict, total=False):
     changed: list[Entry]
     repaired: int
     notes: list[str]
+    metadataMayDiffer: bool
 
 
 class ExportOutput(TypedDict):
@@ -190,6 +213,7 @@ class ExportOutput(TypedDict):
 
 class ScopedOutput(ExportOutput):
     scope: str
+    note: NotRequired[str]
 
 
 class GovernanceHashOutput(TypedDict):
@@ -201,7 +225,10 @@ class GovernanceHashOutput(TypedDict):
 
 def tools(service: Service) -> tuple[Tool, ...]:
     def list_(ctx: Context, args: ListArguments) -> Answer:
-        return service.list_entries(args.category, args.limit, args.offset, args.expect_id)
+        if not ctx.compact or args.full:
+            return service.list_entries(args.category, args.limit, args.offset, args.expect_id)
+        answer = service.list_entries(args.category, args.limit or COMPACT_LIST, args.offset, args.expect_id, service.briefs.listed)
+        return answer if args.limit else bounded(answer, answer["count"], PAGE_BY_OFFSET)
 
     def get(ctx: Context, args: GetArguments) -> Answer:
         return service.get(args.id)
@@ -210,26 +237,48 @@ def tools(service: Service) -> tuple[Tool, ...]:
         return service.get_enhanced(args.id)
 
     def search(ctx: Context, args: SearchArguments) -> Answer:
-        return service.search(args.q, args.limit, args.highlight)
+        brief = ctx.compact and not args.full
+        answer = service.search(args.q, args.limit, args.highlight, brief)
+        if not brief or "limit" in args.model_fields_set:
+            return answer
+        shown = bounded(answer, answer["count"], "Search for more words, or give a limit.")
+        if "highlights" in shown:
+            shown["highlights"] = shown["highlights"][: len(shown["items"])]
+        return shown
 
     def query(ctx: Context, args: QueryArguments) -> Answer:
         sort = Sort(args.sort.field, args.sort.direction == "desc") if args.sort else Sort()
-        return service.query(args.applied(), sort, args.limit, args.cursor, args.offset)
+        brief = ctx.compact and not args.full
+        show = service.briefs.listed if brief else None
+        answer = service.query(args.applied(), sort, args.limit, args.cursor, args.offset, show)
+        if not brief or "limit" in args.model_fields_set or (fits := fitting(answer["items"])) == answer["returned"]:
+            return answer
+        shorter = service.query(args.applied(), sort, fits, args.cursor, args.offset, show)
+        return {**shorter, "note": f"{fits} of {answer['total']} are shown, to keep the answer short. Page on with nextCursor."}
 
     def searches(args: QueryArguments) -> bool:
         return "text" in args.applied()
 
-    def categories(ctx: Context, args: Nothing) -> Answer:
-        return service.categories()
+    def categories(ctx: Context, args: FullArguments) -> Answer:
+        answer = service.categories()
+        if not ctx.compact or args.full or len(answer["categories"]) <= COMPACT_CATEGORIES:
+            return answer
+        largest = sorted(answer["categories"], key=lambda item: (-item["count"], item["name"]))[:COMPACT_CATEGORIES]
+        note = f"The {COMPACT_CATEGORIES} largest of {answer['totalDistinct']} are shown. Set full for all."
+        return {**answer, "categories": sorted(largest, key=lambda item: str(item["name"])), "note": note}
 
     def diff(ctx: Context, args: DiffArguments) -> Answer:
-        return service.diff(args.client_hash, known_pairs(args.known))
+        return comparison.diff(service, args.client_hash, known_entries(args.known))
 
     def export(ctx: Context, args: ExportArguments) -> Answer:
-        return service.export(args.ids, args.meta_only)
+        return comparison.export(service, args.ids, args.meta_only)
 
     def list_scoped(ctx: Context, args: ScopeArguments) -> Answer:
-        return service.list_scoped(args.user_id, args.workspace_id, args.team_ids)
+        scope = (args.user_id, args.workspace_id, args.team_ids)
+        if not ctx.compact or args.full:
+            return service.list_scoped(*scope, args.limit, args.offset)
+        answer = service.list_scoped(*scope, args.limit or COMPACT_LIST, args.offset, service.briefs.listed)
+        return answer if args.limit else bounded(answer, answer["count"], PAGE_BY_OFFSET)
 
     def governance_hash(ctx: Context, args: GovernanceHashArguments) -> Answer:
         return service.governance_hash(args.include_items)
@@ -239,7 +288,10 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_list",
             toolset="instructions",
             title="List instructions",
-            description="Instructions in order of id, optionally of one category. `count` is all that match, `hash` the catalogue's state.",
+            description=(
+                "Instructions in order of id, optionally of one category. Items are compact, with a snippet of the body; read one with "
+                "instructions_get, or set `full`. `count` is all that match, `hash` the catalogue's state."
+            ),
             input=ListArguments,
             output=ListOutput,
             handler=inline(service, list_),
@@ -262,7 +314,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             title="Search instructions",
             description=(
                 "Find rules by words, identifiers or any part of the text; best first. "
-                "Finds every title and body that contains the query, and those with all of its words in any form."
+                "Finds every title and body that contains the query, and those with all of its words in any form. "
+                "Items are compact, with a snippet of the body; read one with instructions_get, or set `full`."
             ),
             input=SearchArguments,
             output=SearchOutput,
@@ -274,7 +327,10 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_query",
             toolset="instructions",
             title="Query instructions",
-            description="Filter by category, tier, status, owner, scope, time and text; sort; page with cursors.",
+            description=(
+                "Filter by category, tier, status, owner, scope, time and text; sort; page with cursors. "
+                "Items are compact, with a snippet of the body; read one with instructions_get, or set `full`."
+            ),
             input=QueryArguments,
             output=QueryOutput,
             handler=inline(service, query, searches=searches),
@@ -297,7 +353,7 @@ def tools(service: Service) -> tuple[Tool, ...]:
             toolset="instructions",
             title="Categories of instructions",
             description="Every category with its number of instructions and its newest change.",
-            input=Nothing,
+            input=FullArguments,
             output=CategoriesOutput,
             handler=threaded(service, categories),
             tier=Tier.EXTENDED,

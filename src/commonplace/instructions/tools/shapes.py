@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Handler, Output
-from commonplace.instructions.model import Actor
+from commonplace.instructions.model import Actor, Known
 from commonplace.instructions.service import Service
 from commonplace.kernel.auth import Scope
 
@@ -22,13 +22,21 @@ class CamelArguments(Arguments):
     model_config = ConfigDict(alias_generator=to_camel)
 
 
+class FullArguments(CamelArguments):
+    """A read whose answer is cut for agents."""
+
+    full: bool = Field(default=False, description="Everything, however long.")
+
+
 class Write(CamelArguments):
     """Every write may be made conditional."""
 
     expected_hash: str | None = Field(
         default=None,
         max_length=128,
-        description="Refuse (-32003) unless this is the present sourceHash of the entry, or the catalogue hash.",
+        description=(
+            "Refuse (-32003) unless this is the entry's present governanceHash, which changes with every field, or the catalogue hash."
+        ),
     )
 
 
@@ -36,6 +44,7 @@ class Entry(TypedDict):
     id: str
     title: NotRequired[str]
     body: NotRequired[str]
+    snippet: NotRequired[str]
     priority: NotRequired[int]
     audience: NotRequired[str]
     requirement: NotRequired[str]
@@ -85,8 +94,8 @@ def actor(ctx: Context) -> Actor:
     return Actor(ctx.auth.tenant, ctx.auth.label, ctx.auth.has(Scope.ADMIN))
 
 
-def known_pairs(known: Any) -> list[tuple[str, str]] | None:
-    return None if known is None else [(item.id, item.source_hash) for item in known]
+def known_entries(known: Any) -> list[Known] | None:
+    return None if known is None else [Known(item.id, item.source_hash, item.governance_hash) for item in known]
 
 
 Answer = Mapping[str, Any]

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Rejected, Tier, Tool
+from commonplace.instructions.briefs import brief_history, first_of
 from commonplace.instructions.engine.entry import ADD_SCHEMA
 from commonplace.instructions.engine.groom import GroomMode
 from commonplace.instructions.errors import (
@@ -25,7 +26,7 @@ from commonplace.instructions.governance import Governance
 from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.service import Service
 from commonplace.instructions.tools.reads import DiffOutput, KnownEntry
-from commonplace.instructions.tools.shapes import Answer, CamelArguments, Write, actor, known_pairs, threaded
+from commonplace.instructions.tools.shapes import Answer, CamelArguments, FullArguments, Write, actor, known_entries, threaded
 from commonplace.instructions.undo import Undo
 from commonplace.instructions.writing import Writing
 from commonplace.kernel.auth import Scope
@@ -103,7 +104,7 @@ class RepairArguments(Write):
         return self.client_hash is not None or self.known is not None
 
 
-class HistoryArguments(CamelArguments):
+class HistoryArguments(FullArguments):
     id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
     limit: int = Field(default=20, ge=1, le=50, description="Most changes shown.")
 
@@ -147,12 +148,14 @@ class ImportProblem(TypedDict):
 
 
 class ImportOutput(TypedDict):
+    note: NotRequired[str]
     hash: str
     imported: int
     skipped: int
     overwritten: int
     total: int
     errors: list[ImportProblem]
+    warnings: NotRequired[list[dict[str, Any]]]
     processingTimeMs: float
 
 
@@ -206,6 +209,7 @@ class EnrichOutput(TypedDict):
     updated: list[str]
     rewritten: int
     skipped: list[str]
+    note: NotRequired[str]
     hash: str
     notes: NotRequired[list[str]]
 
@@ -217,6 +221,7 @@ class HistoryOutput(TypedDict, total=False):
     changeLog: list[dict[str, Any]]
     count: int
     changes: list[dict[str, Any]]
+    note: str
 
 
 def tools(service: Service) -> tuple[Tool, ...]:
@@ -232,7 +237,7 @@ def tools(service: Service) -> tuple[Tool, ...]:
         return answer if accepted else Rejected(answer)
 
     def import_(ctx: Context, args: ImportArguments) -> Answer:
-        return writing.import_entries(
+        answer = writing.import_entries(
             args.entries,
             mode=args.mode,
             validate=args.should_validate,
@@ -240,6 +245,7 @@ def tools(service: Service) -> tuple[Tool, ...]:
             expected_hash=args.expected_hash,
             actor=actor(ctx),
         )
+        return first_of(answer, ("errors",), f"{len(answer['errors'])} entries failed.") if ctx.compact else answer
 
     def remove(ctx: Context, args: RemoveArguments) -> Answer:
         ids = [*args.ids, *([args.id] if args.id is not None else [])]
@@ -262,13 +268,16 @@ def tools(service: Service) -> tuple[Tool, ...]:
         return maintenance.groom(GroomMode(**args.mode.model_dump()), args.expected_hash, actor(ctx))
 
     def repair(ctx: Context, args: RepairArguments) -> Answer:
-        return maintenance.repair(args.client_hash, known_pairs(args.known), args.expected_hash, actor(ctx))
+        return maintenance.repair(args.client_hash, known_entries(args.known), args.expected_hash, actor(ctx))
 
     def enrich(ctx: Context, args: Write) -> Answer:
-        return maintenance.enrich(args.expected_hash, actor(ctx))
+        answer = maintenance.enrich(args.expected_hash, actor(ctx))
+        names = ("updated", "skipped", "notes")
+        return first_of(answer, names, "instructions/enrich lists all.", 100) if ctx.compact else answer
 
     def history(ctx: Context, args: HistoryArguments) -> Answer:
-        return undo.history(args.id, args.limit, actor(ctx))
+        answer = undo.history(args.id, args.limit, actor(ctx))
+        return answer if not ctx.compact or args.full else brief_history(answer)
 
     def restore(ctx: Context, args: RestoreArguments) -> Answer:
         return undo.restore(args.id, args.change, expected_hash=args.expected_hash, actor=actor(ctx))
@@ -319,6 +328,7 @@ def tools(service: Service) -> tuple[Tool, ...]:
             tier=Tier.EXTENDED,
             bare=("instructions/remove",),
             read_only=False,
+            frees_space=True,
             destructive=True,
             scope=Scope.WRITE,
             writes_catalogue=True,
@@ -419,7 +429,9 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_restore",
             toolset="instructions",
             title="Restore an instruction",
-            description="Undo the latest change or removal of an instruction, or the one numbered by instructions_history.",
+            description=(
+                "Undo the latest change or removal of an instruction, also one by hand, or the one numbered by instructions_history."
+            ),
             input=RestoreArguments,
             output=RestoreOutput,
             handler=threaded(service, restore),

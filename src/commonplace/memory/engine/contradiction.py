@@ -202,7 +202,7 @@ def _read_all(statement: Statement) -> frozenset[str]:
     return frozenset(term for sentence in _sentences(statement) for term in sentence.terms)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)  # a sentence takes some 3 kB; an addition compares its entry with a few dozen others
 def _read(text: str) -> _Sentence:
     text = " ".join(text[:_SENTENCE_CHARACTERS].split())
     tokens = [token.casefold() for token in _TOKEN.findall(text)]

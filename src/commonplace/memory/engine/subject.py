@@ -66,7 +66,7 @@ class _Word:
     stated: bool
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=256)
 def _words(text: str) -> tuple[_Word, ...]:
     written = [word.casefold() for word in _WORD.findall(text)]
     found: list[_Word] = []

@@ -109,25 +109,41 @@ def _telling(candidate: Candidate) -> Mapping[str, int]:
     return {term: count for term, count in candidate.words.items() if not is_stop_word(term)}
 
 
-def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], linked: frozenset[str], thresholds: Thresholds) -> list[Proposal]:
-    """Links and contradictions with neighbours that are not linked yet, nearest first."""
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Entries about which some suggestions would be pointless, by id."""
+
+    linked: frozenset[str] = frozenset()  # linked already: no link is suggested
+    opposed: frozenset[str] = frozenset()  # no contradiction is suggested
+    suggested: frozenset[str] = frozenset()  # a link is suggested already: does not count towards MOST_LINKS
+
+
+def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], settled: Settled, thresholds: Thresholds) -> list[Proposal]:
+    """Propose links and contradictions with neighbours, nearest first."""
     proposals: list[Proposal] = []
     links = 0
     for neighbour in neighbours:
         other = neighbour.entry
         least = thresholds.link_at(neighbour.semantic)
-        if other.id in linked or other.id == entry.id or neighbour.score < least - CONTRADICTION_MARGIN:
+        if other.id == entry.id or neighbour.score < least - CONTRADICTION_MARGIN:
             continue
-        conflict = None
-        if other.status is Status.ACTIVE and other.project == entry.project:
-            conflict = find_conflict(_statement(other), _statement(entry))
         score = round(min(1.0, neighbour.score), 4)
+        conflict = None
+        if other.id not in settled.opposed and _comparable(entry, other):
+            conflict = find_conflict(_statement(other), _statement(entry))
         if conflict is not None:
             proposals.append(Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason))
-        elif neighbour.score >= least and links < MOST_LINKS and not _two_things(entry, neighbour):
-            links += 1
+            continue
+        wanted = links < MOST_LINKS or other.id in settled.suggested
+        if other.id not in settled.linked and neighbour.score >= least and wanted and not _two_things(entry, neighbour):
+            links += other.id not in settled.suggested
             proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(entry, neighbour)))
     return proposals
+
+
+def _comparable(entry: Entry, other: Entry) -> bool:
+    """Only entries that both hold, in one project, can contradict each other."""
+    return entry.status is other.status is Status.ACTIVE and other.project == entry.project
 
 
 def _statement(entry: Entry) -> Statement:

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.auth import Scope
 from commonplace.memory.errors import ENTRY_TOO_LARGE, INVALID_ENTRY_TYPE, SECRET_REFUSED
-from commonplace.memory.model import TITLE_CHARACTERS, EntryType, MemoryType
+from commonplace.memory.model import TITLE_CHARACTERS, Entry, EntryType, MemoryType
 from commonplace.memory.service import MemoryService
 from commonplace.memory.tools.handled import handled
 from commonplace.memory.tools.shapes import MemoryTypeName, TypeName
@@ -43,6 +43,8 @@ class AddOut(TypedDict):
     suggestions_created: int
     context_truncated: NotRequired[bool]
     secrets_masked: NotRequired[list[str]]
+    updated_fields: NotRequired[list[str]]
+    warnings: NotRequired[list[str]]
     hint: NotRequired[str]
 
 
@@ -58,7 +60,7 @@ def add_tool(service: MemoryService) -> Tool:
             arguments.confidence,
             MemoryType(arguments.memory_type),
         )
-        added = await service.add(context.auth.tenant, draft)
+        added = await service.add(context.auth.tenant, draft, arguments.model_fields_set)
         output: dict[str, Any] = {
             "id": added.entry.id,
             "title": added.entry.title,
@@ -72,7 +74,13 @@ def add_tool(service: MemoryService) -> Tool:
             output["context_truncated"] = True
         if added.masked:
             output["secrets_masked"] = list(added.masked)
-        if not added.created:
+        if added.updated:
+            output["updated_fields"] = list(added.updated)
+        if added.retired is not None:
+            output["warnings"] = [_retired(added.retired, added.retired_for, added.entry)]
+        if added.updated:
+            output["hint"] = "An active entry already says exactly this; the new details were added to it"
+        elif not added.created:
             output["hint"] = "An active entry already says exactly this; it was kept as it is"
         elif added.suggestions:
             output["hint"] = "rekall_suggest_links and rekall_suggest_generalize show the suggestions"
@@ -92,4 +100,17 @@ def add_tool(service: MemoryService) -> Tool:
         field_codes={"type": INVALID_ENTRY_TYPE},
         errors=(INVALID_ENTRY_TYPE, SECRET_REFUSED, ENTRY_TOO_LARGE),
         redact=frozenset({"content", "context"}),
+    )
+
+
+def _retired(retired: Entry, successor: Entry | None, entry: Entry) -> str:
+    """Say that a new entry repeats one that was retired, and how to retire it again."""
+    if successor is None:
+        return (
+            f"Entry {retired.id} said exactly this and is obsolete. If it is still wrong, retire the new one: "
+            f"memory_update(id={entry.id}, status=obsolete)"
+        )
+    return (
+        f"Entry {retired.id} said exactly this and was superseded by {successor.id} ({successor.title}). If that still holds: "
+        f"rekall_link(source_id={successor.id}, target_id={entry.id}, relation_type=supersedes)"
     )

@@ -12,10 +12,11 @@ from commonplace.kernel.auth import Scope
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import DUPLICATE_ENTRY, ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_ENTRY_TYPE, SECRET_REFUSED
 from commonplace.memory.model import TITLE_CHARACTERS, EntryType, Relation, Status
-from commonplace.memory.service import GRAPH_DEPTH, Graph, MemoryService
+from commonplace.memory.results import Graph
+from commonplace.memory.service import GRAPH_DEPTH, MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.tools.handled import handled
-from commonplace.memory.tools.shapes import MemoryTypeName, RelationName, StatusName, Summary, TypeName, summary
+from commonplace.memory.tools.shapes import MemoryTypeName, Moment, RelationName, StatusName, Summary, TypeName, summary
 
 
 class ListIn(Arguments):
@@ -96,7 +97,7 @@ class StaleIn(Arguments):
 
 
 class StaleEntry(Summary):
-    last_accessed: str | None
+    last_accessed: Moment | None
     access_count: int
 
 
@@ -169,6 +170,7 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             delete,
             writes=True,
             destructive=True,
+            frees_space=True,
             errors=(ENTRY_NOT_FOUND, DUPLICATE_ENTRY),
         ),
         _tool(
@@ -217,6 +219,7 @@ def _tool(
     *,
     writes: bool = False,
     destructive: bool = False,
+    frees_space: bool = False,
     errors: tuple[Any, ...] = (),
     redact: frozenset[str] = frozenset(),
 ) -> Tool:
@@ -231,6 +234,7 @@ def _tool(
         tier=Tier.EXTENDED,
         read_only=not writes,
         destructive=destructive,
+        frees_space=frees_space,
         scope=Scope.WRITE if writes else Scope.READ,
         field_codes={"type": INVALID_ENTRY_TYPE} if "type" in input_.model_fields else {},
         errors=errors,

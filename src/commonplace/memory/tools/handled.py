@@ -9,6 +9,7 @@ from typing import Any
 from commonplace.dispatch.tool import Context
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.errors import INTERNAL_ERROR, failure
+from commonplace.storage.failures import explain
 
 log = logging.getLogger("commonplace.memory")
 
@@ -22,6 +23,9 @@ def handled(work: Work) -> Work:
         except (CommonplaceError, TimeoutError):
             raise
         except Exception as error:  # contract 004 names this code; the pipeline's own would be INTERNAL
+            explained = explain(error)
+            if explained is not None:  # the disk's or the database's doing
+                raise explained from error
             log.error("memory failed (trace %s)", context.trace_id, exc_info=error)
             raise failure(
                 INTERNAL_ERROR,

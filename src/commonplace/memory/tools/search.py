@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired
+from typing import Any, Literal, NotRequired
 
 import orjson
 from pydantic import Field
@@ -10,9 +10,10 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.memory.engine.tokens import count_tokens
-from commonplace.memory.errors import INVALID_ENTRY_TYPE
+from commonplace.memory.errors import EMBEDDINGS_DISABLED, INVALID_ENTRY_TYPE, MODEL_NOT_AVAILABLE
 from commonplace.memory.model import WEAK_SCORE, EntryType
-from commonplace.memory.service import Answer, Hit, MemoryService
+from commonplace.memory.results import Answer, Hit
+from commonplace.memory.service import MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.tools.handled import handled
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
@@ -29,6 +30,10 @@ class SearchIn(Arguments):
     limit: int = Field(5, ge=1, le=20, description="Most results.")
     type: TypeName | None = Field(None, description="Only entries of this type.")
     project: str | None = Field(None, description="Only entries of this project.")
+    mode: Literal["auto", "meaning"] = Field(
+        "auto",
+        description="auto: by words where no embedding model is ready. meaning: fail instead (EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE).",
+    )
     why: bool = Field(False, description="Explain each result: which retriever found it and which words matched.")
     max_tokens: int | None = Field(
         None, ge=100, le=100_000, description="Token budget of the results; the last ones are left out to keep it."
@@ -66,7 +71,14 @@ class SearchOut(TypedDict):
 def search_tool(service: MemoryService) -> Tool:
     async def handler(context: Context, arguments: SearchIn) -> dict[str, Any]:
         wanted = Filter(type=EntryType(arguments.type) if arguments.type else None, project=arguments.project)
-        answer = await service.search(context.auth.tenant, arguments.query, arguments.context or "", wanted, arguments.limit)
+        answer = await service.search(
+            context.auth.tenant,
+            arguments.query,
+            arguments.context or "",
+            wanted,
+            arguments.limit,
+            need_meaning=arguments.mode == "meaning",
+        )
         terms = query_terms(arguments.query[:4000])
         results = [_result(hit, terms, arguments.why) for hit in answer.hits]
         results, tokens, left_out = within_budget(results, arguments.max_tokens)
@@ -89,7 +101,7 @@ def search_tool(service: MemoryService) -> Tool:
         output=SearchOut,
         handler=handled(handler),
         field_codes={"type": INVALID_ENTRY_TYPE},
-        errors=(INVALID_ENTRY_TYPE,),
+        errors=(INVALID_ENTRY_TYPE, EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE),
         redact=frozenset({"context"}),
     )
 

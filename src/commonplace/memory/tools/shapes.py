@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
+from pydantic import WithJsonSchema
 from typing_extensions import TypedDict
 
 from commonplace.kernel.clock import iso
@@ -14,6 +15,9 @@ TypeName = Literal["bug", "pattern", "decision", "pitfall", "config", "reference
 RelationName = Literal["related", "supersedes", "derived_from", "contradicts"]
 MemoryTypeName = Literal["episodic", "semantic"]
 StatusName = Literal["active", "obsolete"]
+
+
+Moment = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
 
 
 class EntryRef(TypedDict):
@@ -32,8 +36,8 @@ class Summary(TypedDict):
     confidence: int
     status: str
     memory_type: str
-    created_at: str
-    updated_at: str
+    created_at: Moment
+    updated_at: Moment
     superseded_by: NotRequired[str]
 
 

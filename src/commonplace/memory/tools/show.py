@@ -12,9 +12,10 @@ from commonplace.kernel.auth import Scope
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import ENTRY_NOT_FOUND, INVALID_RELATION_TYPE, LINK_ALREADY_EXISTS, SELF_LINK_ERROR
 from commonplace.memory.model import Relation
-from commonplace.memory.service import MemoryService, Shown
+from commonplace.memory.results import Shown
+from commonplace.memory.service import MemoryService
 from commonplace.memory.tools.handled import handled
-from commonplace.memory.tools.shapes import EntryRef, RelationName, entry_ref
+from commonplace.memory.tools.shapes import EntryRef, Moment, RelationName, entry_ref
 
 
 class ShowIn(Arguments):
@@ -53,9 +54,9 @@ class ShowOut(TypedDict):
     confidence: int
     status: str
     memory_type: str
-    created_at: str
-    updated_at: str
-    last_accessed: str | None
+    created_at: Moment
+    updated_at: Moment
+    last_accessed: Moment | None
     access_count: int
     consolidation_score: float
     embeddings: Embeddings
@@ -110,6 +111,8 @@ def shown(result: Shown) -> dict[str, Any]:
     if result.successor is not None:
         output["superseded_by"] = entry_ref(result.successor)
         output["hint"] = f"Superseded: read {result.successor.id} instead"
+    elif entry.superseded_by:
+        output["hint"] = "Obsolete, and so is what superseded it: search for what holds now"
     return output
 
 

@@ -15,7 +15,7 @@ from commonplace.memory.model import Entry, Suggestion, SuggestionType
 from commonplace.memory.service import MemoryService
 from commonplace.memory.suggestions import CLUSTERS, PAIRS
 from commonplace.memory.tools.handled import handled
-from commonplace.memory.tools.shapes import EntryRef
+from commonplace.memory.tools.shapes import EntryRef, Moment
 
 
 class SuggestIn(Arguments):
@@ -28,7 +28,7 @@ class PairSuggestion(TypedDict):
     entry_b: EntryRef
     score: float
     reason: str
-    created_at: str
+    created_at: Moment
     suggestion_type: str
 
 
@@ -42,7 +42,7 @@ class ClusterSuggestion(TypedDict):
     entries: list[EntryRef]
     score: float
     reason: str
-    created_at: str
+    created_at: Moment
 
 
 class SuggestGeneralizeOut(TypedDict):

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from commonplace.kernel.collector import collector_off
 from commonplace.openapi.engine.diff_api import Api, Content, Operation, Parameter, RawOperation, Response
+from commonplace.openapi.engine.diff_model import Site
 from commonplace.openapi.engine.diff_rule import Change, Direction, Level
 from commonplace.openapi.engine.diff_same import Sameness
 from commonplace.openapi.engine.diff_schema import Collector, SchemaDiff
 from commonplace.openapi.engine.diff_value import canonical
-from commonplace.openapi.engine.diff_view import Site
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver
 from commonplace.openapi.engine.shape import same_json

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from commonplace.openapi.engine.diff_view import Site, Views
+from commonplace.openapi.engine.diff_model import Site
+from commonplace.openapi.engine.diff_view import Views
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.refs import Resolver, decoded
 from commonplace.openapi.engine.summary import servers_of

@@ -6,13 +6,16 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
+from commonplace.openapi.engine.diff_model import ALL_TYPES, Identity, Site, View
+from commonplace.openapi.engine.diff_pattern import Witnesses, compare_patterns, constrains
 from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Direction
 from commonplace.openapi.engine.diff_shape import Keys, Shapes, deep_key, kind_keys, name_of, own_key, plain_key
-from commonplace.openapi.engine.diff_value import canonical, only_null
-from commonplace.openapi.engine.diff_view import ALL_TYPES, Identity, Site, View, Views
+from commonplace.openapi.engine.diff_value import canonical, multiples_rule, only_null
+from commonplace.openapi.engine.diff_view import Views
 from commonplace.openapi.engine.refs import decoded
 from commonplace.openapi.model import Json
 
+_MOST_PATTERNS = 300  # pairs of patterns that are compared by strings; the rest are not decided
 _GROUPS = {"Length": "length", "Items": "number of items", "Properties": "number of properties", "value": "value"}
 Report = Callable[[str, str, str, Direction], None]
 """rule, path, message, direction"""
@@ -60,6 +63,7 @@ class SchemaDiff:
         self._queue: deque[tuple[Site, Site, Direction]] = deque()
         self._seen: set[tuple[str, str, Direction]] = set()
         self._inline: set[tuple[Identity, Identity, Direction]] = set()
+        self._sampled_patterns = 0
 
     def compare(self, old: Site, new: Site, direction: Direction) -> None:
         """Judge a pair of schemas; pairs of references are judged later, by `drain`."""
@@ -175,13 +179,15 @@ class SchemaDiff:
     def _values(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> None:
         if old.enum is None and new.enum is None:
             if old.patterns != new.patterns and old.allows("string") and new.allows("string"):
-                report(
-                    "pattern-changed", f"{here}/pattern", f"The pattern changed from {_listed(old.patterns)} to {_listed(new.patterns)}."
-                )
+                self._patterns(old.patterns, new.patterns, f"{here}/pattern", report)
             if old.formats != new.formats:
                 report("format-changed", f"{here}/format", f"The format changed from {_listed(old.formats)} to {_listed(new.formats)}.")
             if old.multiples != new.multiples:
-                report("multiple-of-changed", f"{here}/multipleOf", "multipleOf changed.")
+                whole = [view.types is not None and "number" not in view.types for view in (old, new)]
+                rule = multiples_rule(old.multiples, new.multiples, old_whole=whole[0], new_whole=whole[1])
+                if rule:
+                    told = f"multipleOf changed from {_steps(old.multiples)} to {_steps(new.multiples)}."
+                    report(rule, f"{here}/multipleOf", told)
             return
         if old.enum is None:
             report("enum-added", f"{here}/enum", f"Only {_some(new.enum)} are allowed now.")
@@ -197,6 +203,24 @@ class SchemaDiff:
         for key, value in after.items():
             if key not in before:
                 report("enum-value-added", f"{here}/enum", f"{_text(value)} is allowed now.")
+
+    def _patterns(self, old: set[str], new: set[str], here: str, report: Callable[[str, str, str], None]) -> None:
+        gone, come = sorted(filter(constrains, old - new)), sorted(filter(constrains, new - old))
+        told = f"The pattern changed from {_listed(old)} to {_listed(new)}"
+        if not gone or not come:
+            if gone or come:
+                report("pattern-narrowed" if come else "pattern-widened", here, f"{told}.")
+            return
+        self._sampled_patterns += 1
+        known = Witnesses()
+        if len(gone) == len(come) == 1 and self._sampled_patterns <= _MOST_PATTERNS:
+            known = compare_patterns(gone[0], come[0])
+        if known.refused is not None:
+            report("pattern-narrowed", here, f"{told}: {_text(known.refused)} is no longer allowed.")
+        if known.accepted is not None:
+            report("pattern-widened", here, f"{told}: {_text(known.accepted)} is allowed now.")
+        if known == Witnesses():
+            report("pattern-changed", here, f"{told}.")
 
     def _bounds(self, old: View, new: View, here: str, report: Callable[[str, str, str], None]) -> None:
         for group, what in _GROUPS.items():
@@ -402,6 +426,10 @@ def _named(view: View) -> str:
 
 def _listed(values: set[str]) -> str:
     return " and ".join(repr(value[:60]) for value in sorted(values)) or "none"
+
+
+def _steps(values: set[float]) -> str:
+    return " and ".join(map(str, sorted(values))) or "none"
 
 
 def _some(values: list[Json] | None) -> str:

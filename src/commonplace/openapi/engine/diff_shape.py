@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from hashlib import blake2b
 
+from commonplace.openapi.engine.diff_model import Identity, Site, View
 from commonplace.openapi.engine.diff_value import canonical
-from commonplace.openapi.engine.diff_view import Identity, Site, View, Views
+from commonplace.openapi.engine.diff_view import Views
 from commonplace.openapi.engine.refs import decoded
 
 _DEEPEST = 4

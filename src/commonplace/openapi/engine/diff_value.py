@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import orjson
@@ -53,3 +56,25 @@ def only_null(schema: Json) -> bool:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def multiples_rule(old: Iterable[float], new: Iterable[float], *, old_whole: bool, new_whole: bool) -> str | None:
+    """The rule that a change of multipleOf comes under; None where the same numbers fit. `whole`: only integers are allowed."""
+    before, after = _step(old, old_whole), _step(new, new_whole)
+    if before == after:
+        return None
+    narrowed = before is None or (after is not None and (after / before).denominator == 1)
+    widened = after is None or (before is not None and (before / after).denominator == 1)
+    return "multiple-of-narrowed" if narrowed else "multiple-of-widened" if widened else "multiple-of-changed"
+
+
+def _step(multiples: Iterable[float], whole: bool) -> Fraction | None:
+    """The smallest positive number that fits all; None where any number fits."""
+    steps = [Fraction(str(value)) for value in multiples if value > 0 and math.isfinite(value)]
+    steps += [Fraction(1)] if whole else []
+    if not steps:
+        return None
+    found = steps[0]
+    for step in steps[1:]:
+        found = Fraction(math.lcm(found.numerator, step.numerator), math.gcd(found.denominator, step.denominator))
+    return found

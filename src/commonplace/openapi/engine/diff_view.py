@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.diff_model import Choice, Identity, Site, View
 from commonplace.openapi.engine.diff_value import among, canonical, fits, is_number, only_null, refuses_all, type_name
 from commonplace.openapi.engine.load import escape
+from commonplace.openapi.engine.nullable import lends_null
 from commonplace.openapi.engine.refs import Resolver, decoded, unescape
 from commonplace.openapi.errors import SPEC_TOO_LARGE
 from commonplace.openapi.model import Document, Json, JsonObject
 
-ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
 UNDECIDED = (
     "not",
     "if",
@@ -37,87 +38,6 @@ UNDECIDED = (
 _SIZES = (("minLength", "string"), ("minItems", "array"), ("minProperties", "object"))
 _MOST = 64
 MOST_PARTS = 2_000_000  # parts of allOf that meet for one property, squared: seconds. 13 MB of a real description make 10,000
-
-
-Identity = tuple[tuple[int, str], ...]
-
-
-class Site(NamedTuple):
-    """A schema and where it is; `base` is the file ('' for the document itself). `also`: what other parts of an allOf say
-    about the same property."""
-
-    schema: Json
-    pointer: str
-    base: str = ""
-    also: tuple[Site, ...] = ()
-
-    @property
-    def identity(self) -> Identity:
-        """What tells it from other sites as long as the document lives, the other parts of an allOf included."""
-        return ((id(self.schema), self.pointer), *((id(other.schema), other.pointer) for other in self.also))
-
-    def at(self, *steps: str | int) -> str:
-        return self.pointer + "".join("/" + escape(str(step)) for step in steps)
-
-
-class Choice(NamedTuple):
-    """The branches of a oneOf (exclusive) or an anyOf."""
-
-    branches: list[Site]
-    exclusive: bool
-
-
-@dataclass(slots=True)
-class View:
-    """The conjunction of a schema's own keywords and those of everything in its allOf."""
-
-    site: Site
-    types: frozenset[str] | None = None  # None: any
-    enum: list[Json] | None = None
-    lower: dict[str, tuple[float, bool]] = field(default_factory=dict)  # keyword group -> (value, exclusive); larger is stricter
-    upper: dict[str, tuple[float, bool]] = field(default_factory=dict)
-    properties: dict[str, Site] = field(default_factory=dict)
-    required: dict[str, str] = field(default_factory=dict)  # name -> pointer of the list that requires it
-    closed: str | None = None  # pointer of additionalProperties: false
-    additional: Site | None = None
-    items: Site | None = None
-    unique: bool = False
-    patterns: set[str] = field(default_factory=set)
-    formats: set[str] = field(default_factory=set)
-    multiples: set[float] = field(default_factory=set)
-    choices: list[Choice] = field(default_factory=list)
-    discriminator: str | None = None
-    mapping: dict[str, str] = field(default_factory=dict)  # of the discriminator: value -> name of the schema, where they differ
-    undecided: dict[str, Json] = field(default_factory=dict)
-    default: Json = None
-    has_default: bool = False
-    description: str | None = None
-    deprecated: bool = False
-    read_only: bool = False
-    write_only: bool = False
-    nothing: bool = False  # the schema `false`
-
-    def allows(self, kind: str) -> bool:
-        return self.types is None or kind in self.types or (kind == "integer" and "number" in self.types)
-
-    @property
-    def empty(self) -> bool:
-        """Nothing fits: the schema `false`, or an allOf whose parts exclude each other."""
-        return self.nothing or (self.types is not None and not self.types)
-
-    @property
-    def only_a_choice(self) -> bool:
-        """One oneOf or anyOf and no rule beside it."""
-        return len(self.choices) == 1 and self.types is None and self.enum is None and not self._other_rules
-
-    @property
-    def only_types(self) -> bool:
-        return self.enum is None and not self.choices and not self._other_rules
-
-    @property
-    def _other_rules(self) -> bool:
-        rules = (self.lower, self.upper, self.properties, self.required, self.closed, self.additional, self.items, self.patterns)
-        return any(rules) or any((self.formats, self.multiples, self.undecided, self.unique, self.nothing))
 
 
 class Views:
@@ -222,22 +142,28 @@ class Views:
                 _conjoin(view, self._targets.merged(target))
             if not self.document.family.json_schema:
                 return
-        self._own(view, site, schema)
         parts = schema.get("allOf")
-        for position, part in enumerate(parts if isinstance(parts, list) else ()):
+        parts = parts if isinstance(parts, list) else []
+        if not (schema.get("nullable") is True or schema.get("x-nullable") is True or lends_null(parts)):
+            self._combine(view, site, schema, parts, nullable=False)
+            return
+        inner = View(site)
+        self._combine(inner, site, schema, parts, nullable=True)
+        _admit_null(inner)
+        _conjoin(view, inner)
+
+    def _combine(self, view: View, site: Site, schema: JsonObject, parts: list[Json], *, nullable: bool) -> None:
+        """Add a schema's own keywords, its allOf and its choices."""
+        self._own(view, site, schema)
+        for position, part in enumerate(parts):
             self.merge(view, Site(part, site.at("allOf", position), site.base))
-        nullable = schema.get("nullable") is True or schema.get("x-nullable") is True
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
             if isinstance(branches, list) and branches:
-                if nullable and "type" not in schema and not any(map(only_null, branches)):
+                if nullable and not any(map(only_null, branches)):
                     branches = [*branches, _NULL]
                 sites = [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)]
                 self._choice(view, Choice(sites, keyword == "oneOf"))
-        if nullable and view.types is not None:
-            view.types |= {"null"}
-            if view.enum is not None and None not in view.enum:
-                view.enum = [*view.enum, None]
 
     def _choice(self, view: View, choice: Choice) -> None:
         """A choice of one is no choice, and one of two that is only null makes the other nullable."""
@@ -249,10 +175,7 @@ class Views:
         inner = View(solid[0])
         self.merge(inner, solid[0])
         if len(branches) > 1:
-            if inner.types is not None:
-                inner.types |= {"null"}
-            if inner.enum is not None and None not in inner.enum:
-                inner.enum = [*inner.enum, None]
+            _admit_null(inner)
         _conjoin(view, inner)
 
     def _own(self, view: View, site: Site, schema: JsonObject) -> None:
@@ -367,6 +290,18 @@ class _Targets:
 
 _NULL: JsonObject = {"type": "null"}
 _ANNOTATIONS = frozenset({"description", "summary", "title", "example", "examples", "deprecated", "externalDocs", "$comment"})
+
+
+def _admit_null(view: View) -> None:
+    """Let null through every rule of a view."""
+    if view.types is not None:
+        view.types |= {"null"}
+    if view.enum is not None and None not in view.enum:
+        view.enum = [*view.enum, None]
+    for position, (branches, exclusive) in enumerate(view.choices):
+        if not any(only_null(branch.schema) for branch in branches):
+            null = Site(_NULL, view.site.at("null"), view.site.base)
+            view.choices[position] = Choice([*branches, null], exclusive)
 
 
 def _types(schema: JsonObject) -> frozenset[str] | None:

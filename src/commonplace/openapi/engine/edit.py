@@ -16,6 +16,7 @@ from commonplace.openapi.engine.emit import to_yaml, yaml_key
 from commonplace.openapi.engine.load import parse_text
 from commonplace.openapi.engine.shape import same_json
 from commonplace.openapi.model import Json
+from commonplace.openapi.numbers import Numbers
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -32,18 +33,19 @@ class _Edit:
         self.start, self.end, self.text = start, end, text
 
 
-def edited_yaml(text: str, old: Json, new: Json) -> str:
-    """The text with the least changes after which it reads as `new`."""
+def edited_yaml(text: str, old: Json, new: Json, numbers: Numbers | None = None) -> str:
+    """The text with the least changes after which it reads as `new`; `numbers` are the literals that both were read with."""
+    numbers = numbers if numbers is not None else Numbers()
     if same_json(old, new):
         return text
     if text.count("\n") == text.count("\r\n") > 0:
-        return edited_yaml(text.replace("\r\n", "\n"), old, new).replace("\n", "\r\n")
+        return edited_yaml(text.replace("\r\n", "\n"), old, new, numbers).replace("\n", "\r\n")
     try:
         root = yaml.compose(text, Loader=_Loader)
         edits: list[_Edit] = []
         if root is None:
             raise _Impossible
-        _Editor(text, edits).change(root, old, new)
+        _Editor(text, edits, numbers).change(root, old, new)
         pieces, at = [], 0
         for edit in sorted(edits, key=lambda one: one.start):  # of two at one place, the inner was noted first
             pieces += [text[at : edit.start], edit.text]
@@ -53,15 +55,23 @@ def edited_yaml(text: str, old: Json, new: Json) -> str:
             return result
     except (_Impossible, yaml.YAMLError, CommonplaceError, RecursionError):
         pass
-    return to_yaml(new)
+    return to_yaml(new, numbers=numbers)
 
 
 class _Editor:
     """`flow`: whether a place lies inside of braces or brackets, where values are written as JSON."""
 
-    def __init__(self, text: str, edits: list[_Edit]) -> None:
+    def __init__(self, text: str, edits: list[_Edit], numbers: Numbers) -> None:
         self.text = text
         self.edits = edits
+        self.numbers = numbers
+
+    def _block(self, value: Json, indent: int = 0) -> str:
+        return to_yaml(value, indent, self.numbers)
+
+    def _flow(self, value: Json) -> str:
+        """One line, valid inside of braces and brackets."""
+        return self.numbers.written(json.dumps(self.numbers.marked(value), ensure_ascii=False), json=False)
 
     def change(self, node: yaml.Node, old: Json, new: Json, *, flow: bool = False) -> None:
         if isinstance(node, yaml.MappingNode) and isinstance(old, dict) and isinstance(new, dict):
@@ -86,13 +96,15 @@ class _Editor:
                 self._delete(key, value)
                 continue
             if target != name:
-                self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, _flow(target) if flow else yaml_key(target)))
+                self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, self._flow(target) if flow else yaml_key(target)))
             if not same_json(old[name], new[target]):
                 self._child(value, old[name], new[target], key, flow=flow)
         kept = set(renamed.values())
         added = {name: value for name, value in new.items() if name not in old and name not in kept}
         if added and flow:
-            words = [f"{yaml_key(name) if _WORD.fullmatch(name) else _flow(name)}: {_flow(value)}" for name, value in added.items()]
+            words = [
+                f"{yaml_key(name) if _WORD.fullmatch(name) else self._flow(name)}: {self._flow(value)}" for name, value in added.items()
+            ]
             self._append(node.value[-1][1] if node.value else None, words)
         elif added:
             self._add(node, added)
@@ -109,11 +121,11 @@ class _Editor:
         """The whole value anew, behind or under its key."""
         start, end = int(value.start_mark.index), self._end(value)
         if flow:
-            self.edits.append(_Edit(start, end, _flow(new)))
+            self.edits.append(_Edit(start, end, self._flow(new)))
             return
         behind = self.text[end : self._line_end(end)].lstrip().startswith("#")
         if isinstance(new, str) and "\n" in new and behind:
-            self.edits.append(_Edit(start, end, _flow(new)))  # the comment behind it would become a part of it
+            self.edits.append(_Edit(start, end, self._flow(new)))  # the comment behind it would become a part of it
             return
         commented = "#" in self.text[key.end_mark.index : start]
         while self.text[start - 1] in " \n":
@@ -121,20 +133,20 @@ class _Editor:
         if isinstance(new, (dict, list)) and new:
             if behind:
                 end = self._line_end(end)  # a comment about what is gone must not stand behind something else
-            self.edits.append(_Edit(start, end, "\n" + to_yaml(new, key.start_mark.column + 2).rstrip("\n")))
+            self.edits.append(_Edit(start, end, "\n" + self._block(new, key.start_mark.column + 2).rstrip("\n")))
         else:
-            written = to_yaml({"k": new}, key.start_mark.column).rstrip("\n").lstrip()
+            written = self._block({"k": new}, key.start_mark.column).rstrip("\n").lstrip()
             lead = f"\n{' ' * (key.start_mark.column + 2)}" if commented else ""  # else it would join the comment
             self.edits.append(_Edit(start, end, lead + written.removeprefix("k:").lstrip(" " if commented else "")))
 
     def _scalar(self, node: yaml.ScalarNode, new: Json, *, flow: bool) -> None:
         if node.style in ("|", ">") or (isinstance(new, str) and "\n" in new and not flow) or node.start_mark.index == node.end_mark.index:
             raise _Impossible
-        text = to_yaml(new).rstrip("\n") if not flow or not isinstance(new, str) or _WORD.fullmatch(new) else _flow(new)
+        text = self._block(new).rstrip("\n") if not flow or not isinstance(new, str) or _WORD.fullmatch(new) else self._flow(new)
         if node.style in ("'", '"') and isinstance(new, str):
             text = "'" + new.replace("'", "''") + "'" if node.style == "'" else text if text.startswith('"') else f'"{new}"'
             if '"' in new or "\\" in new or "\n" in new:
-                text = _flow(new) if flow else to_yaml(new).rstrip("\n")
+                text = self._flow(new) if flow else self._block(new).rstrip("\n")
         self.edits.append(_Edit(node.start_mark.index, node.end_mark.index, text))
 
     def _sequence(self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool) -> None:
@@ -148,10 +160,10 @@ class _Editor:
                 self._item(child, before, after, node, flow=flow)
         extra = new[len(old) :]
         if extra and flow:
-            self._append(node.value[-1] if node.value else None, [_flow(one) for one in extra])
+            self._append(node.value[-1] if node.value else None, [self._flow(one) for one in extra])
         elif extra:
             end = self._line_end(self._end(node.value[-1]))
-            self.edits.append(_Edit(end, end, "\n" + to_yaml(extra, node.start_mark.column).rstrip("\n")))
+            self.edits.append(_Edit(end, end, "\n" + self._block(extra, node.start_mark.column).rstrip("\n")))
 
     def _item(self, child: yaml.Node, before: Json, after: Json, node: yaml.SequenceNode, *, flow: bool) -> None:
         mark = len(self.edits)
@@ -160,7 +172,7 @@ class _Editor:
         except _Impossible:
             del self.edits[mark:]
             start, end = (int(child.start_mark.index), self._end(child)) if flow else (self._dash(child), self._end(child))
-            text = _flow(after) if flow else to_yaml([after], node.start_mark.column).strip()
+            text = self._flow(after) if flow else self._block([after], node.start_mark.column).strip()
             self.edits.append(_Edit(start, end, text))
 
     def _shorten(self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool) -> None:
@@ -196,7 +208,7 @@ class _Editor:
             raise _Impossible
         column = node.value[0][0].start_mark.column
         end = self._line_end(self._end(node.value[-1][1]))
-        self.edits.append(_Edit(end, end, "\n" + to_yaml(added, column).rstrip("\n")))
+        self.edits.append(_Edit(end, end, "\n" + self._block(added, column).rstrip("\n")))
 
     def _delete(self, key: yaml.Node, value: yaml.Node) -> None:
         start = key.start_mark.index - key.start_mark.column
@@ -223,11 +235,6 @@ class _Editor:
         """The end of the line: a comment behind a value stays with it."""
         end = self.text.find("\n", index)
         return len(self.text) if end < 0 else end
-
-
-def _flow(value: Json) -> str:
-    """One line, valid inside of braces and brackets."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _renamed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from commonplace.openapi.model import Format, Json
+from commonplace.openapi.numbers import Numbers
 
 # What YAML 1.1 or 1.2 would read as something else than text.
 _AMBIGUOUS = re.compile(
@@ -24,28 +25,35 @@ _BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\ufff
 _SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-def to_text(data: Json, form: Format) -> str:
-    return to_json(data) if form == "json" else to_yaml(data)
+_NO_NUMBERS = Numbers()
 
 
-def to_json(data: Json) -> str:
+def to_text(data: Json, form: Format, numbers: Numbers = _NO_NUMBERS) -> str:
+    """Write a value in a format; `numbers` are the literals that it was read with."""
+    return to_json(data, numbers) if form == "json" else to_yaml(data, numbers=numbers)
+
+
+def to_json(data: Json, numbers: Numbers = _NO_NUMBERS) -> str:
     """Indented by two; integers of any size."""
+    data = numbers.marked(data)
     try:
-        return orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+        text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     except TypeError:
-        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    return numbers.written(text, json=True)
 
 
-def to_yaml(data: Json, indent: int = 0) -> str:
+def to_yaml(data: Json, indent: int = 0, numbers: Numbers = _NO_NUMBERS) -> str:
     """Block style, two spaces. Reading it back gives the same value."""
     lines: list[str] = []
+    data = numbers.marked(data)
     if isinstance(data, dict) and data:
         _mapping(data, " " * indent, lines)
     elif isinstance(data, list) and data:
         _sequence(data, " " * indent, lines)
     else:
         lines.append(" " * indent + _scalar(data, " " * indent))
-    return "\n".join(lines) + "\n"
+    return numbers.written("\n".join(lines) + "\n", json=False)
 
 
 def _mapping(node: dict[str, Any], pad: str, lines: list[str]) -> None:

@@ -37,7 +37,9 @@ class Fix:
 class FixOptions:
     duplicate_operation_ids: bool = False
     schema_names: bool = False
-    prune: bool = False
+    prune: bool = False  # both of the following
+    prune_paths: bool = False
+    prune_schemas: bool = False
     stub_missing_refs: bool = False
     used_elsewhere: frozenset[str] = frozenset()  # schemas that other files refer to by their names
 
@@ -58,8 +60,9 @@ def fix(document: dict[str, Any], family: Family, options: FixOptions) -> Fixed:
         fixer.schema_names()
     if options.stub_missing_refs:
         fixer.missing_references()
-    if options.prune:
+    if options.prune or options.prune_paths:
         fixer.empty_paths()
+    if options.prune or options.prune_schemas:
         fixer.unused_schemas()
     return Fixed(fixer.document, tuple(fixer.fixes))
 

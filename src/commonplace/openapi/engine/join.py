@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.join_duplicates import merge_duplicate_schemas
 from commonplace.openapi.engine.join_meaning import Meaning
 from commonplace.openapi.engine.join_operations import Place, operation_ids, with_operation_ids
 from commonplace.openapi.engine.join_roots import settle
@@ -16,7 +17,9 @@ from commonplace.openapi.engine.shape import METHODS, Json, same_json
 from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS
 from commonplace.openapi.model import Family
 
-Strategy = Literal["accept-left", "accept-right", "fail", "rename-left", "rename-right", "deduplicate", "deduplicate-or-rename"]
+Strategy = Literal[
+    "accept-left", "accept-right", "fail", "rename-left", "rename-right", "deduplicate", "deduplicate-or-rename", "fail-on-paths"
+]
 STRATEGIES: tuple[Strategy, ...] = (
     "accept-left",
     "accept-right",
@@ -25,8 +28,9 @@ STRATEGIES: tuple[Strategy, ...] = (
     "rename-right",
     "deduplicate",
     "deduplicate-or-rename",
+    "fail-on-paths",
 )
-PATH_STRATEGIES: tuple[Strategy, ...] = ("accept-left", "accept-right", "fail")
+PATH_STRATEGIES: tuple[Strategy, ...] = ("accept-left", "accept-right", "fail", "fail-on-paths")
 _SECTIONS_3 = (
     "schemas",
     "responses",
@@ -64,9 +68,13 @@ class Joined:
     warnings: list[str] = field(default_factory=list)
 
 
-def join(parts: list[Part], *, path_strategy: Strategy = "fail", schema_strategy: Strategy = "accept-left") -> Joined:
-    """All parts in one document, left to right."""
+def join(
+    parts: list[Part], *, path_strategy: Strategy = "fail", schema_strategy: Strategy = "accept-left", merge_duplicates: bool = False
+) -> Joined:
+    """All parts in one document, left to right. `merge_duplicates`: equal schemas of different names become one."""
     _same_family(parts)
+    path_strategy = "fail" if path_strategy == "fail-on-paths" else path_strategy
+    schema_strategy = "accept-left" if schema_strategy == "fail-on-paths" else schema_strategy
     result = Joined(parts[0].data)
     left_name = _label(parts[0])
     labels = {left_name}
@@ -77,6 +85,11 @@ def join(parts: list[Part], *, path_strategy: Strategy = "fail", schema_strategy
             label, number = f"{_label(part)}{number}", number + 1
         labels.add(label)
         _Pair(result, left_name, part.data, label, part.family, path_strategy, schema_strategy).join()
+    if merge_duplicates:
+        result.document, removed = merge_duplicate_schemas(result.document, old=parts[0].family is Family.V20)
+        if removed:
+            names = ", ".join(f"{name!r} is {kept!r}" for name, kept in sorted(removed.items())[:10])
+            result.warnings.append(f"{len(removed)} schemas that others say too were merged with them: {names}.")
     return result
 
 
@@ -89,7 +102,7 @@ def _same_family(parts: list[Part]) -> None:
     raise CommonplaceError(
         MIXED_VERSIONS,
         f"The documents have different versions: {versions}.",
-        hint=f"Convert them first, e.g. with `convert` (commonplace oas convert FILE --target {target.value} --output FILE).",
+        hint=f"Convert them first, with oas_convert and the target {target.value}.",
         details={"versions": [part.version for part in parts], "target": target.value},
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.openapi.engine.index import SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES
+from commonplace.openapi.engine.nullable import lends_null
 from commonplace.openapi.engine.refs import local_target
 from commonplace.openapi.model import Document, Json, JsonObject
 
@@ -107,7 +108,8 @@ def _converted(schema: Json) -> Json:
             result[exclusive] = result.pop(bound)
     if result.get("type") == "file":
         del result["type"]
-    if schema.get("nullable") is True or schema.get("x-nullable") is True:
+    parts = schema.get("allOf")
+    if schema.get("nullable") is True or schema.get("x-nullable") is True or (isinstance(parts, list) and lends_null(parts)):
         return _nullable(result)
     return result
 
@@ -115,8 +117,8 @@ def _converted(schema: Json) -> Json:
 def _nullable(schema: JsonObject) -> JsonObject:
     """`nullable` only widens `type`; an enum that leaves null out still refuses it, but authors mean otherwise, so it is added."""
     kind = schema.get("type")
-    if not isinstance(kind, str):
-        return {"anyOf": [{"type": "null"}, schema]} if kind is None and len(schema) else schema
+    if not isinstance(kind, str) or schema.keys() & {"allOf", "anyOf", "oneOf"}:
+        return {"anyOf": [{"type": "null"}, schema]} if len(schema) else schema
     widened = {**schema, "type": [kind, "null"]}
     if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
         widened["enum"] = [*schema["enum"], None]

@@ -8,6 +8,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.refs import MISSING, NAME_MAPS, Inliner, at_pointer, local_target
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import Document, Family, Json, JsonObject
+from commonplace.openapi.numbers import Numbers
 
 DESCRIPTION_LIMIT = 200
 FULL_LIMIT_BYTES = 1_000_000
@@ -28,12 +29,18 @@ def summarize(document: Document, whole: Document | None = None, *, truncate: bo
         "description": _cut(_text(info.get("description")), truncate),
         "path_count": len([key for key in paths if not key.startswith("x-")]) if isinstance(paths, dict) else 0,
         "operation_count": sum(_operations(document.family, item) for item in items),
+        "webhook_count": _webhook_count(data),
         "schema_count": len(document.schemas),
         "servers": [_server(server, truncate) for server in servers_of(document)],
         "tags": _tags(data.get("tags")),
         "format": document.format,
     }
-    return {name: value for name, value in answer.items() if value or name not in ("description", "servers", "tags")}
+    return {name: value for name, value in answer.items() if value or name not in ("description", "servers", "tags", "webhook_count")}
+
+
+def _webhook_count(data: JsonObject) -> int:
+    webhooks = data.get("webhooks")
+    return len([key for key in webhooks if not key.startswith("x-")]) if isinstance(webhooks, dict) else 0
 
 
 def has_paths_elsewhere(document: Document) -> bool:
@@ -71,11 +78,12 @@ def full_document(document: Document, inliner: Inliner | None, pointer: str | No
                 notes[name] = sorted(refs)[:100]
     elif pointer is None and len(document.raw) <= limit_bytes:
         return {"full_document": document.text}
-    return {"full_document": render(value, document.format, limit_bytes)} | notes
+    return {"full_document": render(value, document.format, limit_bytes, document.numbers)} | notes
 
 
-def render(value: Json, format_: str, limit_bytes: int = FULL_LIMIT_BYTES) -> str:
+def render(value: Json, format_: str, limit_bytes: int, numbers: Numbers) -> str:
     """A value as JSON or YAML text, if an answer can hold it."""
+    value = numbers.marked(value)
     try:
         encoded = orjson.dumps(value, option=orjson.OPT_INDENT_2)
     except (TypeError, ValueError):
@@ -88,11 +96,12 @@ def render(value: Json, format_: str, limit_bytes: int = FULL_LIMIT_BYTES) -> st
             details={"bytes": len(encoded), "limit_bytes": limit_bytes},
         )
     if format_ == "json":
-        return encoded.decode()
+        return numbers.written(encoded.decode(), json=True)
     import yaml
 
     dumper = yaml.CSafeDumper if hasattr(yaml, "CSafeDumper") else yaml.SafeDumper
-    return str(yaml.dump(orjson.loads(encoded), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120))
+    text = str(yaml.dump(orjson.loads(encoded), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120))
+    return numbers.written(text, json=False)
 
 
 def _operations(family: Family, item: JsonObject) -> int:

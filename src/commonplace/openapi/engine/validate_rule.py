@@ -83,14 +83,19 @@ RULES: dict[str, Rule] = {
             "path-parameter-missing",
             _ERROR,
             "A template expression has no path parameter.",
-            "Add a parameter with in: path (oas_fix does it).",
+            "Add a parameter with in: path (the fix tool does it).",
         ),
         Rule("path-parameter-renamed", _ERROR, "Path and parameters disagree on names only.", "Use the same name in both."),
         Rule(
             "path-parameter-unused", _ERROR, "A path parameter is not in the path template.", "Add it to the path, or remove the parameter."
         ),
-        Rule("path-parameter-optional", _ERROR, "A path parameter is not required: true.", "Add required: true (oas_fix does it)."),
-        Rule("operation-id-duplicate", _ERROR, "Two operations share an operationId.", "Rename one (oas_fix fix_duplicate_operationids)."),
+        Rule("path-parameter-optional", _ERROR, "A path parameter is not required: true.", "Add required: true (the fix tool does it)."),
+        Rule(
+            "operation-id-duplicate",
+            _ERROR,
+            "Two operations share an operationId.",
+            "Rename one (fix: fix_duplicate_operationids).",
+        ),
         Rule("parameter-duplicate", _ERROR, "A list names the same parameter (name and in) twice.", "Remove one."),
         Rule("parameter-schema-content", _ERROR, "A parameter or header has both schema and content, or neither.", "Keep exactly one."),
         Rule("parameter-header-name", _WARNING, "A header name is not a valid HTTP field name.", "Use letters, digits and -."),
@@ -159,6 +164,6 @@ RULES: dict[str, Rule] = {
         Rule("examples-unchecked", _WARNING, "So many examples and defaults that not all were checked.", "Split the document."),
         Rule("required-undefined", _WARNING, "A required property is not among the properties.", "Define it, or correct the name.", True),
         Rule("component-name", _ERROR, "A component name holds characters that are not allowed.", "Use A-Z a-z 0-9 . - _ only."),
-        Rule("unused-component", _WARNING, "Nothing refers to a component.", "Remove it (oas_fix prune).", True),
+        Rule("unused-component", _WARNING, "Nothing refers to a component.", "Remove it (the fix tool with prune).", True),
     )
 }

@@ -13,6 +13,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.index import ROOT, Index, Node, Place, RefNode, SchemaNode
 from commonplace.openapi.engine.match import extension_filter, glob, match_path, match_status, type_of
 from commonplace.openapi.engine.refs import Inliner, at_pointer
+from commonplace.openapi.engine.walk_order import in_order
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
 from commonplace.openapi.model import Document, Json, JsonObject
 
@@ -178,7 +179,13 @@ class Walk:
             place = {"method": node.scope.method.upper(), "path": node.scope.path}
             return place | _present(callback=node.scope.callback, webhook=node.scope.webhook) | {"operation": self._out(node.value)}
 
-        return self._answer(self.index.operations, matched, "operations", summary, detail, keys)
+        return self._answer(self.index.operations, matched, "operations", summary, detail, keys) | self._beside_paths()
+
+    def _beside_paths(self) -> JsonObject:
+        """How many operations of `total` are not under `paths`, where there are any."""
+        callbacks = sum(1 for node in self.index.operations if node.scope.callback)
+        webhooks = sum(1 for node in self.index.operations if node.scope.webhook and not node.scope.callback)
+        return _present(webhook_operations=webhooks, callback_operations=callbacks)
 
     def paths(self, *, path: str | None) -> JsonObject:
         everything = [node for node in self.index.paths if node.scope.path and not node.scope.webhook]
@@ -366,7 +373,8 @@ class Walk:
         def detail(node: Node) -> JsonObject:
             return {"name": node.name, "security_scheme": self._out(node.value)}
 
-        return self._answer(self.index.security_schemes, matched, "schemes", summary, detail, {})
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {"type": lambda node: (field(node, "type") or "(untyped)",)}
+        return self._answer(self.index.security_schemes, matched, "schemes", summary, detail, keys)
 
     def refs(self, *, target: str | None, node_type: str | None) -> JsonObject:
         everything = self.index.refs
@@ -421,7 +429,7 @@ class Walk:
         return answer(
             self.query,
             len(everything),
-            matched,
+            matched if groups is not None else in_order(self.index, matched),
             details=details,
             summary=summary,
             detail=detail,

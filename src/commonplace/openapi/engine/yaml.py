@@ -15,6 +15,7 @@ import yaml_rs
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.errors import SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE
 from commonplace.openapi.model import Duplicate, Json, JsonObject, Limits
+from commonplace.openapi.numbers import Numbers
 
 # One level of block nesting takes at least one character of indentation or a compact indicator (`- `, `? `, `: `), so a line's
 # prefix bounds how deep the parser recurses. Twice the limit: sequences may stand at the indentation of their key.
@@ -28,26 +29,38 @@ _TOKEN_CHARACTERS = frozenset("-+0123456789_.ABCDEFabcdefxo")
 _ODD_KEY = re.compile(r"(?:(?<=[\s,\[{])|^)(?=(?:[-+.]?[0-9][\w.+-]*|[-+]?\.(?:inf|nan)|true|false|null|~)[ \t]*:(?:\s|$))", re.I | re.M)
 # A merge key is the plain scalar `<<`; written in quotes it is a key like any other, so the plain ones are marked before parsing.
 _MERGE_KEY = re.compile(r"(?:(?<=[\s,\[{])|^)(?=<<[ \t]*(?::(?:\s|$)|\r?\n[ \t]*:\s))")
+# Numbers that may be written differently than their float: 19 digits or more, a final zero, many decimals, an exponent. Found from
+# their rare part, then looked at as a whole.
+_INEXACT = re.compile(r"[0-9](?:[0-9]{18}|\.(?:[0-9]+0(?![0-9])|[0-9]{15})|(?:\.[0-9]*)?[eE][-+]?[0-9])")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER_CHARACTERS = frozenset("-+0123456789.eE")
+_AFTER_NUMBER = re.compile(r"[ \t]*(?:[\r\n,\]}]|$)|[ \t]+#")
+_BEFORE_NUMBER = re.compile(r"(?:[:?,\[{-][ \t]+|[,\[{][ \t]*)(?:&\S+[ \t]+)?$")
 _POSITION = re.compile(r"line (\d+), column (\d+)")
 _SENTINELS = ("\ue000", "\uf8ff", "\U000f0000", "\U0010fffd")
 
 
-def parse_yaml(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
-    """The value of a one-document YAML text, and the duplicate keys that were seen."""
+def parse_yaml(text: str, limits: Limits, numbers: Numbers | None = None) -> tuple[Json, tuple[Duplicate, ...]]:
+    """The value of a one-document YAML text, and the duplicate keys that were seen.
+
+    `numbers` takes the literals that a float does not hold as they are written."""
+    numbers = numbers if numbers is not None else Numbers()
     if any(len(line) >= PREFIX_LIMIT and _DEEP_PREFIX.match(line) for line in text.splitlines()):
         raise CommonplaceError(SPEC_TOO_DEEP, f"The document nests deeper than {limits.depth} levels.", details={"limit": limits.depth})
     sentinel = _sentinel(text)
     merges = {match.start() for match in _MERGE_KEY.finditer(text)} if "<<" in text else set()
-    marked = _insert(text, sorted(_false_numbers(text) | merges), sentinel)
+    strings, literals = _false_numbers(text), inexact_numbers(text)
+    marked = _insert(text, sorted([*(strings | merges), *(literals - strings)]), sentinel)
     value, duplicates = _parse(marked, limits)
     if merges:
         value = _merge(value, sentinel + "<<", limits)
-    plain = _plain(value, sentinel if marked is not text else None)
+    kept = numbers if literals else None
+    plain = _plain(value, sentinel if marked is not text else None, kept)
     if plain is None:  # a key lost its spelling: 1.10, true, null
         value, _ = _parse(_ODD_KEY.sub(sentinel, marked), limits)
         if merges:
             value = _merge(value, sentinel + "<<", limits)
-        plain = _plain(value, sentinel, strict=True) or [value]
+        plain = _plain(value, sentinel, kept, strict=True) or [value]
     return plain[0], duplicates
 
 
@@ -118,6 +131,33 @@ def _false_numbers(text: str) -> set[int]:
     return found
 
 
+def inexact_numbers(text: str) -> set[int]:
+    """Where plain scalars start that are numbers which a float does not hold as they are written."""
+    found = set()
+    for match in _INEXACT.finditer(text):
+        start, end = match.start(), match.end()
+        while start > 0 and text[start - 1] in _NUMBER_CHARACTERS:
+            start -= 1
+        while end < len(text) and text[end] in _NUMBER_CHARACTERS:
+            end += 1
+        if is_number_literal(text[start:end]) and _AFTER_NUMBER.match(text, end) and _starts_value(text, start):
+            found.add(start)
+    return found
+
+
+def _starts_value(text: str, start: int) -> bool:
+    """Whether a value begins here: behind an indicator on the same line, or alone under its key."""
+    before = text[text.rfind("\n", 0, start) + 1 : start]
+    if before.strip():
+        return _BEFORE_NUMBER.search(before) is not None
+    above = text[: start - len(before)].rstrip()
+    return above.endswith(":")
+
+
+def is_number_literal(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None
+
+
 def _insert(text: str, positions: list[int], mark: str) -> str:
     if not positions:
         return text
@@ -125,7 +165,7 @@ def _insert(text: str, positions: list[int], mark: str) -> str:
     return mark.join(text[start:end] for start, end in zip(starts, [*positions, len(text)], strict=True))
 
 
-def _plain(value: Json, sentinel: str | None, *, strict: bool = False) -> list[Json] | None:
+def _plain(value: Json, sentinel: str | None, numbers: Numbers | None, *, strict: bool = False) -> list[Json] | None:
     """Only JSON values and string keys, in place, in a list of one; the private character that kept a spelling is removed again.
 
     None where a key is neither a string nor an integer, unless `strict`, which takes what there is."""
@@ -152,7 +192,8 @@ def _plain(value: Json, sentinel: str | None, *, strict: bool = False) -> list[J
             kind = type(item)
             if kind is str:
                 if sentinel and sentinel in item:
-                    node[key] = item.replace(sentinel, "")
+                    whole = numbers is not None and item[0] == sentinel and is_number_literal(item[1:])
+                    node[key] = numbers.read(item[1:]) if numbers is not None and whole else item.replace(sentinel, "")
             elif kind is dict or kind is list:
                 stack.append(item)
             elif kind is not bool and item is not None:

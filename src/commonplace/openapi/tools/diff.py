@@ -55,7 +55,7 @@ def diff_tool(service: OpenApiService) -> Tool:
             service.document(args.base.spec, ctx.auth),
             service.document(args.revision.spec, ctx.auth),
         )
-        return await asyncio.to_thread(answer, service, base, revision, args)
+        return await service.run(ctx.auth, lambda: answer(service, base, revision, args))
 
     return Tool(
         name="oas_diff",

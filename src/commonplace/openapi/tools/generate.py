@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired
 
-from pydantic import Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
@@ -17,9 +17,16 @@ from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 from commonplace.openapi.tools.writing import ANSWER_LIMIT_BYTES, in_thread, output_scope, whole
 
 
+def _require_output_dir(schema: dict[str, Any]) -> None:
+    """Publish `output_dir` as required, as the contract does; callers who want the files in the answer pass it empty."""
+    schema["required"] = [*schema.get("required", ()), "output_dir"]
+
+
 class GenerateInput(Arguments):
+    model_config = ConfigDict(json_schema_extra=_require_output_dir)
+
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    output_dir: OptionalText = Field(None, max_length=4096, description="Folder for the generated files. Required unless include_files.")
+    output_dir: OptionalText = Field(None, max_length=4096, description="Folder for the generated files; empty only with include_files.")
     package_name: str = Field("api", max_length=60, description="Package name (default: api): lower-case letters, digits and _.")
     client: bool = Field(False, description="Generate an HTTP client.")
     server: bool = Field(False, description="Generate a server interface with routing and validation (Go).")
@@ -92,7 +99,7 @@ def generate_tool(service: OpenApiService) -> Tool:
             )
             return _answer(service, args, made)
 
-        return await in_thread(work, document)
+        return await in_thread(service, ctx, work, document)
 
     return Tool(
         name="oas_generate",

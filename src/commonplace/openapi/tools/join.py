@@ -10,35 +10,44 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
 from commonplace.openapi.engine.bundle import bundle
 from commonplace.openapi.engine.join import Part, join
-from commonplace.openapi.errors import INVALID_SPEC, JOIN_COLLISION, MIXED_VERSIONS, SPEC_INPUT, UNRESOLVED_REF, WRITE_FAILED
+from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, JOIN_COLLISION, MIXED_VERSIONS, SPEC_INPUT, UNRESOLVED_REF, WRITE_FAILED
 from commonplace.openapi.model import METHODS, Family
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import Once, deliver, in_thread, output_scope, text_for, whole
+from commonplace.openapi.tools.writing import OVERWRITE, Once, deliver, in_thread, output_scope, text_for, whole, with_numbers
 
 
 def _absent(value: Any) -> Any:
     return None if value == "" else value
 
 
-PathStrategy = Annotated[Literal["accept-left", "accept-right", "fail"] | None, BeforeValidator(_absent)]
+PathStrategy = Annotated[Literal["accept-left", "accept-right", "fail", "fail-on-paths"] | None, BeforeValidator(_absent)]
 SchemaStrategy = Annotated[
-    Literal["accept-left", "accept-right", "fail", "rename-left", "rename-right", "deduplicate", "deduplicate-or-rename"] | None,
+    Literal["accept-left", "accept-right", "fail", "rename-left", "rename-right", "deduplicate", "deduplicate-or-rename", "fail-on-paths"]
+    | None,
     BeforeValidator(_absent),
 ]
 
 
 class JoinInput(Arguments):
     specs: list[SpecInput] = Field(min_length=2, max_length=20, description="The documents to merge, 2 to 20; the left ones come first.")
-    path_strategy: PathStrategy = Field(None, description="What happens to paths that differ: fail (default), accept-left or accept-right.")
+    path_strategy: PathStrategy = Field(
+        None, description="What happens to paths that differ: fail (default; fail-on-paths too), accept-left or accept-right."
+    )
     schema_strategy: SchemaStrategy = Field(
         None,
         description=(
             "What happens to schemas and other components that differ: accept-left (default), accept-right, fail, rename-left, "
-            "rename-right, deduplicate (equal ones merge, others fail), deduplicate-or-rename."
+            "rename-right, deduplicate (equal ones merge, others fail), deduplicate-or-rename, fail-on-paths (only paths fail)."
         ),
     )
+    semantic_dedup: bool = Field(False, description="Merge schemas that say the same under different names; references follow.")
     output: OptionalText = Field(None, max_length=4096, description="File path to write the merged document to.")
+    overwrite: bool = Field(False, description=OVERWRITE)
+
+
+class JoinWarning(TypedDict):
+    message: str
 
 
 class JoinOutput(TypedDict):
@@ -49,7 +58,7 @@ class JoinOutput(TypedDict):
     schema_count: int
     collision_count: int
     warning_count: int
-    warnings: list[str]
+    warnings: list[JoinWarning]
     summary: str
     written_to: NotRequired[str]
     document: NotRequired[str]
@@ -59,6 +68,7 @@ class JoinOutput(TypedDict):
 class BundleInput(Arguments):
     spec: SpecInput = Field(description="The OAS document that refers to other files: file or url.")
     output: OptionalText = Field(None, max_length=4096, description="File path to write the single document to.")
+    overwrite: bool = Field(False, description=OVERWRITE)
 
 
 class BundleOutput(TypedDict):
@@ -77,7 +87,12 @@ def join_tool(service: OpenApiService) -> Tool:
 
         def work() -> dict[str, Any]:
             parts = [Part(whole(service, one), one.version, one.family, one.name) for one in documents]
-            joined = join(parts, path_strategy=args.path_strategy or "fail", schema_strategy=args.schema_strategy or "accept-left")
+            joined = join(
+                parts,
+                path_strategy=args.path_strategy or "fail",
+                schema_strategy=args.schema_strategy or "accept-left",
+                merge_duplicates=args.semantic_dedup,
+            )
             data = joined.document
             paths = data.get("paths") or {}
             old = documents[0].family is Family.V20
@@ -91,17 +106,17 @@ def join_tool(service: OpenApiService) -> Tool:
                 "schema_count": len(schemas or {}),
                 "collision_count": joined.collisions,
                 "warning_count": len(joined.warnings),
-                "warnings": joined.warnings[:200],
+                "warnings": [{"message": warning} for warning in joined.warnings[:200]],
             }
             answer["summary"] = (
                 f"Joined {len(documents)} documents: {answer['path_count']} paths, {answer['schema_count']} schemas, "
                 f"{joined.collisions} collisions."
             )
-            text = Once(lambda: text_for(data, documents[0], args.output))
-            deliver(service, answer, text, args.output, include=not args.output)
+            text = Once(lambda: text_for(data, with_numbers(documents[0], *documents[1:]), args.output))
+            deliver(service, answer, text, args.output, include=not args.output, overwrite=args.overwrite)
             return answer
 
-        return await in_thread(work, *documents)
+        return await in_thread(service, ctx, work, *documents)
 
     return Tool(
         name="oas_join",
@@ -119,7 +134,7 @@ def join_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"specs": SPEC_INPUT},
-        errors=(*READING, INVALID_SPEC, MIXED_VERSIONS, JOIN_COLLISION, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, MIXED_VERSIONS, JOIN_COLLISION, FOREIGN_FILE, WRITE_FAILED),
         message_first=True,
     )
 
@@ -137,10 +152,10 @@ def bundle_tool(service: OpenApiService) -> Tool:
                 "imported_count": made.imported,
             }
             text = Once(lambda: text_for(made.document, document, args.output))
-            deliver(service, answer, text, args.output, include=not args.output)
+            deliver(service, answer, text, args.output, include=not args.output, overwrite=args.overwrite)
             return answer
 
-        return await in_thread(work, document)
+        return await in_thread(service, ctx, work, document)
 
     return Tool(
         name="oas_bundle",
@@ -155,6 +170,6 @@ def bundle_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"spec": SPEC_INPUT},
-        errors=(*READING, INVALID_SPEC, UNRESOLVED_REF, WRITE_FAILED),
+        errors=(*READING, INVALID_SPEC, UNRESOLVED_REF, FOREIGN_FILE, WRITE_FAILED),
         message_first=True,
     )

@@ -10,10 +10,10 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.overlay import apply_overlay, validate_overlay
-from commonplace.openapi.errors import INVALID_OVERLAY, INVALID_SPEC, OVERLAY_TARGET_UNMATCHED, SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import FOREIGN_FILE, INVALID_OVERLAY, INVALID_SPEC, OVERLAY_TARGET_UNMATCHED, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import Once, changed_text, deliver, in_thread, output_scope
+from commonplace.openapi.tools.writing import OVERWRITE, Once, changed_text, deliver, in_thread, output_scope, with_numbers
 
 
 class OverlayApplyInput(Arguments):
@@ -22,6 +22,7 @@ class OverlayApplyInput(Arguments):
     dry_run: bool = Field(False, description="Preview: what each action matches; nothing is written or returned as document.")
     strict: bool = Field(False, description="Fail if any target matches nothing.")
     output: OptionalText = Field(None, max_length=4096, description="File path to write the result to.")
+    overwrite: bool = Field(False, description=OVERWRITE)
 
 
 class OverlayChange(TypedDict):
@@ -80,7 +81,8 @@ class OverlayValidateOutput(TypedDict):
 def overlay_tools(service: OpenApiService) -> list[Tool]:
     async def apply(ctx: Context, args: OverlayApplyInput) -> dict[str, Any]:
         document = await service.document(args.spec.spec, ctx.auth)
-        overlay = (await service.tree(args.overlay.spec, ctx.auth)).data
+        tree = await service.tree(args.overlay.spec, ctx.auth)
+        overlay = tree.data
 
         def work() -> dict[str, Any]:
             verdict = validate_overlay(overlay)
@@ -89,7 +91,7 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
                 raise CommonplaceError(
                     INVALID_OVERLAY,
                     f"The overlay is not valid: {first.path or '/'}: {first.message}",
-                    hint="overlay_validate lists everything that is wrong.",
+                    hint="oas_overlay_validate lists everything that is wrong.",
                     details={"errors": [one.as_dict() for one in verdict.errors[:20]]},
                 )
             made = apply_overlay(document.data, overlay, strict=args.strict)
@@ -102,15 +104,15 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
                 "summary": f"{made.applied} of {len(made.changes)} actions {'would apply' if args.dry_run else 'applied'}.",
             }
             if not args.dry_run:
-                text = Once(lambda: changed_text(document, made.document, args.output))
-                deliver(service, answer, text, args.output, include=not args.output)
+                text = Once(lambda: changed_text(with_numbers(document, tree), made.document, args.output))
+                deliver(service, answer, text, args.output, include=not args.output, overwrite=args.overwrite)
             return answer
 
-        return await in_thread(work, document)
+        return await in_thread(service, ctx, work, document)
 
     async def validate(ctx: Context, args: OverlayValidateInput) -> dict[str, Any]:
         overlay = (await service.tree(args.source.spec, ctx.auth)).data
-        verdict = await in_thread(lambda: validate_overlay(overlay))
+        verdict = await in_thread(service, ctx, lambda: validate_overlay(overlay))
         return {
             "valid": verdict.valid,
             "version": verdict.version,
@@ -139,7 +141,7 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
             open_world=True,
             scope=output_scope,
             field_codes={"spec": SPEC_INPUT, "overlay": SPEC_INPUT},
-            errors=(*READING, INVALID_SPEC, INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, WRITE_FAILED),
+            errors=(*READING, INVALID_SPEC, INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, FOREIGN_FILE, WRITE_FAILED),
             message_first=True,
         ),
         Tool(

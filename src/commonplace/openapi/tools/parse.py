@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, NotRequired
 
 from pydantic import Field
@@ -36,6 +35,7 @@ class ParseOutput(TypedDict):
     description: NotRequired[str]
     path_count: int
     operation_count: int
+    webhook_count: NotRequired[int]
     schema_count: int
     servers: NotRequired[list[Server]]
     tags: NotRequired[list[str]]
@@ -48,7 +48,7 @@ class ParseOutput(TypedDict):
 def parse_tool(service: OpenApiService) -> Tool:
     async def parse(ctx: Context, args: ParseInput) -> dict[str, Any]:
         document = await service.document(args.spec.spec, ctx.auth)
-        return await asyncio.to_thread(_answer, service, document, args)
+        return await service.run(ctx.auth, lambda: _answer(service, document, args))
 
     return Tool(
         name="oas_parse",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from commonplace.dispatch.tool import Arguments
 from commonplace.openapi.errors import (
@@ -30,12 +31,19 @@ def _empty_is_absent(value: Any) -> Any:
 OptionalText = Annotated[str | None, BeforeValidator(_empty_is_absent)]
 
 
+OptionalContent = Annotated[
+    str | bytes | None,  # bytes: a long text, which the transport hands over as UTF-8
+    BeforeValidator(_empty_is_absent),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+]
+
+
 class SpecInput(Arguments):
     """Where the document is. Exactly one field."""
 
     file: OptionalText = Field(None, max_length=4096, description="Path to an OpenAPI file on disk (JSON or YAML).")
     url: OptionalText = Field(None, max_length=8192, description="http(s) URL to fetch the document from.")
-    content: OptionalText = Field(None, description="The document itself, as a JSON or YAML string.")
+    content: OptionalContent = Field(None, description="The document itself, as a JSON or YAML string.")
     ref: OptionalText = Field(None, max_length=4096, description="A file stored in this server: file:PROJECT/PATH.")
 
     @model_validator(mode="after")
@@ -49,6 +57,12 @@ class SpecInput(Arguments):
     @property
     def spec(self) -> Spec:
         return Spec(self.file, self.url, self.content, self.ref)
+
+
+def stored_file_tools(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Name the tool that reads stored files when unvalidated arguments refer to one: where it is excluded, so is the reference."""
+    specs = [spec for value in arguments.values() for spec in (value if isinstance(value, list) else (value,))]
+    return ("file_read",) if any(isinstance(spec, dict) and spec.get("ref") for spec in specs) else ()
 
 
 READING = (

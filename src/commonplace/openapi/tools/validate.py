@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NotRequired
@@ -52,12 +51,14 @@ class ValidateOutput(TypedDict):
     errors: list[Issue]
     warnings: list[Issue]
     suppressed_count: NotRequired[int]
+    unchecked_count: NotRequired[int]
+    note: NotRequired[str]
 
 
 def validate_tool(service: OpenApiService) -> Tool:
     async def handler(ctx: Context, args: ValidateInput) -> dict[str, Any]:
         document = await service.document(args.spec.spec, ctx.auth)
-        return await asyncio.to_thread(answer, service, document, args)
+        return await service.run(ctx.auth, lambda: answer(service, document, args))
 
     return Tool(
         name="oas_validate",
@@ -96,6 +97,13 @@ def answer(service: OpenApiService, document: Document, args: ValidateInput) -> 
     }
     if report.suppressed:
         output["suppressed_count"] = report.suppressed
+    unchecked = [finding for finding in report.warnings if finding.rule.id == "ref-external"]
+    if unchecked:
+        output["unchecked_count"] = len(unchecked)
+        output["note"] = (
+            f"{len(unchecked)} references to other files were not followed, so what they lead to was not checked. "
+            f"The first: {unchecked[0].message}"
+        )
     return output
 
 

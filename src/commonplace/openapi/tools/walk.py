@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NotRequired
 
@@ -90,7 +89,7 @@ class WalkHeadersInput(WalkInput):
 class WalkSecurityInput(WalkInput):
     name: OptionalText = Field(None, max_length=400, description="Scheme name, any case.")
     type: OptionalText = Field(None, max_length=40, description="apiKey, http, oauth2, openIdConnect, mutualTLS, basic.")
-    group_by: OptionalText = Field(None, max_length=40, description="Not available for security schemes: any value is an error.")
+    group_by: Annotated[Literal["type"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
 
 
 class WalkPathsInput(WalkInput):
@@ -143,6 +142,8 @@ class OperationDetail(TypedDict):
 
 
 class OperationsOutput(WalkOutput):
+    webhook_operations: NotRequired[int]
+    callback_operations: NotRequired[int]
     summaries: NotRequired[list[OperationSummary]]
     operations: NotRequired[list[OperationDetail]]
 
@@ -302,7 +303,7 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
                         return {**answer, "unresolved_refs": sorted({*answer.get("unresolved_refs", ()), *made.unresolved})[:100]}
                 return ask(Walk(seen, index_of(seen), service.inliner(seen), args.query(), service.answer_bytes), args)
 
-            return await asyncio.to_thread(work)
+            return await service.run(ctx.auth, work)
 
         return Tool(
             name=f"oas_walk_{kind}",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from commonplace.dispatch.tool import Context
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.collector import collector_off
 from commonplace.kernel.errors import CommonplaceError
@@ -17,7 +18,8 @@ from commonplace.openapi.engine.emit import to_json, to_text, to_yaml
 from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.validate_structure import structural_findings
 from commonplace.openapi.errors import INVALID_SPEC, SPEC_TOO_DEEP
-from commonplace.openapi.model import Document, Format
+from commonplace.openapi.model import Document, Format, Tree
+from commonplace.openapi.numbers import Numbers
 from commonplace.openapi.output import write_document
 from commonplace.openapi.service import OpenApiService
 
@@ -27,6 +29,7 @@ T = TypeVar("T")
 
 LIMIT = "Most items in the answer (default 100, at most 1000); the count fields always tell all."
 OFFSET = "Skip the first N items."
+OVERWRITE = "Replace `output` even if it holds something else than an OpenAPI document."
 
 
 def output_scope(args: Any) -> Scope:
@@ -34,7 +37,7 @@ def output_scope(args: Any) -> Scope:
     return Scope.WRITE if getattr(args, "output", None) or getattr(args, "output_dir", None) else Scope.READ
 
 
-async def in_thread(work: Callable[[], T], *documents: Document) -> T:
+async def in_thread(service: OpenApiService, ctx: Context, work: Callable[[], T], *documents: Document) -> T:
     """CPU work off the event loop. Where it fails on a document that breaks its own specification, the document is to blame."""
 
     def run() -> T:
@@ -50,7 +53,7 @@ async def in_thread(work: Callable[[], T], *documents: Document) -> T:
                 refuse_broken(document)
             raise
 
-    return await asyncio.to_thread(run)
+    return await service.run(ctx.auth, run)
 
 
 def refuse_broken(document: Document) -> None:
@@ -61,7 +64,7 @@ def refuse_broken(document: Document) -> None:
         raise CommonplaceError(
             INVALID_SPEC,
             f"The document is too broken for this: {first.pointer or '/'}: {first.message}",
-            hint="validate lists everything that is wrong.",
+            hint="oas_validate lists everything that is wrong.",
             details={"errors": [{"path": finding.pointer, "message": finding.message} for finding in findings]},
         )
 
@@ -73,6 +76,14 @@ def whole(service: OpenApiService, document: Document) -> dict[str, Any]:
     return bundle(document, service.resolver(document)).document
 
 
+def with_numbers(document: Document, *others: Document | Tree) -> Document:
+    """The document with the number literals of others too, parts of which were merged with it."""
+    numbers = Numbers()
+    for source in (document, *others):
+        numbers.add(source.numbers)
+    return replace(document, numbers=numbers)
+
+
 def changed_text(document: Document, data: dict[str, Any], output: str | None = None) -> str:
     """The new value in the document's own form; in YAML, only what changed is rewritten. A file name may ask for the other form."""
     if format_of(output) not in (None, document.format):
@@ -80,30 +91,41 @@ def changed_text(document: Document, data: dict[str, Any], output: str | None = 
     if data is document.data:
         return document.text
     if document.format == "json":
-        return _same_json(document.text, data)
+        return _same_json(document.text, data, document.numbers)
     if len(document.text) > EDIT_LIMIT_BYTES:
-        return to_yaml(data)
-    return edited_yaml(document.text, document.data, data)
+        return to_yaml(data, numbers=document.numbers)
+    return edited_yaml(document.text, document.data, data, document.numbers)
 
 
-def _same_json(text: str, data: dict[str, Any]) -> str:
+def _same_json(text: str, data: dict[str, Any], numbers: Numbers) -> str:
     """JSON with the indentation the source has."""
     found = re.match(r"\s*\{(\r?\n)([ \t]*)", text)
+    if found is not None and found.group(2) == "  ":
+        return to_json(data, numbers)
+    marked = numbers.marked(data)
     if found is None:
-        return json.dumps(data, ensure_ascii=False, separators=(", ", ": ") if re.match(r'\s*\{"[^"]*": ', text) else (",", ":"))
-    if found.group(2) == "  ":
-        return to_json(data)
-    return json.dumps(data, ensure_ascii=False, indent=found.group(2)) + "\n"
+        made = json.dumps(marked, ensure_ascii=False, separators=(", ", ": ") if re.match(r'\s*\{"[^"]*": ', text) else (",", ":"))
+    else:
+        made = json.dumps(marked, ensure_ascii=False, indent=found.group(2)) + "\n"
+    return numbers.written(made, json=True)
 
 
 def page(items: Sequence[dict[str, Any]], limit: int | None, offset: int) -> list[dict[str, Any]]:
     return list(items[offset : offset + min(limit if limit is not None else 100, 1000)])
 
 
-def deliver(service: OpenApiService, answer: dict[str, Any], text: Callable[[], str], output: str | None, *, include: bool) -> None:
+def deliver(
+    service: OpenApiService,
+    answer: dict[str, Any],
+    text: Callable[[], str],
+    output: str | None,
+    *,
+    include: bool,
+    overwrite: bool = False,
+) -> None:
     """Put the result where the caller wants it: a file, the answer, or (too large for one) a note on how to get it."""
     if output:
-        answer["written_to"] = write_document(service.access, output, text())
+        answer["written_to"] = write_document(service.access, output, text(), overwrite=overwrite)
     if include:
         made = text()
         if len(made) <= max(ANSWER_LIMIT_BYTES, service.answer_bytes):
@@ -116,7 +138,7 @@ def deliver(service: OpenApiService, answer: dict[str, Any], text: Callable[[], 
 
 def text_for(data: dict[str, Any], document: Document, output: str | None) -> str:
     """A new document in the form its file name asks for, else in the source's."""
-    return to_text(data, format_of(output) or document.format)
+    return to_text(data, format_of(output) or document.format, document.numbers)
 
 
 def format_of(output: str | None) -> Format | None:

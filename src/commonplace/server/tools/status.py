@@ -32,6 +32,19 @@ class Process(TypedDict):
     threads: int
 
 
+class Damage(TypedDict):
+    file: str
+    part: str
+    problem: str
+    remedy: str
+
+
+class Integrity(TypedDict):
+    status: str
+    checked_at: dict[str, str]
+    damage: list[Damage]
+
+
 class Status(TypedDict):
     status: str
     version: str
@@ -43,6 +56,7 @@ class Status(TypedDict):
     process: NotRequired[Process]
     caches: NotRequired[dict[str, dict[str, int]]]
     events: NotRequired[dict[str, int]]
+    integrity: NotRequired[Integrity]
 
 
 def tool(service: ServerService) -> Tool:

@@ -39,8 +39,14 @@ class DownTo30(Rewriter):
         self._content(result)
         self._conditions(result)
         self._arrays(result)
+        enum = result.get("enum")
+        refuses_null = isinstance(enum, list) and None not in enum  # whatever the type says
         self._null_branches(result)
         split_types(result)
+        if refuses_null:
+            result.pop("nullable", None)
+        elif result.get("nullable") is True and isinstance(result.get("enum"), list) and None not in result["enum"]:
+            result["enum"] = [*result["enum"], None]
         if result.get("type") == "array" and "items" not in result:
             result["items"] = {}
         if isinstance(result.get("items"), bool):

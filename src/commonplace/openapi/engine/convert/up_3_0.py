@@ -7,27 +7,13 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
+from commonplace.openapi.engine.nullable import ANNOTATIONS as _ANNOTATIONS
+from commonplace.openapi.engine.nullable import lends_null, only_nullable
 from commonplace.openapi.engine.shape import SHAPE, Json, Rewriter, resolve_pointer
 from commonplace.openapi.model import Family
 
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
 _KEPT_BESIDE_REF = frozenset(("$ref", "description", "title"))
-_ANNOTATIONS = frozenset(
-    [
-        "title",
-        "description",
-        "default",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "example",
-        "examples",
-        "externalDocs",
-        "xml",
-        "discriminator",
-        "nullable",
-    ]
-)
 _PATH_ITEM = frozenset((*SHAPE["path_item"], "$ref", "summary", "description")) - {"query", "additionalOperations"}
 OCTETS = "application/octet-stream"
 
@@ -41,11 +27,11 @@ class UpTo31(Rewriter):
     def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
         """`allOf: [X, {nullable: true}]` is a common way to say that X may be null."""
         parts = node.get("allOf")
-        if not isinstance(parts, list) or len(parts) < 2 or not any(_only_nullable(part) for part in parts):
+        if not isinstance(parts, list) or not lends_null(parts):
             return node
         kept = []
         for part in parts:
-            rest = {key: value for key, value in part.items() if key != "nullable"} if _only_nullable(part) else part
+            rest = {key: value for key, value in part.items() if key != "nullable"} if only_nullable(part) else part
             if rest:
                 kept.append(rest)
         return {**node, "allOf": kept, "nullable": True}
@@ -82,38 +68,40 @@ class UpTo31(Rewriter):
         return result
 
     def _nullable(self, schema: dict[str, Any]) -> dict[str, Any]:
-        if schema.get("nullable") is not True:
-            del schema["nullable"]
+        """Admit null wherever the author meant it, also where 3.0 to the letter would refuse it."""
+        if schema.pop("nullable") is not True:
             return schema
-        kind = schema.get("type")
-        if isinstance(kind, str):
-            return {key: [kind, "null"] if key == "type" else value for key, value in schema.items() if key != "nullable"}
-        del schema["nullable"]
-        for union in ("oneOf", "anyOf"):
-            if isinstance(schema.get(union), list):
-                return self._nullable_union(schema, union)
-        whole = schema.get("allOf")
-        if isinstance(whole, list) and whole and all(key in _ANNOTATIONS or key == "allOf" or key.startswith("x-") for key in schema):
-            self.issues.info(self.pointer(), "`nullable` without `type` became a choice between the schema and null.")
-            branch = whole[0] if len(whole) == 1 else {"allOf": whole}
-            return {
-                ("anyOf" if key == "allOf" else key): ([branch, {"type": "null"}] if key == "allOf" else v) for key, v in schema.items()
-            }
-        if schema.get("enum") == [None]:
+        kind, enum = schema.get("type"), schema.get("enum")
+        if enum == [None] and kind is None:
             return {"type": "null", **{key: value for key, value in schema.items() if key != "enum"}}
-        self.issues.info(self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped.")
+        if isinstance(enum, list) and None not in enum:
+            self.issues.info(self.pointer("enum"), "`nullable` says that null is allowed, so it was added to `enum`.")
+            schema["enum"] = [*enum, None]
+        unions = [union for union in ("oneOf", "anyOf") if isinstance(schema.get(union), list)]
+        if unions or schema.get("allOf"):
+            return self._nullable_combination(schema, unions)
+        if isinstance(kind, str):
+            return {key: [kind, "null"] if key == "type" else value for key, value in schema.items()}
+        if enum is None:
+            self.issues.info(self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped.")
         return schema
 
-    def _nullable_union(self, schema: dict[str, Any], union: str) -> dict[str, Any]:
+    def _nullable_combination(self, schema: dict[str, Any], unions: list[str]) -> dict[str, Any]:
         """Null as one more branch, or, where that would count it twice or another rule would refuse it, as the other of two."""
-        branches = schema[union]
-        others = schema.keys() & {"allOf", "anyOf", "oneOf", "not"} - {union}
-        if not others and (union == "anyOf" or all(self._refuses_null(branch) for branch in branches)):
-            schema[union] = [*branches, {"type": "null"}]
-            return schema
-        moved = {union, *others, "discriminator"}  # a discriminator stands beside its choice
-        rules = {key: value for key, value in schema.items() if key in moved}
-        return {**{key: value for key, value in schema.items() if key not in moved}, "anyOf": [rules, {"type": "null"}]}
+        kind = schema.get("type")
+        if len(unions) == 1 and not schema.keys() & {"allOf", "not"}:
+            union = unions[0]
+            if union == "anyOf" or all(self._refuses_null(branch) for branch in schema[union]):
+                widened = {**schema, union: [*schema[union], {"type": "null"}]}
+                return {**widened, "type": [kind, "null"]} if isinstance(kind, str) else widened
+        if not unions:
+            self.issues.info(self.pointer(), "`nullable` beside `allOf` became a choice between the schema and null.")
+        # A discriminator stands beside its choice.
+        rules = {key: value for key, value in schema.items() if key == "discriminator" or not _is_annotation(key)}
+        if rules.keys() == {"allOf"} and len(rules["allOf"]) == 1:
+            rules = rules["allOf"][0]
+        kept = {key: value for key, value in schema.items() if key != "discriminator" and _is_annotation(key)}
+        return {**kept, "anyOf": [rules, {"type": "null"}]}
 
     def _refuses_null(self, schema: Json, depth: int = 0) -> bool:
         """Whether null is surely not admitted. The schema may be rewritten already, or be what a reference finds in the source."""
@@ -125,14 +113,14 @@ class UpTo31(Rewriter):
                 return self._refuses_null(resolve_pointer(self.document, reference), depth + 1)
             except LookupError:
                 return False
-        kind, enum = schema.get("type"), schema.get("enum")
+        kind, enum, parts = schema.get("type"), schema.get("enum"), schema.get("allOf")
+        if schema.get("nullable") is True or (isinstance(parts, list) and lends_null(parts)):
+            return False
         if isinstance(enum, list) and None not in enum:
             return True
-        if schema.get("nullable") is True:
-            return False
-        if kind is not None:
-            return "null" not in (kind if isinstance(kind, list) else [kind])
-        if any(self._refuses_null(part, depth + 1) for part in schema.get("allOf") or ()):
+        if kind is not None and "null" not in (kind if isinstance(kind, list) else [kind]):
+            return True
+        if any(self._refuses_null(part, depth + 1) for part in parts or ()):
             return True
         unions = [schema[union] for union in ("oneOf", "anyOf") if isinstance(schema.get(union), list)]
         return any(all(self._refuses_null(branch, depth + 1) for branch in branches) for branches in unions)
@@ -202,8 +190,8 @@ def _is_path_item(node: Json) -> bool:
     return isinstance(node, dict) and all(key in _PATH_ITEM or key.startswith("x-") for key in node)
 
 
-def _only_nullable(part: Json) -> bool:
-    return isinstance(part, dict) and part.get("nullable") is True and all(key in _ANNOTATIONS or key.startswith("x-") for key in part)
+def _is_annotation(key: str) -> bool:
+    return key in _ANNOTATIONS or key.startswith("x-")
 
 
 def up_to_3_1(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:

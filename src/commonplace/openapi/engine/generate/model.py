@@ -164,7 +164,8 @@ class Operation:
     body_required: bool
     responses: list[Response]
     security: list[list[tuple[str, list[str]]]]
-    server: str = ""
+    server: str = ""  # of the operation or its path, where they have their own
+    fixed_query: str = ""  # what the path key says after `?`, encoded
 
 
 @dataclass(frozen=True, slots=True)

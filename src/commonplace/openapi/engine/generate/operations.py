@@ -20,6 +20,7 @@ from commonplace.openapi.engine.generate.model import (
     Use,
 )
 from commonplace.openapi.engine.generate.names import words
+from commonplace.openapi.engine.generate.path_keys import PathKey, read_path_key
 from commonplace.openapi.engine.generate.types import TypeReader
 from commonplace.openapi.engine.shape import METHODS, Json, escape_token
 
@@ -71,7 +72,17 @@ class ApiReader:
                 if isinstance(operation, dict):
                     where = f"{pointer}/additionalOperations/{escape_token(method)}"
                     found.append(self._operation(path, method, item, operation, where))
+        self._report_same_requests(found)
         return found
+
+    def _report_same_requests(self, operations: list[Operation]) -> None:
+        """Warn of operations that only a fragment tells apart: it is never sent."""
+        first: dict[tuple[str, str, str], Operation] = {}
+        for operation in operations:
+            other = first.setdefault((operation.method, operation.path, operation.fixed_query), operation)
+            if other is not operation:
+                message = f"Requests look like those of {other.hint!r}; a generated server answers all of them with that operation."
+                self.types.warnings.append(Notice(operation.pointer, message, critical=True))
 
     def _resolved(self, node: Json) -> dict[str, Any]:
         for _ in range(20):
@@ -95,24 +106,39 @@ class ApiReader:
         bodies, required = self._bodies(operation.get("requestBody"), hint)
         tags = operation.get("tags")
         texts = [operation.get("summary"), operation.get("description"), item.get("summary")]
+        key = read_path_key(path)
+        self._report_key(key, pointer)
         return Operation(
             hint=hint,
             method=method,
-            path=path,
+            path=key.path,
             pointer=pointer,
             tags=[tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else [],
             doc=next((text for text in texts if isinstance(text, str) and text.strip()), ""),
             deprecated=operation.get("deprecated") is True,
-            parameters=self._parameters(path, item, operation, hint, pointer),
+            parameters=self._parameters(key, item, operation, hint, pointer),
             bodies=bodies,
             body_required=required,
             responses=self._responses(operation.get("responses"), hint),
             security=self._security(operation.get("security", self.document.get("security"))),
             server=_server_url(operation.get("servers") or item.get("servers")),
+            fixed_query="&".join(key.fixed),
         )
 
-    def _parameters(self, path: str, item: dict[str, Any], operation: dict[str, Any], hint: str, pointer: str) -> list[Parameter]:
+    def _report_key(self, key: PathKey, pointer: str) -> None:
+        def warn(message: str, *, critical: bool = False) -> None:
+            self.types.warnings.append(Notice(pointer, message, critical=critical))
+
+        if key.has_query:
+            warn("The path has a query, which OpenAPI does not allow; it is sent with the query parameters. Declare it as parameters.")
+        for pair in key.left_out:
+            warn(f"{pair!r} of the path's query cannot be sent and is left out. Declare it as a query parameter.", critical=True)
+        if key.fragment:
+            warn(f"{'#' + key.fragment!r} of the path is a fragment, which no request carries; it is left out.")
+
+    def _parameters(self, key: PathKey, item: dict[str, Any], operation: dict[str, Any], hint: str, pointer: str) -> list[Parameter]:
         found: dict[tuple[str, str], Parameter] = {}
+        asked = {template: name for name, template in key.templates}
         for source in (item.get("parameters"), operation.get("parameters")):
             for entry in source if isinstance(source, list) else ():
                 parameter = self._resolved(entry)
@@ -121,15 +147,22 @@ class ApiReader:
                     continue
                 if place == "header" and name.lower() in _SKIPPED_HEADERS:
                     continue
-                if place == "path" and "{" + name + "}" not in path:
+                if place == "path" and name in asked and "{" + name + "}" not in key.path:
+                    place, name = "query", asked[name]
+                    parameter = {**parameter, "style": "form"}
+                if place == "path" and "{" + name + "}" not in key.path:
                     self.types.warnings.append(Notice(pointer, f"Path parameter {name!r} is not in the path and is left out."))
                     continue
                 found[(place, name)] = self._parameter(parameter, name, place, hint)
-        for name in _template_names(path):
+        for name in _template_names(key.path):
             if ("path", name) not in found:
                 self.types.warnings.append(Notice(pointer, f"Path parameter {name!r} is not declared; it is a string."))
                 schema = {"type": "string"}
                 found[("path", name)] = Parameter(name, "path", True, _TEXT, schema, "simple", False)
+        for name, required in [(name, True) for name, _ in key.templates] + [(name, False) for name in key.expanded]:
+            if ("query", name) not in found:
+                self.types.warnings.append(Notice(pointer, f"Query parameter {name!r} of the path is not declared; it is a string."))
+                found[("query", name)] = Parameter(name, "query", required, _TEXT, {"type": "string"}, "form", True)
         order = {"path": 0, "query": 1, "querystring": 1, "header": 2, "cookie": 3}
         return sorted(found.values(), key=lambda one: (order[one.place], not one.required))
 

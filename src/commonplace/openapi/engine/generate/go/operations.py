@@ -176,6 +176,8 @@ class GoOperations:
         cells = [f"id: {quoted(operation.hint)}", f"method: {quoted(operation.method)}", f"path: {quoted(operation.path)}"]
         if operation.server:
             cells.append(f"server: {quoted(operation.server.rstrip('/'))}")
+        if operation.fixed_query:
+            cells.append(f"query: {quoted(operation.fixed_query)}")
         if operation.parameters:
             cells.append(f"parameters: []parameter{{{', '.join(self._parameter(one, parameter) for parameter in operation.parameters)}}}")
         if operation.bodies:

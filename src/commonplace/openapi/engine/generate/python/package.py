@@ -212,7 +212,7 @@ class PythonPackage:
     def client(self) -> str:
         methods: list[str] = []
         tables: list[str] = []
-        scope = Scope(("close", "schemes", "credentials", "base_url"))
+        scope = Scope(("close", "schemes", "credentials", "base_url", "default_server"))
         table_scope = Scope()
         for operation in self.api.operations:
             method = scope.claim(snake(operation.hint))
@@ -230,6 +230,7 @@ class PythonPackage:
             f'    """{_one_line(self.api.title)}."""',
             "",
             f"    schemes = {{{schemes}}}",
+            f"    default_server = {literal(self.api.server)}",
             "",
             f"    def __init__(self, base_url: str = {literal(self.api.server)}, **options: Any) -> None:",
             "        super().__init__(base_url, **options)",
@@ -253,6 +254,10 @@ class PythonPackage:
             f"    {literal(operation.method)},",
             f"    {literal(operation.path)},",
         ]
+        if operation.server:
+            lines.append(f"    server={literal(operation.server.rstrip('/'))},")
+        if operation.fixed_query:
+            lines.append(f"    query={literal(operation.fixed_query)},")
         if operation.parameters:
             lines += ["    parameters=(", *[f"        {_parameter(one)}," for one in operation.parameters], "    ),"]
         if operation.bodies:

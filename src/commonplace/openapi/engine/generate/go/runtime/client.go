@@ -44,6 +44,8 @@ type Credential struct {
 }
 
 // NewClient returns a client for a base address. Where that is empty, DefaultServerURL is used.
+// Operations that the API description gives a server of their own are sent there, unless the base
+// address is another than DefaultServerURL: a proxy or a test server then receives all of them.
 func NewClient(baseURL string, options ...ClientOption) (*Client, error) {
 	c := &Client{baseURL: strings.TrimRight(baseURL, "/"), doer: http.DefaultClient, credentials: map[string]Credential{}, limit: 1 << 30}
 	for _, option := range options {
@@ -146,12 +148,9 @@ func (c *Client) call(ctx context.Context, op *operation, request requestValue, 
 }
 
 func (c *Client) request(ctx context.Context, op *operation, request requestValue, response responseValue) (*http.Request, error) {
-	base := c.baseURL
-	if base == "" {
-		base = op.server
-	}
-	if base == "" {
-		base = strings.TrimRight(DefaultServerURL, "/")
+	base, err := c.server(op)
+	if err != nil {
+		return nil, err
 	}
 	path, query, header, err := encodeParameters(op, request)
 	if err != nil {
@@ -166,12 +165,8 @@ func (c *Client) request(ctx context.Context, op *operation, request requestValu
 		reader = bytes.NewReader(content)
 	}
 	target := base + path
-	if len(query) > 0 {
-		separator := "?"
-		if strings.Contains(target, "?") {
-			separator = "&"
-		}
-		target += separator + strings.Join(query, "&")
+	if query = withFixed(op.query, query); len(query) > 0 {
+		target += "?" + strings.Join(query, "&")
 	}
 	outgoing, err := http.NewRequestWithContext(ctx, op.method, target, reader)
 	if err != nil {
@@ -197,6 +192,50 @@ func (c *Client) request(ctx context.Context, op *operation, request requestValu
 		}
 	}
 	return outgoing, nil
+}
+
+// server returns the address that an operation is sent to, without a slash at its end.
+func (c *Client) server(op *operation) (string, error) {
+	base := c.baseURL
+	standard := strings.TrimRight(DefaultServerURL, "/")
+	if base == "" {
+		base = standard
+	}
+	if op.server == "" {
+		return base, nil
+	}
+	own, err := url.Parse(op.server)
+	if err != nil {
+		return "", fmt.Errorf("server of the operation: %w", err)
+	}
+	if own.Host != "" && base != standard {
+		return base, nil
+	}
+	root, err := url.Parse(base + "/")
+	if err != nil {
+		return "", fmt.Errorf("base URL: %w", err)
+	}
+	return strings.TrimRight(root.ResolveReference(own).String(), "/"), nil
+}
+
+// withFixed puts the pairs of a path's own query before those of the parameters, which win over pairs of the same name.
+func withFixed(fixed string, query []string) []string {
+	if fixed == "" {
+		return query
+	}
+	var all []string
+	for _, pair := range strings.Split(fixed, "&") {
+		name, _, _ := strings.Cut(pair, "=")
+		given := false
+		for _, other := range query {
+			otherName, _, _ := strings.Cut(other, "=")
+			given = given || otherName == name
+		}
+		if !given {
+			all = append(all, pair)
+		}
+	}
+	return append(all, query...)
 }
 
 func accepted(response responseValue) string {

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -103,7 +104,7 @@ type handler struct {
 type node struct {
 	literal map[string]*node
 	pattern []*segment
-	routes  map[string]route
+	routes  map[string][]route
 }
 
 // segment is a path segment with parameters: literals and names in turn.
@@ -126,16 +127,34 @@ func newHandler(routes []route, options []HandlerOption) *handler {
 
 func (h *handler) add(r route) {
 	at := h.root
-	path, _, _ := strings.Cut(r.op.path, "?")
-	for _, text := range strings.Split(strings.TrimPrefix(path, "/"), "/") {
+	for _, text := range strings.Split(strings.TrimPrefix(r.op.path, "/"), "/") {
 		at = at.child(text)
 	}
 	if at.routes == nil {
-		at.routes = map[string]route{}
+		at.routes = map[string][]route{}
 	}
-	if _, taken := at.routes[r.op.method]; !taken {
-		at.routes[r.op.method] = r
+	at.routes[r.op.method] = append(at.routes[r.op.method], r)
+}
+
+// choose returns the route whose own query has the most pairs that the request carries, and the first of several.
+func choose(routes []route, query url.Values) (route, bool) {
+	best, most := route{}, -1
+	for _, one := range routes {
+		wanted, err := url.ParseQuery(one.op.query)
+		if err != nil {
+			continue
+		}
+		carried := true
+		for name, values := range wanted {
+			for _, value := range values {
+				carried = carried && slices.Contains(query[name], value)
+			}
+		}
+		if carried && len(wanted) > most {
+			best, most = one, len(wanted)
+		}
 	}
+	return best, most >= 0
 }
 
 func (n *node) child(text string) *node {
@@ -244,12 +263,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, &RequestError{StatusCode: http.StatusNotFound, Message: "no such path"})
 		return
 	}
-	found, ok := place.routes[r.Method]
+	routes, ok := place.routes[r.Method]
 	if !ok {
 		for method := range place.routes {
 			w.Header().Add("Allow", method)
 		}
 		h.fail(w, r, &RequestError{StatusCode: http.StatusMethodNotAllowed, Message: "no such method on this path"})
+		return
+	}
+	found, ok := choose(routes, r.URL.Query())
+	if !ok {
+		h.fail(w, r, &RequestError{StatusCode: http.StatusNotFound, Message: "no such path with this query"})
 		return
 	}
 	var next http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, found, values) })

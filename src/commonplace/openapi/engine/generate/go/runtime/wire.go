@@ -22,7 +22,8 @@ type operation struct {
 	id         string
 	method     string
 	path       string
-	server     string
+	server     string // of this operation, where the description gives it one of its own
+	query      string // pairs that the path itself carries after ?
 	parameters []parameter
 	bodies     []body
 	needsBody  bool

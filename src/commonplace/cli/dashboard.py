@@ -1,0 +1,47 @@
+"""`MCP_DASHBOARD=1`: the console of a stdio server, on a listener of its own beside the pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from commonplace.kernel.errors import CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.bootstrap import App
+    from commonplace.kernel.auth import AuthContext
+
+
+def serve_with_dashboard(app: App) -> int:
+    """Serve stdio, and the dashboard where its port can be had. The client at the pipe does not depend on it."""
+    from commonplace.edge.listen import address_of, bind, serve_beside
+    from commonplace.edge.stdio import serve as serve_stdio
+
+    dashboard = app.settings.dashboard
+    beside = app_over_http(app, os.environ)
+    options = beside.http_options(dashboard.host)
+    try:
+        listener = bind(dashboard.host, dashboard.port, dashboard.tries)
+    except CommonplaceError as busy:
+        sys.stderr.write(f"dashboard: not started. {busy.message} Set MCP_DASHBOARD_PORT or MCP_DASHBOARD_TRIES.\n")
+        return serve_stdio(app.product)
+    sys.stderr.write(f"dashboard: http://{address_of(listener)}/console\n")
+    return serve_stdio(app.product, lambda: serve_beside(beside.product, options, listener))
+
+
+def app_over_http(app: App, environ: Mapping[str, str]) -> App:
+    """The same product for callers over HTTP: nobody gets more than the process at the pipe has, nor this machine's files."""
+    from commonplace.dispatch.registry import Registry
+    from commonplace.openapi.toolset import toolset as openapi_toolset
+
+    remote = openapi_toolset(app.services["openapi over HTTP"])
+    registry = Registry(remote if toolset.name == remote.name else toolset for toolset in app.registry.toolsets)
+    pipeline = app.pipeline.over(registry)
+
+    def authenticate(headers: Mapping[str, str]) -> AuthContext:
+        return app.authenticator.beside_stdio(headers, environ)
+
+    return replace(app, registry=registry, pipeline=pipeline, product=replace(app.product, pipeline=pipeline, authenticate=authenticate))

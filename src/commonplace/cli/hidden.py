@@ -1,0 +1,74 @@
+"""What `commonplace doctor` says of hidden characters in stored text, and where they are."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from commonplace.kernel.hidden import count_hidden, summarize
+
+SCAN_SECONDS = 10.0  # of an ordinary examination; `doctor --hidden` reads everything
+NAMED_PLACES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenText:
+    """A stored text with hidden characters: a reference to it, and how many of each."""
+
+    where: str
+    counted: Counter[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"where": self.where, "count": sum(self.counted.values()), "characters": summarize(self.counted)}
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What was found, and how many texts were read; `whole` says whether that was all of them."""
+
+    found: list[HiddenText]
+    read: int
+    whole: bool
+
+    @property
+    def finding(self) -> str:
+        part = "" if self.whole else f" in the first {self.read} texts (the examination reads for {SCAN_SECONDS:.0f} s)"
+        if not self.found:
+            return f"none{part}" if part else f"none in {self.read} stored texts"
+        total: Counter[str] = Counter()
+        for text in self.found:
+            total += text.counted
+        names = [text.where for text in self.found[:NAMED_PLACES]]
+        more = f" and {len(self.found) - NAMED_PLACES} more" if len(self.found) > NAMED_PLACES else ""
+        return f"{summarize(total)} in {len(self.found)} of {self.read} texts{part}: {', '.join(names)}{more}"
+
+
+def scan(services: Mapping[str, Callable[[], Any]], seconds: float | None = SCAN_SECONDS) -> Scan:
+    """Read the stored texts of all domains, for at most so many seconds."""
+    ends = None if seconds is None else time.monotonic() + seconds
+    found: list[HiddenText] = []
+    read = 0
+    for where, value in _texts(services):
+        read += 1
+        counted = count_hidden(value)
+        if counted:
+            found.append(HiddenText(where, counted))
+        if ends is not None and time.monotonic() > ends:
+            return Scan(found, read, whole=False)
+    return Scan(found, read, whole=True)
+
+
+def _texts(services: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
+    from commonplace.files import stored_texts as of_files
+    from commonplace.instructions import stored_texts as of_instructions
+    from commonplace.memory import stored_texts as of_memory
+
+    if "instructions" in services:
+        yield from of_instructions.stored_texts(services["instructions"]())
+    if "memory" in services:
+        yield from of_memory.stored_texts(services["memory"]().store)
+    if "files" in services:
+        yield from of_files.stored_texts(services["files"]().store)

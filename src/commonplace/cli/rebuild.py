@@ -1,0 +1,60 @@
+"""`commonplace rebuild`: make derived data of the SQLite files anew after damage."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.printing import JsonFlag, out, print_json
+from commonplace.cli.session import session
+from commonplace.kernel.settings import Settings
+from commonplace.storage.disk import existing_folder
+
+MEMORY = "memory.db"
+
+
+def rebuild(
+    everything: Annotated[bool, typer.Option("--all", help="Rebuild files that are whole, too.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Copy what cannot be derived into new database files, and queue the search index to be made anew.
+
+    For damage that `commonplace doctor` calls derived. Refuses while a server uses the data folder. The damaged file is kept.
+
+    Example:
+      commonplace rebuild
+    """
+    from commonplace.storage.occupancy import alone
+
+    settings = session().config().settings
+    existing_folder(settings.data)
+    with alone(settings.data):
+        done = _rebuild(settings, everything)
+    if as_json:
+        print_json({"rebuilt": done})
+    elif not done:
+        out.print("nothing is damaged; commonplace rebuild --all rebuilds every file")
+    for one in () if as_json else done:
+        out.print(f"rebuilt {one['file']}: {one['rows']:,} rows copied; the damaged file is in {one['kept']}")
+
+
+def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]:
+    from commonplace.cli.memory_store import run, service
+    from commonplace.files.integrity import queue_everything
+    from commonplace.storage.integrity import find_damage
+    from commonplace.storage.integrity_watch import record_finding
+    from commonplace.storage.rebuild import rebuild_file
+    from commonplace.upkeep import database_checks
+
+    done: list[dict[str, str | int]] = []
+    for checks in database_checks(settings):
+        if not checks.path.exists() or not (everything or find_damage(checks)):
+            continue
+        memory = checks.path.name == MEMORY
+        made = rebuild_file(checks) if memory else rebuild_file(checks, queue_everything)
+        if memory:
+            run(service().reindex())
+        record_finding(settings.data, checks, find_damage(checks))
+        done.append({"file": made.file, "rows": made.rows, "kept": str(made.kept)})
+    return done

@@ -1,0 +1,83 @@
+"""Words for a terminal: commands in the place of tool names, and our program under the name it can be run by."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from commonplace.cli.overview import COMMANDS
+
+NAME = "commonplace"
+PHRASES = (
+    ("the hash is in file_stat and file_read", "commonplace files get --json shows the hash"),
+    ("memory_delete with restore=true", "commonplace memory rm --restore"),
+    ("memory_update with status=active", "memory_update status=active"),
+    ("rekall_suggest_links and rekall_suggest_generalize list", "commonplace memory suggest lists"),
+    ("rekall_reject_suggestion", "commonplace memory suggest --reject"),
+    ("ask without resolve_refs", "leave out --resolve-refs"),
+    ("use the oas_walk_* tools", "use commonplace oas walk"),
+    ("the fix tool does it", "commonplace oas fix does it"),
+    ("oas_convert and the target ", "commonplace oas convert FILE --target "),
+    ("Pass pointer for", "Pass --pointer for"),
+    ("pass replace_all", "pass --all"),
+    ("recursive=true", "--recursive"),
+    ("literal=true", "--literal"),
+    ("Repeat the call with confirm: true", "Repeat the command with --yes"),
+    ("Write it in parts with mode APPEND", "Write it in parts with --append"),
+)
+"""What hints say to a caller of tools, and what that is on the command line."""
+TOOLS = {
+    "file_list": "files ls",
+    "file_stat": "files ls",
+    "file_read": "files get",
+    "file_search": "files search",
+    "file_restore": "files restore",
+    "file_index_status": "files status",
+    "instructions_history": "instructions show --history",
+    "instructions_search": "instructions search",
+    "rekall_search": "memory search",
+    "rekall_show": "memory show",
+    "oas_convert": "oas convert",
+    "oas_fix": "oas fix",
+    "oas_overlay_apply": "oas overlay",
+    "oas_overlay_validate": "oas overlay-validate",
+    "oas_parse": "oas parse",
+    "oas_validate": "oas validate",
+}
+TOOL = re.compile(r"\b(?:file|rekall|memory|instructions|oas|graph|gates|feedback|usage|audit|integrity|prompt)_[a-z_]+\b")
+_COMMAND = re.compile(rf"(?<![\w./-]){NAME} (?=--|(?:{'|'.join(each.name for each in COMMANDS)})\b)")
+
+
+def in_commands(text: str) -> str:
+    """Name commands where a text names tools: it was written for agents."""
+    for phrase, said in PHRASES:
+        text = text.replace(phrase, said)
+    return TOOL.sub(lambda found: f"{NAME} {TOOLS[found[0]]}" if found[0] in TOOLS else f"{NAME} call {found[0]}", text)
+
+
+def as_typed(text: str) -> str:
+    """Write every command in a text so that it works in this shell: with the program's path where it is not on PATH."""
+    if _COMMAND.search(text) is None:
+        return text
+    name = program()
+    return text if name == NAME else _COMMAND.sub(lambda found: f"{name} ", text)
+
+
+def program() -> str:
+    """How this program is called from here: its name, or its path where the shell would not find it."""
+    invoked = Path(sys.argv[0])
+    if invoked.name == "__main__.py" and invoked.parent.name == NAME:
+        return f"{_short(Path(sys.executable))} -m {NAME}"
+    found = shutil.which(NAME)
+    if found is not None and os.path.realpath(found) == os.path.realpath(invoked):
+        return NAME
+    return _short(invoked) if invoked.name == NAME and invoked.exists() else NAME
+
+
+def _short(path: Path) -> str:
+    """Relative to the working directory where it lies below it."""
+    absolute = path.absolute()  # not resolved: an interpreter of a virtual environment is a link
+    return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(absolute)

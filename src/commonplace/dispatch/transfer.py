@@ -1,0 +1,135 @@
+"""Store a text that is larger than one request may carry: in parts under a name of its own, then moved into place in one step.
+
+A transfer that fails leaves what was there before. `write_in_parts` makes no calls itself: it yields them, and `run` or `run_async` make
+them, so that every client of ours (command line, console, import) does the same."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+MAX_PATH_CHARACTERS = 512
+
+
+class Reply(Protocol):
+    """What a call of a tool gave: its output, or its error as a dictionary."""
+
+    @property
+    def output(self) -> Any: ...
+
+    @property
+    def error(self) -> Mapping[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A reply of our own."""
+
+    output: Any
+    error: Mapping[str, Any] | None = None
+
+
+Request = tuple[str, dict[str, Any]]
+Steps = Generator[Request, Reply, Reply]
+
+
+def run(steps: Steps, call: Callable[[str, dict[str, Any]], Reply]) -> Reply:
+    """Make the calls of a transfer; return the reply that stands for all of them."""
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send(call(*request))
+    except StopIteration as done:
+        reply: Reply = done.value
+        return reply
+
+
+async def run_async(steps: Steps, call: Callable[[str, dict[str, Any]], Awaitable[Reply]]) -> Reply:
+    """The same for a client with an event loop."""
+    try:
+        request = next(steps)
+        while True:
+            request = steps.send(await call(*request))
+    except StopIteration as done:
+        reply: Reply = done.value
+        return reply
+
+
+def write_in_parts(arguments: Mapping[str, Any]) -> Steps:
+    """Call file_write with these arguments (mode TRUNCATE or APPEND); where the text is too long for one request, store it in parts."""
+    whole = yield "file_write", dict(arguments)
+    limit = _request_limit(whole)
+    if limit is None or arguments.get("mode", "APPEND") == "OVERWRITE":
+        return whole
+    place = {"project": arguments["project"], "path": arguments["path"]}
+    content, if_match = str(arguments["content"]), arguments.get("if_match")
+    before = yield "file_stat", place
+    if before.error is not None:
+        return before
+    if arguments.get("mode", "APPEND") == "APPEND" and before.output["exists"]:
+        old = yield "file_read", place
+        if old.error is not None:
+            return old
+        content = old.output["content"] + content
+        if_match = if_match if if_match is not None else old.output["content_hash"]
+    temporary = {**place, "path": temporary_path(place["path"])}
+    stored = yield from _store_parts(temporary, content, limit)
+    if stored.error is None:
+        target = {"new_path": place["path"], "overwrite": True, "if_match": if_match}
+        moved = yield "file_rename", {**temporary, **target}
+        if moved.error is not None:
+            yield "file_delete", temporary
+            return moved
+        source = arguments.get("source_path") or before.output.get("source_path")
+        if source:
+            yield "file_write", {**place, "content": "", "mode": "APPEND", "source_path": source}
+        written = len(str(arguments["content"]).encode("utf-8", "surrogatepass"))
+        return Stored({**stored.output, "bytes_written": written})
+    return stored
+
+
+def _store_parts(temporary: dict[str, Any], content: str, limit: int) -> Steps:
+    """Write the parts one after the other, each only onto the one before it."""
+    reply: Reply = Stored({})
+    expected = ""
+    for part in parts_of(content, limit):
+        reply = yield "file_write", {**temporary, "content": part, "mode": "APPEND", "if_match": expected}
+        if reply.error is not None:
+            if expected:
+                yield "file_delete", temporary
+            return reply
+        expected = reply.output["content_hash"]
+    return reply
+
+
+def parts_of(content: str, limit: int) -> Iterator[str]:
+    """Split a text into parts of at most `limit` bytes of UTF-8 each, never inside a character."""
+    raw, start = content.encode("utf-8", "surrogatepass"), 0
+
+    def inside(at: int) -> bool:
+        return at < len(raw) and raw[at] & 0xC0 == 0x80
+
+    while start < len(raw):
+        end = min(start + limit, len(raw))
+        while inside(end):
+            end -= 1
+        if end <= start:  # a limit below one character
+            end = start + 1
+            while inside(end):
+                end += 1
+        yield raw[start:end].decode("utf-8", "surrogatepass")
+        start = end
+
+
+def _request_limit(reply: Reply) -> int | None:
+    """The bytes one request may carry, where it was this limit that refused the call."""
+    details = (reply.error or {}).get("details") or {}
+    return int(details["limit_bytes"]) if details.get("in_parts") else None
+
+
+def temporary_path(path: str) -> str:
+    """A name beside the target that nobody else uses."""
+    suffix = f".part-{secrets.token_hex(6)}"
+    return path[: MAX_PATH_CHARACTERS - len(suffix)].rstrip("/") + suffix

@@ -1,0 +1,215 @@
+"""Who may keep a connection open, and for how long without doing anything: caps, and timeouts for headers, bodies and slow readers.
+
+A stream that the client keeps open is not idle: no timer runs while a response is under way and its reader keeps up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from commonplace.kernel.settings import Settings
+
+MAX_HEADER_BYTES = 64 * 1024
+MAX_HEADERS = 200
+BODY_GRACE_SECONDS = 5.0  # in which the endpoint itself answers 408
+RESERVED_FILES = 128  # descriptors for databases, logs and outgoing connections
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """How many connections there may be, and how long each phase of one may take, in seconds."""
+
+    most: int = 1000
+    most_per_address: int = 256
+    header_seconds: float = 15.0
+    body_seconds: float = 60.0
+    idle_seconds: float = 75.0
+    trusted_proxies: tuple[Network, ...] = ()
+
+    @classmethod
+    def of(cls, settings: Settings) -> ConnectionLimits:
+        limits = settings.limits
+        return cls(
+            _affordable(limits.connections),
+            limits.connections_per_address,
+            limits.header_seconds,
+            limits.body_seconds,
+            limits.idle_seconds,
+            tuple(ipaddress.ip_network(text, strict=False) for text in settings.server.trusted_proxies),
+        )
+
+    def is_trusted(self, address: str) -> bool:
+        """Whether an address is a proxy's, behind which many clients stand."""
+        if not self.trusted_proxies:
+            return False
+        try:
+            found = ipaddress.ip_address(address.partition("%")[0])
+        except ValueError:
+            return False
+        return any(found in network for network in self.trusted_proxies)
+
+
+def _affordable(wanted: int) -> int:
+    """The wanted number of connections, or what the system's limit of open files leaves for them."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted + RESERVED_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        with contextlib.suppress(ValueError, OSError):
+            raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return wanted if soft == resource.RLIM_INFINITY else max(8, min(wanted, soft - RESERVED_FILES))
+
+
+@dataclass(slots=True)
+class OpenConnections:
+    """The connections of one listener, in all and by address."""
+
+    limits: ConnectionLimits
+    total: int = 0
+    by_address: Counter[str] = field(default_factory=Counter)
+
+    def admit(self, address: str) -> bool:
+        """Count a connection, unless there are too many already."""
+        limits = self.limits
+        if self.total >= limits.most:
+            return False
+        if self.by_address[address] >= limits.most_per_address and not limits.is_trusted(address):
+            return False
+        self.total += 1
+        self.by_address[address] += 1
+        return True
+
+    def end(self, address: str) -> None:
+        self.total -= 1
+        self.by_address[address] -= 1
+        if self.by_address[address] <= 0:
+            del self.by_address[address]
+
+
+def guarded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
+    """uvicorn's protocol with these limits, for one listener."""
+    connections = OpenConnections(limits)
+
+    class Guarded(GuardedProtocol):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(connections, *args, **kwargs)
+
+    return Guarded
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """One connection. At most one timer runs: for the header, the body, or a reader that does not read."""
+
+    def __init__(self, connections: OpenConnections, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._connections = connections
+        self._limits = connections.limits
+        self._address: str | None = None  # of an admitted connection
+        self._timer: asyncio.TimerHandle | None = None
+        self._header_bytes = 0
+        self._in_header = True
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        address = self.client[0] if self.client else ""
+        if not self._connections.admit(address):
+            transport.write(_FULL)
+            transport.close()
+            return
+        self._address = address
+        self._arm(self._limits.header_seconds)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._disarm()
+        self._release()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._header_bytes = 0
+        self._in_header = True
+        self._arm(self._limits.header_seconds)
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._count_header(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        super().on_header(name, value)
+        self._count_header(len(name) + len(value))
+
+    def on_headers_complete(self) -> None:
+        self._in_header = False
+        self._arm(self._limits.body_seconds + BODY_GRACE_SECONDS)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._disarm()
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._arm(self._limits.idle_seconds)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._disarm()
+
+    def handle_websocket_upgrade(self) -> None:
+        """The connection goes on under another protocol; it counts until that one ends."""
+        self._disarm()
+        super().handle_websocket_upgrade()
+        following: Any = self.transport.get_protocol()
+        if following is self:
+            return
+        lost = following.connection_lost
+
+        def connection_lost(exc: Exception | None) -> None:
+            self._release()
+            lost(exc)
+
+        following.connection_lost = connection_lost
+
+    def _count_header(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:
+            raise ValueError("the header is too large")  # the parser stops, and uvicorn answers 400
+
+    def _arm(self, seconds: float) -> None:
+        self._disarm()
+        self._timer = self.loop.call_later(seconds, self._expired, seconds)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expired(self, seconds: float) -> None:
+        self._timer = None
+        if self.flow.read_paused and not self.flow.write_paused:
+            self._arm(seconds)  # the server does not read at the moment: the client is not to blame
+            return
+        if self._in_header and not self.transport.is_closing():
+            self.transport.write(_LATE)
+            self.transport.close()
+        else:
+            self.transport.abort()
+
+    def _release(self) -> None:
+        if self._address is not None:
+            self._connections.end(self._address)
+            self._address = None

@@ -1,0 +1,47 @@
+"""Checks of arguments that several use cases of files share, and the errors they raise."""
+
+from __future__ import annotations
+
+from commonplace.files.errors import CONTENT_CHANGED, IS_DIRECTORY
+from commonplace.files.model import Entry, FilePath
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+MAX_PREFIX_CHARACTERS = 512
+
+
+def check_match(entry: Entry | None, if_match: str | None) -> None:
+    """`if_match` is a content hash, or `""` for "must not exist yet"."""
+    if if_match is None:
+        return
+    actual = entry.content_hash if entry else ""
+    if actual != if_match:
+        raise CommonplaceError(
+            CONTENT_CHANGED,
+            "The file is not the one you read." if entry else "There is no file yet.",
+            hint="Read it again, then decide; the hash is in file_stat and file_read.",
+            details={"if_match": if_match[:64], "content_hash": actual or None},
+        )
+
+
+def check_prefix(prefix: str) -> None:
+    if len(prefix) > MAX_PREFIX_CHARACTERS:
+        raise invalid("path_prefix", f"path_prefix has at most {MAX_PREFIX_CHARACTERS} characters")
+
+
+def clamped(name: str, value: int | None, default: int, most: int) -> tuple[int, tuple[str, ...]]:
+    """A limit within its bounds, and what to say when it was lowered."""
+    if value is None:
+        return min(default, most), ()
+    if value < 1:
+        raise invalid(name, f"{name} is at least 1")
+    return (value, ()) if value <= most else (most, (f"{name} {value} was lowered to {most}, the most one call returns",))
+
+
+def invalid(name: str, message: str) -> CommonplaceError:
+    return CommonplaceError(INVALID_ARGUMENT, f"{message}.", details={"field": name})
+
+
+def is_directory(path: FilePath) -> CommonplaceError:
+    return CommonplaceError(
+        IS_DIRECTORY, f"{path or 'The project root'} is a directory.", hint="file_list shows what is in it.", details={"path": path}
+    )

@@ -1,0 +1,33 @@
+"""Input schemas of the files tools with the limits of this server's configuration, so that clients see what they may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pydantic import Field, create_model
+
+from commonplace.dispatch.tool import Tool
+from commonplace.files.tools.finding import SearchIn
+from commonplace.files.tools.reading import ListIn
+from commonplace.files.tools.writing import WriteIn
+from commonplace.kernel.settings import FilesSettings
+
+
+def with_limits(tools: tuple[Tool, ...], settings: FilesSettings) -> tuple[Tool, ...]:
+    """The same tools; file_search, file_list and file_write say what the settings allow."""
+    search = settings.search
+    chunks = Field(default=min(search.limit_default, search.limit_max), description=f"Most chunks to return, up to {search.limit_max}.")
+    entries = Field(
+        default=min(settings.list_limit_default, settings.list_limit_max),
+        description=f"Most entries to return, up to {settings.list_limit_max}; has_more tells whether there are more.",
+    )
+    content = Field(
+        description="Text to write. Encode binary data to text (for example Base64) first. One call carries up to "
+        f"{settings.max_payload_bytes} bytes; a file holds up to {settings.max_file_bytes}: write a larger one in parts with APPEND."
+    )
+    inputs = {
+        "file_search": create_model("SearchIn", __base__=SearchIn, limit=(int, chunks)),
+        "file_list": create_model("ListIn", __base__=ListIn, limit=(int, entries)),
+        "file_write": create_model("WriteIn", __base__=WriteIn, content=(str, content)),
+    }
+    return tuple(replace(tool, input=inputs[tool.name]) if tool.name in inputs else tool for tool in tools)

@@ -1,0 +1,229 @@
+"""Decode large JSON text in pieces, so that other threads run in between.
+
+orjson holds the interpreter lock for as long as it decodes: a second for 60 MB. Here the text is cut at commas; each piece is completed
+with the brackets that are open around it, decoded on its own, and its values are put where they belong. Memory and result are those of
+one decoding."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+SLICE_BYTES = 512 * 1024
+STRING_SLICE_BYTES = 1024 * 1024
+
+Json = Any
+_MARK = f"cut-{secrets.token_hex(12)}"  # no text can hold it: it is new in each process
+_OPEN_OBJECT = b'{"' + _MARK.encode() + b'":'
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
+_TO_COMMA = re.compile(rb'(?:[^",]++|"(?:[^"\\]++|\\.)*+")*+,', re.DOTALL)
+_STRING_END = re.compile(rb'(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_STRING_UNITS = re.compile(
+    rb"(?:[^\\]++|\\[^u]|\\u(?![dD][89a-bA-B]).{4}|\\u[dD][89a-bA-B]..\\u.{4})*+", re.DOTALL
+)  # a pair of surrogates is one unit
+_CLOSING = {0x7B: b"}", 0x5B: b"]"}
+
+
+class SliceError(ValueError):
+    """The text is not JSON. `line` and `column` count from 1."""
+
+    def __init__(self, problem: str, line: int, column: int) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.line = line
+        self.column = column
+
+
+def loads_in_slices(
+    raw: bytes,
+    *,
+    slice_bytes: int = SLICE_BYTES,
+    check: Callable[[int], None] | None = None,
+    loads: Callable[[bytes], Json] = orjson.loads,
+) -> Json:
+    """The value of a JSON text whose root is an object or an array. `loads` decodes each slice.
+
+    `check` is given the number of values found so far, in steps, and may raise to stop. Raises SliceError."""
+    root: list[Json] = []
+    spine: list[Json] = []  # the open containers, outermost first
+    stack = b""  # their opening brackets
+    values, start = 0, 0
+    for end in _cuts(raw, slice_bytes):
+        piece = raw[start:end]
+        closed, opened, found = _structure(piece)
+        values += found
+        if check is not None:
+            check(values)
+        if end < len(raw) and (piece[-64:].rstrip() or piece.rstrip())[-1:] in (b"[", b"{"):
+            raise _error("a comma behind an opening bracket", raw, end, 0)
+        following = stack[: max(0, len(stack) - closed)] + opened if end < len(raw) else b""  # at the end nothing may be open
+        if end < len(raw) and not following:
+            raise _error("text after the end of the document", raw, end, 0)
+        partial = _decoded(loads, piece, stack, following, raw, start)
+        if not start:
+            root.append(partial)
+            spine = _spine(partial, len(following))
+        else:
+            spine = _merged(spine, partial, len(following))
+        stack, start = following, end + 1
+    return root[0]
+
+
+def _cuts(raw: bytes, slice_bytes: int) -> Iterator[int]:
+    """Offsets of commas outside of strings, about `slice_bytes` apart, and the end of the text."""
+    start, in_string = 0, False
+    while len(raw) - start > slice_bytes:
+        end = start + slice_bytes
+        while end < len(raw) and raw[end - 1] == 0x5C:  # never between a backslash and what it escapes
+            end += 1
+        block = raw[start:end]
+        quotes = block.replace(b"\\\\", b"").replace(b'\\"', b"").count(b'"') if b"\\" in block else block.count(b'"')
+        in_string = in_string != (quotes % 2 == 1)
+        if in_string:
+            closing = _STRING_END.match(raw, end)
+            if closing is None:
+                break
+            end, in_string = closing.end(), False
+        comma = _TO_COMMA.match(raw, end)
+        if comma is None:
+            break
+        yield comma.end() - 1
+        start = comma.end()
+    yield len(raw)
+
+
+def _structure(piece: bytes) -> tuple[int, bytes, int]:
+    """How many containers a piece closes that it did not open, the brackets it leaves open, and how many values it holds."""
+    plain = piece.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in piece else piece
+    outside = b"".join(plain.split(b'"')[::2])
+    values = outside.count(b",") + outside.count(b"{") + outside.count(b"[") + 1
+    brackets = outside.translate(None, _NOT_BRACKETS)
+    size = -1
+    while size != len(brackets):
+        size = len(brackets)
+        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
+    opened = brackets.lstrip(b"}]")
+    return len(brackets) - len(opened), opened, values
+
+
+def _decoded(loads: Callable[[bytes], Json], piece: bytes, before: bytes, after: bytes, raw: bytes, start: int) -> Json:
+    """The value of a piece within the containers around it. Each of them holds what continues it as its first value."""
+    prefix = b"".join(_OPEN_OBJECT if bracket == 0x7B else b"[" for bracket in before) + (b"0," if before else b"")
+    suffix = b"".join(_CLOSING.get(bracket, b"") for bracket in reversed(after))
+    try:
+        return loads(b"".join((prefix, piece, suffix)))
+    except json.JSONDecodeError as error:  # also the base of orjson's
+        raise _error(error.msg, raw, start, len(piece), error.lineno, error.colno - (len(prefix) if error.lineno == 1 else 0)) from None
+
+
+def _error(problem: str, raw: bytes, start: int, length: int, line: int = 1, column: int = 1) -> SliceError:
+    lines = raw.count(b"\n", 0, start)
+    if line == 1:
+        line_start = raw.rfind(b"\n", 0, start) + 1
+        within = len(raw[line_start:start].decode("utf-8", "replace"))
+        column = min(max(1, column), length + 1) + within
+    return SliceError(problem, lines + line, column)
+
+
+def _spine(value: Json, depth: int) -> list[Json]:
+    """The containers that a value leaves open: itself, its last value, and so on."""
+    spine: list[Json] = []
+    while len(spine) < depth:
+        spine.append(value)
+        if len(spine) < depth:
+            value = next(reversed(value.values())) if type(value) is dict else value[-1]
+    return spine
+
+
+def _merged(spine: Sequence[Json], partial: Json, depth: int) -> list[Json]:
+    """Put the values of a piece into the containers it continues; returns the containers that are open afterwards."""
+    open_now: list[Json] = []
+    level: Json = partial
+    for container in spine:
+        if type(container) is dict:
+            inner = level.pop(_MARK)
+            last = next(reversed(level.values())) if level else None
+            added = bool(level)
+            container.update(level)
+        else:
+            inner = level[0]
+            added = len(level) > 1
+            last = level[-1]
+            container.extend(level[1:])
+        if len(open_now) < depth:
+            open_now.append(container)
+        if added:
+            open_now += _spine(last, depth - len(open_now))
+            depth = len(open_now)
+        level = inner
+    return open_now
+
+
+def without_strings(raw: bytes, strings: Sequence[tuple[int, int]]) -> tuple[bytes, dict[str, tuple[int, int]]]:
+    """A JSON text with names in the place of its long strings, given by the offsets of their quotes, and which name stands for which."""
+    named: dict[str, tuple[int, int]] = {}
+    parts: list[bytes] = []
+    start = 0
+    for number, (opening, closing) in enumerate(strings):
+        name = f"{_MARK}-{number}"
+        parts += (raw[start : opening + 1], name.encode())
+        named[name] = (opening + 1, closing)
+        start = closing
+    parts.append(raw[start:])
+    return b"".join(parts), named
+
+
+def decode_string(raw: bytes, start: int, end: int, *, as_bytes: bool = False, slice_bytes: int = STRING_SLICE_BYTES) -> str | bytes:
+    """The text of a JSON string between its quotes, piece by piece. Raises orjson.JSONDecodeError.
+
+    `as_bytes`: as UTF-8, which takes a quarter of the memory where a single emoji is in the text."""
+    pieces: list[str] = []
+    encoded: list[bytes] = []
+    while start < end:
+        cut = min(end, start + slice_bytes)
+        if cut < end:
+            cut = _string_cut(raw, start, cut)
+        piece: str = orjson.loads(b'"' + raw[start:cut] + b'"')
+        if as_bytes:
+            encoded.append(piece.encode())
+        else:
+            pieces.append(piece)
+        start = cut
+    return b"".join(encoded) if as_bytes else "".join(pieces)
+
+
+def _string_cut(raw: bytes, start: int, cut: int) -> int:
+    """The last place up to `cut` that splits no character, no escape and no pair of surrogates."""
+    earliest = max(start + 1, cut - 4096)
+    for place in range(cut, earliest, -1):
+        if raw[place] & 0xC0 != 0x80 and b"\\" not in raw[max(start, place - 12) : place]:
+            return place
+    units = _STRING_UNITS.match(raw, start, cut)
+    place = units.end() if units is not None else start
+    while place > start and raw[place] & 0xC0 == 0x80:
+        place -= 1
+    return place if place > start else cut  # nothing but a broken escape: the decoder will say so
+
+
+def fill(value: Json, texts: Mapping[str, Any]) -> Json:
+    """Put the long strings back, as values or as keys."""
+    holder = [value]
+    containers: list[Json] = [holder]
+    for container in containers:
+        items = list(container.items()) if type(container) is dict else list(enumerate(container))
+        for key, item in items:
+            if type(item) is str:
+                if item in texts:
+                    container[key] = texts[item]
+            elif type(item) is dict or type(item) is list:
+                containers.append(item)
+        if type(container) is dict and any(key in texts for key in container):
+            renamed = [(texts.get(key, key), item) for key, item in container.items()]
+            container.clear()
+            container.update(renamed)
+    return holder[0]

@@ -1,0 +1,72 @@
+"""What a conversion to an older version changes for clients, found by comparing its result with the source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.convert.chain import LADDER, Conversion
+from commonplace.openapi.engine.convert.issues import Issue
+from commonplace.openapi.engine.diff import BREAKING, diff
+from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.model import V2_COMPONENTS, Document, Family
+
+_SOURCE_OF = tuple((f"/{section}/", f"/components/{kind}/") for kind, section in V2_COMPONENTS.items())
+_NOT_COMPARED = "The result was not compared with the source, so breaking changes may be missing here: {}"
+
+
+def name_breaking_changes(source: Document, data: dict[str, Any], conversion: Conversion, target: Family) -> Conversion:
+    """Add an issue for each breaking change of a downward conversion that no issue names at its place.
+
+    `data` is the converted value: the document's own, or with other files taken in. Upward conversions are returned as they are."""
+    if LADDER.index(target) >= LADDER.index(source.family):
+        return conversion
+    before = replace(source, data=data, derived={})
+    version = str(conversion.document.get("openapi") or conversion.document.get("swagger") or target.value)
+    after = replace(source, data=conversion.document, family=target, version=version, derived={})
+    try:
+        changes = diff(before, after, Resolver(before), Resolver(after))
+    except (CommonplaceError, RecursionError) as error:
+        why = error.message if isinstance(error, CommonplaceError) else "it nests too deeply."
+        return replace(conversion, issues=(*conversion.issues, Issue("warning", "", _NOT_COMPARED.format(why))))
+    named = _Named(conversion.issues)
+    found = []
+    for change in changes:
+        path = source_path(change.path)
+        if change.level in BREAKING and not named.at(path):
+            found.append(Issue("warning", path, f"{change.message} Clients of the source may break ({change.rule.id})."))
+    return replace(conversion, issues=(*conversion.issues, *dict.fromkeys(found)))
+
+
+def source_path(path: str) -> str:
+    """A pointer into a 2.0 document as one into the 3.x document that it came from."""
+    for section, components in _SOURCE_OF:
+        if path.startswith(section):
+            return components + path[len(section) :]
+    return path
+
+
+class _Named:
+    """The places that issues which are more than choices speak of."""
+
+    def __init__(self, issues: tuple[Issue, ...]) -> None:
+        self._exact: set[str] = set()
+        self._above: set[str] = set()
+        for issue in issues:
+            path = source_path(issue.path)
+            if issue.severity == "info" or path.count("/") < 2:
+                continue
+            self._exact.add(path)
+            while path := path.rpartition("/")[0]:
+                self._above.add(path)
+
+    def at(self, path: str) -> bool:
+        """Whether an issue speaks of this place, of one around it or of one inside it."""
+        if path in self._above:
+            return True
+        while path:
+            if path in self._exact:
+                return True
+            path = path.rpartition("/")[0]
+        return False

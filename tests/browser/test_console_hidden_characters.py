@@ -1,0 +1,87 @@
+"""Hidden characters in every stored field: the console shows each of them, and leaves text that people write alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import quote
+
+from playwright.sync_api import expect
+from tests.browser.conftest import Visitor, call
+from tests.server.conformance.program import Served
+
+from commonplace.kernel.hidden import find_hidden
+
+HIDDEN = "w\u202exw\u2066xw\u200bxw\u2060xw\u2062xw\U000e0041xw\ufe01\ufe02xw\ufff9xw\u00ad\u00adxw\u3164xw\ufdd0xw\u009bxw\u2028x"
+ORDINARY = "می‌خواهم क्‍ष 👩🏽‍💻 ⚠️ שלום‏!"
+TEXT = f"plain {HIDDEN} {ORDINARY}"
+PROJECT = f"p{HIDDEN[:12]}"
+ALL_TEXT = """() => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const owner = texts.currentNode.parentElement;
+    if (!owner.closest('.cm-editor, textarea, input, script, style')) found.push(texts.currentNode.nodeValue);
+  }
+  document.querySelectorAll('[title], [aria-label]').forEach((element) => {
+    if (!element.closest('.cm-editor')) found.push(element.getAttribute('title') || element.getAttribute('aria-label'));
+  });
+  return found;
+}"""
+
+
+def plant(server: Served, key: str) -> str:
+    rule = {"id": "hidden-rule", "title": TEXT, "body": TEXT, "owner": TEXT[:80], "rationale": TEXT, "audience": "all", "categories": ["a"]}
+    added = call(server, key, "instructions_add", {"entry": rule, "lax": True})
+    assert any("U+202E" in warning for warning in added["warnings"])
+    call(server, key, "feedback_submit", {"type": "issue", "severity": "low", "title": TEXT, "description": TEXT})
+    document = {"openapi": "3.0.3", "info": {"title": TEXT, "version": "1"}, "paths": {"/a": {"get": {"summary": TEXT, "responses": {}}}}}
+    for path, content in (("/note.md", TEXT), ("/api.json", json.dumps(document, ensure_ascii=False))):
+        call(server, key, "file_write", {"project": PROJECT, "path": path, "content": content, "mode": "TRUNCATE"})
+    fields = {"content": TEXT, "tags": [TEXT[:50]], "context": TEXT, "project": PROJECT}
+    return str(call(server, key, "rekall_add", {"type": "bug", "title": TEXT[:90], **fields})["id"])
+
+
+def test_every_page_shows_hidden_characters_and_keeps_ordinary_joiners(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
+    memory = plant(keyed[0], keyed[1]["admin"])
+    visitor.sign_in(keyed[1]["admin"])
+    page = visitor.page
+    project = quote(PROJECT, safe="")
+    api = f"/console/openapi?ref={quote(f'file:{PROJECT}/api.json', safe='')}"
+    for path, text, shows in (
+        ("/console/instructions?q=plain", "Instructions:", True),
+        ("/console/instructions/hidden-rule", "History", True),
+        ("/console/instructions?tab=feedback", "Feedback:", True),
+        (f"/console/files?project={project}&path=/note.md", "This text holds", True),
+        (f"/console/memory?project={project}", "Entries:", True),
+        (f"/console/memory/{memory}", "plain", True),
+        (f"{api}&tab=operations", "Operations:", True),
+        ("/console/audit?reads=1", "Choose one to see it whole", False),
+        ("/console/tools/instructions_get", "instructions_get", False),
+    ):
+        visitor.go(path)
+        page.get_by_text(text).first.wait_for()
+        if shows:
+            page.get_by_text("<U+202E>").first.wait_for()
+        for shown in page.evaluate(ALL_TEXT):
+            assert find_hidden(shown) == [], (path, shown)
+    visitor.go("/console/instructions?tab=feedback")
+    expect(page.get_by_text(ORDINARY).first).to_be_visible()
+    assert visitor.problems == []
+
+
+def test_an_editor_keeps_the_characters_and_names_them(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+    plant(keyed[0], keyed[1]["admin"])
+    visitor.sign_in(keyed[1]["admin"])
+    page = visitor.page
+    visitor.go(f"/console/files?project={quote(PROJECT, safe='')}&path=/note.md")
+    expect(page.get_by_role("note").first).to_contain_text("RIGHT-TO-LEFT OVERRIDE")
+    page.locator(".cm-content").click()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type("more ")
+    page.get_by_role("button", name="Save").first.click()
+    expect(page.get_by_text("Saved").first).to_be_visible()
+    read = call(keyed[0], keyed[1]["admin"], "file_read", {"project": PROJECT, "path": "/note.md"})
+    assert read["content"] == f"more {TEXT}"

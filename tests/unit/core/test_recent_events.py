@@ -1,0 +1,42 @@
+"""Events for clients that come back: the newest ones, bounded by number and by size."""
+
+from __future__ import annotations
+
+import asyncio
+
+from mcp.types import JSONRPCResponse
+
+from commonplace.edge.events import RecentEvents
+
+
+def answer(number: int, characters: int) -> JSONRPCResponse:
+    return JSONRPCResponse(jsonrpc="2.0", id=number, result={"content": [{"type": "text", "text": "x" * characters}]})
+
+
+def replayed(events: RecentEvents, count: int, characters: int) -> int:
+    """How many of so many events can still be asked for."""
+
+    async def run() -> int:
+        ids = [await events.store_event("stream", answer(number, characters)) for number in range(count)]
+        known = 0
+        for event_id in ids:
+
+            async def send(event: object) -> None:
+                return None
+
+            known += await events.replay_events_after(event_id, send) is not None
+        return known
+
+    return asyncio.run(run())
+
+
+def test_the_number_of_events_is_bounded() -> None:
+    assert replayed(RecentEvents(max_events=20), 50, 10) == 20
+
+
+def test_large_events_are_bounded_by_their_size() -> None:
+    assert 5 <= replayed(RecentEvents(max_bytes=1_000_000), 50, 150_000) <= 6
+
+
+def test_the_newest_event_is_kept_whatever_its_size() -> None:
+    assert replayed(RecentEvents(max_bytes=1_000), 3, 150_000) == 1

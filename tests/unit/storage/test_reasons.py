@@ -1,0 +1,29 @@
+"""Reasons that callers may read hold no statement, no text of a driver and no path of this machine."""
+
+from __future__ import annotations
+
+import apsw
+import psycopg
+import pytest
+
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.storage.reasons import public_reason
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        apsw.SQLError("no such table: search_posting"),
+        psycopg.errors.UndefinedTable('relation "search_posting" does not exist\nLINE 1: SELECT 1'),
+        FileNotFoundError(2, "No such file or directory", "/home/me/data/vectors"),
+    ],
+)
+def test_texts_of_drivers_stay_in_the_log(error: Exception) -> None:
+    reason = public_reason(error)
+    assert reason.endswith("refused it; the server's log says why")
+    assert type(error).__name__ not in reason
+
+
+def test_our_own_words_are_told() -> None:
+    assert public_reason(CommonplaceError(INVALID_ARGUMENT, "It is not legal.")) == "It is not legal."
+    assert public_reason(RuntimeError("the model is away")) == "RuntimeError: the model is away"

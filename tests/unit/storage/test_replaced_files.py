@@ -1,0 +1,114 @@
+"""A change to a file that lost its name is not acknowledged; private files are for their owner alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.identity import DataFolder
+from commonplace.storage.privacy import open_to_others, tighten_data_folder
+from commonplace.storage.sqlite import Connection, Database
+
+
+def add(connection: Connection) -> None:
+    connection.execute("CREATE TABLE IF NOT EXISTS line (text)")
+    connection.execute("INSERT INTO line VALUES ('x')")
+
+
+@pytest.mark.parametrize("lost", ["", "-wal"])
+@pytest.mark.parametrize("how", ["removed", "replaced", "moved"])
+def test_a_write_to_files_without_a_name_is_refused(lost: str, how: str, tmp_path: Path) -> None:
+    path = tmp_path / "data" / "x.db"
+    database = Database(path)
+    try:
+        database.write_now(add)
+        victim = Path(f"{path}{lost}")
+        victim.rename(tmp_path / "away")
+        if how == "replaced":
+            shutil.copy(tmp_path / "away", victim)
+        if how != "moved":
+            (tmp_path / "away").unlink()
+        with pytest.raises(CommonplaceError) as refused:
+            database.write_now(add)
+        assert refused.value.code.name == "STORAGE_REPLACED"
+        assert str(tmp_path) not in refused.value.message
+        if how == "moved":
+            (tmp_path / "away").rename(victim)
+            database.write_now(add)
+    finally:
+        database.close()
+
+
+def test_the_check_costs_little_beside_a_commit(tmp_path: Path) -> None:
+    database = Database(tmp_path / "x.db")
+    try:
+        database.write_now(add)
+        begun = time.perf_counter()
+        for _ in range(100):
+            database.write_now(lambda connection: connection.execute("INSERT INTO line VALUES ('y')") and None)
+        commit = (time.perf_counter() - begun) / 100
+        begun = time.perf_counter()
+        for _ in range(2000):
+            database.check_identity()
+        check = (time.perf_counter() - begun) / 2000
+        assert 2 * check < commit / 2
+    finally:
+        database.close()
+
+
+def test_a_data_folder_that_was_removed_and_made_again_is_noticed(tmp_path: Path) -> None:
+    """Its inode may be used again at once; the open folder prevents that."""
+    folder = DataFolder(tmp_path / "data")
+    (tmp_path / "data").mkdir()
+    folder.hold()
+    try:
+        folder.check()
+        for _ in range(20):
+            (tmp_path / "data").rmdir()
+            with pytest.raises(CommonplaceError):
+                folder.check()
+            (tmp_path / "data").mkdir()
+            with pytest.raises(CommonplaceError) as refused:
+                folder.check()
+        assert refused.value.code.name == "STORAGE_REPLACED"
+    finally:
+        folder.release()
+
+
+def modes(folder: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+
+
+def test_a_database_and_its_log_are_for_their_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        database = Database(tmp_path / "data" / "x.db")
+        database.write_now(add)
+        assert modes(tmp_path / "data") == {"x.db": 0o600, "x.db-wal": 0o600, "x.db-shm": 0o600}
+        assert modes(tmp_path)["data"] == 0o700
+        database.close()
+    finally:
+        os.umask(before)
+
+
+def test_files_of_an_older_version_are_tightened(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o755)
+    for name in ("x.db", "x.db-wal", "x.db-shm", "feedback.json"):
+        (data / name).touch(mode=0o644)
+        (data / name).chmod(0o644)
+    (data / "vectors").mkdir()
+    (data / "vectors").chmod(0o755)
+    database = Database(data / "x.db")
+    assert modes(data)["x.db"] == 0o600
+    database.close()
+    assert tighten_data_folder(data) == 2
+    assert modes(data)["feedback.json"] == 0o600
+    assert modes(data)["vectors"] == 0o700
+    assert [path.name for path in open_to_others(data)] == ["data"]

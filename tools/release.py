@@ -1,0 +1,121 @@
+"""Build a release and check it as a user would install it. `make release`.
+
+Writes the source distribution, the wheel and the release notes to dist/, then installs the wheel with the pinned dependencies into a
+fresh environment and drives the installed command. The version in src/commonplace/__init__.py must be the newest one in CHANGELOG.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DIST = ROOT / "dist"
+HEADING = re.compile(r"^## (?P<version>\d+\.\d+\.\d+)(?: \((?P<date>[^)]+)\))?\n", re.MULTILINE)
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+NEEDED = ("commonplace/cli/__init__.py", "commonplace/files/sqlite.sql", "commonplace/memory/postgres.sql")
+
+
+class ReleaseError(Exception):
+    """The release is not ready; the message says what to do."""
+
+
+def declared_version() -> str:
+    text = (ROOT / "src/commonplace/__init__.py").read_text("utf-8")
+    match = re.search(r'__version__ = "([^"]+)"', text)
+    if match is None:
+        raise ReleaseError("src/commonplace/__init__.py has no __version__.")
+    return match[1]
+
+
+def release_notes(version: str) -> str:
+    """Return the changelog's section of a version."""
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    sections = list(HEADING.finditer(text))
+    if not sections or sections[0]["version"] != version:
+        raise ReleaseError(f"The first version in CHANGELOG.md must be {version}: rename its section.")
+    if not DATE.fullmatch(sections[0]["date"] or ""):
+        raise ReleaseError(f"CHANGELOG.md gives {version} no date: write ## {version} (YYYY-MM-DD).")
+    end = sections[1].start() if len(sections) > 1 else len(text)
+    return text[sections[0].end() : end].strip() + "\n"
+
+
+def build() -> Path:
+    """Build both distributions into an empty dist/ and return the wheel."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    command = [sys.executable, "-m", "uv", "build", "--quiet", "--no-build-isolation", "--python", sys.executable]
+    subprocess.run([*command, "-o", str(DIST), str(ROOT)], check=True)
+    (DIST / ".gitignore").unlink(missing_ok=True)
+    [wheel] = DIST.glob("*.whl")
+    return wheel
+
+
+def check_contents(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    missing = [name for name in NEEDED if name not in names]
+    if missing:
+        raise ReleaseError(f"The wheel lacks {', '.join(missing)}.")
+    strays = sorted({name.partition("/")[0] for name in names if not name.startswith("commonplace")})
+    if strays:
+        raise ReleaseError(f"The wheel holds files outside the package: {', '.join(strays)}.")
+
+
+def check_installed(wheel: Path, version: str) -> None:
+    """Install the wheel into a fresh environment and call it over stdio."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        venv.create(place / "venv", with_pip=True)
+        python = place / "venv/bin/python"
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, "--require-hashes", "-r", str(ROOT / "requirements/serve.txt")], check=True)
+        subprocess.run([*install, "--no-deps", str(wheel)], check=True)
+        environment = {**os.environ, "COMMONPLACE_HOME": str(place / "data"), "PYTHONPATH": ""}
+        command = str(place / "venv/bin/commonplace")
+        said = subprocess.run([command, "--version"], env=environment, cwd=folder, capture_output=True, text=True, check=True)
+        if version not in said.stdout:
+            raise ReleaseError(f"The installed command calls itself {said.stdout.strip()!r}, not {version}.")
+        subprocess.run([command, "doctor"], env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        _check_stdio(command, environment, folder)
+
+
+def _check_stdio(command: str, environment: dict[str, str], folder: str) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "release", "version": "1"}}
+    requests = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    served = subprocess.run(
+        [command, "serve"], input=lines, env=environment, cwd=folder, capture_output=True, text=True, check=True, timeout=60
+    )
+    answers = {answer.get("id"): answer for answer in map(json.loads, served.stdout.splitlines())}
+    if not answers.get(2, {}).get("result", {}).get("tools"):
+        raise ReleaseError("The installed server lists no tools.")
+
+
+def main() -> int:
+    try:
+        version = declared_version()
+        notes = release_notes(version)
+        wheel = build()
+        check_contents(wheel)
+        check_installed(wheel, version)
+    except ReleaseError as error:
+        print(f"not released: {error}", file=sys.stderr)
+        return 1
+    (DIST / "NOTES.md").write_text(notes, "utf-8")
+    print(f"dist/ holds commonplace {version}; tag v{version}, then upload dist/*.whl and dist/*.tar.gz")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
