@@ -1,7 +1,9 @@
 """The command line: processor time of short commands, and of an import beside a running server.
 
 python -m benchmarks.cli              short commands
-python -m benchmarks.cli --import     also the import: 800 files of this environment's packages (some minutes without a model)"""
+python -m benchmarks.cli --import     also the import: 800 files of this environment's packages
+(some minutes without a model)
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def free_port() -> int:
 def cpu(command: list[str | Path], environment: dict[str, str]) -> float:
     """User and system time of a child, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         raise SystemExit(f"{command}: {done.stderr}")
@@ -53,9 +57,16 @@ def short_commands(environment: dict[str, str], rounds: int) -> bool:
     passed = True
     for name, values in times.items():
         mark = MARKS.get(name)
-        verdict = "" if mark is None else f"  mark {mark:.0f}: {'pass' if min(values) <= mark else 'FAIL'}"
+        verdict = (
+            ""
+            if mark is None
+            else f"  mark {mark:.0f}: {'pass' if min(values) <= mark else 'FAIL'}"
+        )
         passed &= mark is None or min(values) <= mark
-        print(f"{name:28} {min(values):6.0f} ms CPU (median {sorted(values)[len(values) // 2]:.0f}){verdict}")
+        print(
+            f"{name:28} {min(values):6.0f} ms CPU (median "
+            f"{sorted(values)[len(values) // 2]:.0f}){verdict}"
+        )
     return passed
 
 
@@ -79,7 +90,11 @@ def import_beside_a_server(environment: dict[str, str], home: Path) -> None:
     folder = home / "corpus"
     count, size = corpus(folder)
     port = free_port()
-    server = subprocess.Popen([PROGRAM, "serve", "--http", f"127.0.0.1:{port}"], env=environment, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        [PROGRAM, "serve", "--http", f"127.0.0.1:{port}"],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         until = time.monotonic() + 30
         while time.monotonic() < until:
@@ -91,7 +106,10 @@ def import_beside_a_server(environment: dict[str, str], home: Path) -> None:
         begun = time.monotonic()
         used = cpu([PROGRAM, "files", "import", folder, "--project", "corpus"], environment)
         took = time.monotonic() - begun
-        print(f"import of {count} files, {size / 1e6:.1f} MB: {used:.1f} s CPU in the client, ended after {took:.1f} s")
+        print(
+            f"import of {count} files, {size / 1e6:.1f} MB: {used:.1f} s CPU in the client, "
+            f"ended after {took:.1f} s"
+        )
     finally:
         server.terminate()
         server.wait(30)
@@ -101,14 +119,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--import", action="store_true", dest="importing")
-    parser.add_argument("--models", type=Path, help="folder of embedding models to use for the import")
+    parser.add_argument(
+        "--models", type=Path, help="folder of embedding models to use for the import"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         kept = {
-            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE" and not name.startswith("COMMONPLACE")
+            name: value
+            for name, value in os.environ.items()
+            if name != "PYTHONDONTWRITEBYTECODE" and not name.startswith("COMMONPLACE")
         }
-        environment = {**kept, "COMMONPLACE_HOME": str(home / "data"), "PYTHONPYCACHEPREFIX": str(home / "bytecode")}
+        environment = {
+            **kept,
+            "COMMONPLACE_HOME": str(home / "data"),
+            "PYTHONPYCACHEPREFIX": str(home / "bytecode"),
+        }
         passed = short_commands(environment, options.rounds)
         if options.importing:
             if options.models is not None:

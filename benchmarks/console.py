@@ -1,4 +1,7 @@
-"""What the console costs: time to usable content at full size, tools/call beside open consoles. `make bench SUITE=console`."""
+"""What the console costs: time to usable content at full size, tools/call beside open consoles.
+
+`make bench SUITE=console`.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +34,18 @@ PAGES = (
     ("Instructions: rules", "/console/instructions", "Instructions: 5,000"),
     ("Instructions: search", "/console/instructions?q=canary+rollback", "Instructions:"),
     ("Instructions: one", "/console/instructions/storage-rule-00012", "Owner"),
-    ("Instructions: graph", "/console/instructions?tab=graph", "svg[aria-roledescription^=flowchart]"),
+    (
+        "Instructions: graph",
+        "/console/instructions?tab=graph",
+        "svg[aria-roledescription^=flowchart]",
+    ),
     ("Instructions: governance", "/console/instructions?tab=governance", "longest overdue first"),
     ("Files", "/console/files?project=handbook", "50,000 files"),
-    ("Files: a large folder", "/console/files?project=handbook&path=/inbox/note-00300.md", ".cm-content"),
+    (
+        "Files: a large folder",
+        "/console/files?project=handbook&path=/inbox/note-00300.md",
+        ".cm-content",
+    ),
     ("Files: search", "/console/files?project=handbook&q=canary+rollback+incident", "Why:"),
     ("Memory", "/console/memory", "Entries: 10,000"),
     ("Memory: search", "/console/memory?q=canary+rollback+incident", "Why:"),
@@ -43,7 +54,11 @@ PAGES = (
     ("Tools", "/console/tools", "health_check"),
     ("Audit", "/console/audit", "Check the chains"),
 )
-HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
+HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "application/json, text/event-stream",
+    "MCP-Protocol-Version": "2025-11-25",
+}
 
 
 def latencies(address: str, calls: int) -> list[float]:
@@ -53,7 +68,14 @@ def latencies(address: str, calls: int) -> list[float]:
     opened = link.getresponse()
     opened.read()
     headers = {**HEADERS, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
-    body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "health_check", "arguments": {}}})
+    body = orjson.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "health_check", "arguments": {}},
+        }
+    )
     taken = []
     for _ in range(calls):
         begun = time.perf_counter()
@@ -69,20 +91,32 @@ def p95(values: list[float]) -> float:
 
 
 def seeded(folder: Path) -> None:
-    """5,000 instructions, 50,000 files and 10,000 memories; a folder that has them is taken as it is."""
+    """5,000 instructions, 50,000 files and 10,000 memories; a folder that has them is taken as
+    it is.
+    """
     if not (folder / "commonplace.db").exists():
         fill(folder, FULL)
 
 
 def indexed(address: str) -> None:
     """Wait until the 50,000 files can be searched."""
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "file_index_status", "arguments": {}}}
+    body = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "file_index_status", "arguments": {}},
+    }
     while True:
         link = http.client.HTTPConnection(address, timeout=60)
         link.request("POST", "/mcp", orjson.dumps(INITIALIZE), HEADERS)
         opened = link.getresponse()
         opened.read()
-        link.request("POST", "/mcp", orjson.dumps(body), {**HEADERS, "Mcp-Session-Id": opened.headers["mcp-session-id"]})
+        link.request(
+            "POST",
+            "/mcp",
+            orjson.dumps(body),
+            {**HEADERS, "Mcp-Session-Id": opened.headers["mcp-session-id"]},
+        )
         answer = link.getresponse().read()
         link.close()
         if b'"up_to_date":true' in answer:
@@ -120,7 +154,9 @@ def pages(browser: Browser, address: str) -> bool:
 
 
 def large_document(page: Page, address: str) -> list[list[str]]:
-    """A 13 MB document, from the drop to its summary, its findings, a line of it, and its operations."""
+    """A 13 MB document, from the drop to its summary, its findings, a line of it, and its
+    operations.
+    """
     visit(page, address, "/console/openapi", "No document yet")
     begun = time.perf_counter()
     steps = []
@@ -165,13 +201,19 @@ def beside_consoles(browser: Browser, address: str) -> bool:
     show(
         f"tools/call over HTTP, p95 of {CALLS} calls",
         ["consoles", "p95 ms"],
-        [["0", f"{p95(without):.3f}"], [str(CONSOLES), f"{p95(beside):.3f}"], ["growth", f"{growth:+.0%}"]],
+        [
+            ["0", f"{p95(without):.3f}"],
+            [str(CONSOLES), f"{p95(beside):.3f}"],
+            ["growth", f"{growth:+.0%}"],
+        ],
     )
     return growth < 0.2
 
 
 def main() -> int:
-    """`python -m benchmarks.console [pages|consoles] [--data FOLDER]`; a data folder is seeded once and then kept."""
+    """`python -m benchmarks.console [pages|consoles] [--data FOLDER]`; a data folder is seeded
+    once and then kept.
+    """
     parser = argparse.ArgumentParser()
     parser.add_argument("part", nargs="?", choices=["pages", "consoles", "seed"])
     parser.add_argument("--data", type=Path)
@@ -187,11 +229,15 @@ def main() -> int:
                 indexed(server.address)
                 if asked.part != "seed":
                     fine = pages(browser, server.address)
-                    marks.append([f"every page usable within {USABLE_SECONDS:.0f} s (median)", verdict(fine)])
+                    marks.append(
+                        [f"every page usable within {USABLE_SECONDS:.0f} s (median)", verdict(fine)]
+                    )
         if asked.part in (None, "consoles"):
             with serve_http(Path(tempfile.mkdtemp())) as server:
                 fine = beside_consoles(browser, server.address)
-                marks.append([f"p95 grows by less than 20 % with {CONSOLES} consoles open", verdict(fine)])
+                marks.append(
+                    [f"p95 grows by less than 20 % with {CONSOLES} consoles open", verdict(fine)]
+                )
         browser.close()
     show("console marks", ["mark", "verdict"], marks)
     return 0 if all(mark[1] == verdict(True) for mark in marks) else 1

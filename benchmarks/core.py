@@ -1,4 +1,7 @@
-"""The core against its peers: one trivial tool over stdio and HTTP, start-up and memory. `make bench SUITE=core`."""
+"""The core against its peers: one trivial tool over stdio and HTTP, start-up and memory.
+
+`make bench SUITE=core`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,17 @@ from pathlib import Path
 import httpx
 import orjson
 
-from benchmarks.measure import INITIALIZE, ROOT, StdioServer, call_line, http_server, median, rss_mb, show, verdict
+from benchmarks.measure import (
+    INITIALIZE,
+    ROOT,
+    StdioServer,
+    call_line,
+    http_server,
+    median,
+    rss_mb,
+    show,
+    verdict,
+)
 
 ROUNDS = 5
 SEQUENTIAL = 1_500
@@ -35,7 +48,11 @@ def node() -> str:
 
 
 def stdio_commands(home: str) -> dict[str, tuple[list[str], dict[str, str]]]:
-    ours = {"COMMONPLACE_EXTRA_TOOLSETS": "benchmarks.peers.trivial:toolset", "COMMONPLACE_HOME": home, "PYTHONPATH": str(ROOT)}
+    ours = {
+        "COMMONPLACE_EXTRA_TOOLSETS": "benchmarks.peers.trivial:toolset",
+        "COMMONPLACE_HOME": home,
+        "PYTHONPATH": str(ROOT),
+    }
     return {
         "floor (no SDK)": ([sys.executable, str(PEERS / "floor.py")], {}),
         "commonplace": ([sys.executable, "-m", "commonplace", "serve"], ours),
@@ -62,10 +79,16 @@ def stdio(home: str) -> bool:
             server.request_raw(call_line("add", {"a": 1, "b": 2}, 1))
             slow = name == "python sdk"
             lines = [call_line("add", {"a": 1, "b": 2}, number + 2) for number in range(PIPELINED)]
-            figures[name]["sequential"].append(server.sequential(lines[: SEQUENTIAL // (4 if slow else 1)]))
-            figures[name]["pipelined"].append(server.pipelined(lines[: PIPELINED // (8 if slow else 1)]))
+            figures[name]["sequential"].append(
+                server.sequential(lines[: SEQUENTIAL // (4 if slow else 1)])
+            )
+            figures[name]["pipelined"].append(
+                server.pipelined(lines[: PIPELINED // (8 if slow else 1)])
+            )
             server.close()
-    mid = {name: {key: median(values) for key, values in row.items()} for name, row in figures.items()}
+    mid = {
+        name: {key: median(values) for key, values in row.items()} for name, row in figures.items()
+    }
     ours, peer = mid["commonplace"], mid["node sdk"]
     show(
         f"stdio, median of {ROUNDS} interleaved rounds",
@@ -98,7 +121,11 @@ def http(home: str) -> bool:
     rows: list[list[str]] = []
     passed = True
     servers = {
-        "commonplace": ([sys.executable, "-m", "commonplace", "serve", "--http", "127.0.0.1:18787"], 18787, environment),
+        "commonplace": (
+            [sys.executable, "-m", "commonplace", "serve", "--http", "127.0.0.1:18787"],
+            18787,
+            environment,
+        ),
         "node sdk": ([node(), str(node_script()), "18788"], 18788, {}),
         "python sdk": ([sys.executable, str(PEERS / "sdk_server.py"), "18789"], 18789, {}),
     }
@@ -107,8 +134,21 @@ def http(home: str) -> bool:
             for clients in (1, 50):
                 for era in ("handshake", "stateless") if name == "commonplace" else ("handshake",):
                     result = load(port, clients, era, session=name == "commonplace")
-                    rate, p50, p95 = result["requests"]["average"], result["latency"]["p50"], result["latency"]["p97_5"]
-                    rows.append([f"{name}, {era}", str(clients), f"{rate:,.0f}", f"{p50:.0f}", f"{p95:.0f}", f"{rss_mb(process.pid):.0f}"])
+                    rate, p50, p95 = (
+                        result["requests"]["average"],
+                        result["latency"]["p50"],
+                        result["latency"]["p97_5"],
+                    )
+                    rows.append(
+                        [
+                            f"{name}, {era}",
+                            str(clients),
+                            f"{rate:,.0f}",
+                            f"{p50:.0f}",
+                            f"{p95:.0f}",
+                            f"{rss_mb(process.pid):.0f}",
+                        ]
+                    )
                     if name == "commonplace" and clients == 50:
                         passed &= rate >= 1000 and p95 < 120
     show(
@@ -116,7 +156,11 @@ def http(home: str) -> bool:
         ["server", "clients", "req/s", "p50 ms", "p97.5 ms", "RSS MB"],
         rows,
     )
-    show("HTTP marks", ["mark", "verdict"], [["1,000 requests/s with 50 clients, p95 under 120 ms", verdict(passed)]])
+    show(
+        "HTTP marks",
+        ["mark", "verdict"],
+        [["1,000 requests/s with 50 clients, p95 under 120 ms", verdict(passed)]],
+    )
     return passed
 
 
@@ -125,18 +169,36 @@ def load(port: int, clients: int, era: str, session: bool) -> dict[str, dict[str
     headers = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
     params: dict[str, object] = {"name": "add", "arguments": {"a": 1, "b": 2}}
     if era == "stateless":
-        headers |= {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "add"}
+        headers |= {
+            "mcp-protocol-version": "2026-07-28",
+            "mcp-method": "tools/call",
+            "mcp-name": "add",
+        }
         params["_meta"] = STATELESS_META
     else:
         headers["mcp-protocol-version"] = "2025-11-25"
         if session:
             opened = httpx.post(url, content=orjson.dumps(INITIALIZE), headers=headers)
             headers["mcp-session-id"] = opened.headers["mcp-session-id"]
-    body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).decode()
-    command = [node(), str(NODE_MODULES / "autocannon" / "autocannon.js"), "-j", "-c", str(clients), "-d", str(HTTP_SECONDS), "-m", "POST"]
+    body = orjson.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    ).decode()
+    command = [
+        node(),
+        str(NODE_MODULES / "autocannon" / "autocannon.js"),
+        "-j",
+        "-c",
+        str(clients),
+        "-d",
+        str(HTTP_SECONDS),
+        "-m",
+        "POST",
+    ]
     for name, value in headers.items():
         command += ["-H", f"{name}={value}"]
-    output = subprocess.run([*command, "-b", body, url], capture_output=True, check=True, text=True).stdout
+    output = subprocess.run(
+        [*command, "-b", body, url], capture_output=True, check=True, text=True
+    ).stdout
     result: dict[str, dict[str, float]] = json.loads(output)
     if result["non2xx"] or result["errors"]:  # type: ignore[truthy-bool]
         raise RuntimeError(f"{result['non2xx']} refused, {result['errors']} failed")

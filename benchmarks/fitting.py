@@ -1,8 +1,11 @@
-"""The fusion formula over arrays, its fit and its calibration: what `benchmarks/quality.py` reports on.
+"""The fusion formula over arrays, its fit and its calibration: what `benchmarks/quality.py`
+reports on.
 
-A collection is indexed as the product does it (files cut into chunks, chunks ranked, a document standing where its best chunk stands).
-The fit is by likelihood: the formula's evidence, to a power, as odds among a query's candidates. That uses every candidate of every
-query, where a metric of the first ten sees a few swaps, and it moves smoothly."""
+A collection is indexed as the product does it (files cut into chunks, chunks ranked, a document
+standing where its best chunk stands). The fit is by likelihood: the formula's evidence, to a power,
+as odds among a query's candidates. That uses every candidate of every query, where a metric of the
+first ten sees a few swaps, and it moves smoothly.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from benchmarks.retrieval import CUT
 from commonplace.search.fusion import LEADERS, PIVOT, SLOPE, Parameters, calibrated
 
 FITTED = ("lexical_weight", "prior_terms", "sharpness", "coverage_gain", "consensus")
-PRIOR = Parameters(lexical_weight=0.25, prior_terms=2.25, sharpness=5.0, coverage_gain=3.5, consensus=0.15)
+PRIOR = Parameters(
+    lexical_weight=0.25, prior_terms=2.25, sharpness=5.0, coverage_gain=3.5, consensus=0.15
+)
 PRIOR_POWER = 3.0  # of the evidence as odds among candidates; fitted along and not kept
 PRIOR_WEIGHT = 0.3  # of a squared change by e, against nats per query
 LOOKUP_WEIGHT = 0.4  # of simulated look-ups, against 1 for judged queries
@@ -26,7 +31,9 @@ DEPTH = 5  # hits of a default call: what the score is calibrated on
 
 @dataclass
 class Features:
-    """One collection's queries as arrays (query, candidate): everything the fusion formula reads."""
+    """One collection's queries as arrays (query, candidate): everything the fusion formula
+    reads.
+    """
 
     name: str
     queries: list[str]
@@ -56,11 +63,22 @@ class Features:
 
 
 def evidence(features: Features, parameters: Parameters) -> np.ndarray:
-    """fusion.py's formula over arrays; a test holds the two together. -1 where there is no candidate."""
-    told = features.information / (features.information + parameters.prior_terms * math.log1p(features.documents))
-    lexical = parameters.lexical_weight * features.share * told[:, None] * (1 + parameters.coverage_gain * features.coverage**2)
+    """fusion.py's formula over arrays; a test holds the two together. -1 where there is no
+    candidate.
+    """
+    told = features.information / (
+        features.information + parameters.prior_terms * math.log1p(features.documents)
+    )
+    lexical = (
+        parameters.lexical_weight
+        * features.share
+        * told[:, None]
+        * (1 + parameters.coverage_gain * features.coverage**2)
+    )
     read = features.legibility[:, None]
-    first = np.where(features.present, lexical + read * _semantic(features.cosine, parameters), -1.0)
+    first = np.where(
+        features.present, lexical + read * _semantic(features.cosine, parameters), -1.0
+    )
     if parameters.consensus <= 0:
         return first
     leaders = np.argsort(-first, axis=1, kind="stable")[:, :LEADERS]
@@ -72,7 +90,9 @@ def evidence(features: Features, parameters: Parameters) -> np.ndarray:
     length = (among * shares[:, :, None] * shares[:, None, :]).sum(axis=(1, 2))
     near = (np.take_along_axis(features.cosine, leaders, axis=1) * shares).sum(axis=1)
     weight = parameters.consensus
-    moved = (features.cosine + weight * towards) / np.sqrt(1 + 2 * weight * near + weight**2 * length)[:, None]
+    moved = (features.cosine + weight * towards) / np.sqrt(
+        1 + 2 * weight * near + weight**2 * length
+    )[:, None]
     best = np.where(features.present, features.cosine, -1.0).max(axis=1)
     moved -= (np.where(features.present, moved, -1.0).max(axis=1) - best)[:, None]
     return np.where(features.present, lexical + read * _semantic(moved, parameters), -1.0)
@@ -84,7 +104,9 @@ def _semantic(cosine: np.ndarray, parameters: Parameters) -> np.ndarray:
 
 
 def ranked(features: Features, values: np.ndarray) -> np.ndarray:
-    """(query, 2): nDCG@10 and recall@10 of documents ranked by the best value of their chunks; candidates below 0 do not count."""
+    """(query, 2): nDCG@10 and recall@10 of documents ranked by the best value of their chunks;
+    candidates below 0 do not count.
+    """
     values = values.copy()
     for query, chunks in features.siblings:
         best = chunks[np.argmax(values[query, chunks])]
@@ -92,8 +114,16 @@ def ranked(features: Features, values: np.ndarray) -> np.ndarray:
         values[query, chunks] = -1.0
         values[query, best] = highest
     order = np.argsort(-values, axis=1, kind="stable")[:, :CUT]
-    grades = np.take_along_axis(features.grades, order, axis=1) * (np.take_along_axis(values, order, axis=1) >= 0)
-    return np.stack([(grades * DISCOUNT).sum(axis=1) / features.ideal, (grades > 0).sum(axis=1) / features.answers], axis=1)
+    grades = np.take_along_axis(features.grades, order, axis=1) * (
+        np.take_along_axis(values, order, axis=1) >= 0
+    )
+    return np.stack(
+        [
+            (grades * DISCOUNT).sum(axis=1) / features.ideal,
+            (grades > 0).sum(axis=1) / features.answers,
+        ],
+        axis=1,
+    )
 
 
 def measure(features: Features, parameters: Parameters) -> np.ndarray:
@@ -101,25 +131,37 @@ def measure(features: Features, parameters: Parameters) -> np.ndarray:
 
 
 def surprise(features: Features, parameters: Parameters, power: float, half: int | None) -> float:
-    """Mean of -ln of the chance that the formula gives to the right candidates, in nats per query."""
+    """Mean of -ln of the chance that the formula gives to the right candidates, in nats per
+    query.
+    """
     values = np.log(np.maximum(evidence(features, parameters), 1e-9)) * power
     values = np.where(features.present, values, -np.inf)
     values -= values.max(axis=1, keepdims=True)
-    chances = np.where(features.present, values - np.log(np.exp(values).sum(axis=1, keepdims=True)), 0.0)
+    chances = np.where(
+        features.present, values - np.log(np.exp(values).sum(axis=1, keepdims=True)), 0.0
+    )
     total = features.grades.sum(axis=1)
     counted = (total > 0) & features.chosen(half)
     return float(-((features.grades * chances).sum(axis=1)[counted] / total[counted]).mean())
 
 
-def fit(judged: Sequence[Features], lookups: Sequence[Features], half: int | None = None) -> Parameters:
-    """The likeliest parameters, every collection weighing the same whatever its size, drawn towards `PRIOR`."""
-    weighted = [(1.0, features) for features in judged] + [(LOOKUP_WEIGHT, features) for features in lookups]
+def fit(
+    judged: Sequence[Features], lookups: Sequence[Features], half: int | None = None
+) -> Parameters:
+    """The likeliest parameters, every collection weighing the same whatever its size, drawn
+    towards `PRIOR`.
+    """
+    weighted = [(1.0, features) for features in judged] + [
+        (LOOKUP_WEIGHT, features) for features in lookups
+    ]
     total = sum(weight for weight, _ in weighted)
     centre = np.log([*(getattr(PRIOR, name) for name in FITTED), PRIOR_POWER])
 
     def cost(logs: np.ndarray) -> float:
         parameters, power = _from_logs(logs)
-        told = sum(weight * surprise(features, parameters, power, half) for weight, features in weighted)
+        told = sum(
+            weight * surprise(features, parameters, power, half) for weight, features in weighted
+        )
         return told / total + PRIOR_WEIGHT * float(((logs - centre) ** 2).sum())
 
     return _from_logs(least(cost, centre))[0]
@@ -130,7 +172,9 @@ def _from_logs(logs: np.ndarray) -> tuple[Parameters, float]:
     return replace(PRIOR, **dict(zip(FITTED, map(float, values), strict=False))), float(values[-1])
 
 
-def least(cost: Callable[[np.ndarray], float], start: np.ndarray, step: float = 0.3, rounds: int = 250) -> np.ndarray:
+def least(
+    cost: Callable[[np.ndarray], float], start: np.ndarray, step: float = 0.3, rounds: int = 250
+) -> np.ndarray:
     """The simplex search of Nelder and Mead: six dimensions are few, and it needs no gradient."""
     points = [start, *(start + step * axis for axis in np.eye(len(start)))]
     costs = [cost(point) for point in points]
@@ -159,38 +203,64 @@ def least(cost: Callable[[np.ndarray], float], start: np.ndarray, step: float = 
     return points[int(np.argmin(costs))]
 
 
-def calibrate(judged: Features, lookups: Sequence[Features], parameters: Parameters, half: int | None = None) -> Parameters:
-    """The intercept that makes the score the chance of being right, over the hits of a default call, weighed as in the fit.
+def calibrate(
+    judged: Features, lookups: Sequence[Features], parameters: Parameters, half: int | None = None
+) -> Parameters:
+    """The intercept that makes the score the chance of being right, over the hits of a default
+    call, weighed as in the fit.
 
-    `judged` is a collection where one document is the answer: that is what the score is the chance of."""
+    `judged` is a collection where one document is the answer: that is what the score is the chance
+    of.
+    """
     parts = [(1.0, judged), *((LOOKUP_WEIGHT, features) for features in lookups)]
-    tops = [(weight, *top(features, parameters, features.chosen(half))) for weight, features in parts]
+    tops = [
+        (weight, *top(features, parameters, features.chosen(half))) for weight, features in parts
+    ]
     logs, right = (np.concatenate([part[at] for part in tops]) for at in (1, 2))
     weights = np.concatenate([np.full(len(part[1]), part[0] / len(part[1])) for part in tops])
     low, high = -20.0, 20.0
     for _ in range(60):
         intercept = (low + high) / 2
         chance = 1 / (1 + np.exp(-intercept - SLOPE * logs))
-        low, high = (intercept, high) if float((weights * (right - chance)).sum()) > 0 else (low, intercept)
+        low, high = (
+            (intercept, high) if float((weights * (right - chance)).sum()) > 0 else (low, intercept)
+        )
     return replace(parameters, intercept=intercept)
 
 
 def words_alone(features: Features) -> Features:
-    """The same queries where nobody was asked for meaning: the semantic evidence vanishes, and what no word finds is not there."""
-    return replace(features, cosine=np.full_like(features.cosine, -100.0), present=features.present & (features.share > 0))
+    """The same queries where nobody was asked for meaning: the semantic evidence vanishes, and
+    what no word finds is not there.
+    """
+    return replace(
+        features,
+        cosine=np.full_like(features.cosine, -100.0),
+        present=features.present & (features.share > 0),
+    )
 
 
-def top(features: Features, parameters: Parameters, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def top(
+    features: Features, parameters: Parameters, chosen: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """ln(evidence) of the best hits, and whether each is right."""
     values = evidence(features, parameters)[chosen]
     order = np.argsort(-values, axis=1, kind="stable")[:, :DEPTH]
     logs = np.log(np.maximum(np.take_along_axis(values, order, axis=1), 1e-6)).ravel()
-    return logs, (np.take_along_axis(features.grades[chosen], order, axis=1) > 0).astype(float).ravel()
+    return logs, (np.take_along_axis(features.grades[chosen], order, axis=1) > 0).astype(
+        float
+    ).ravel()
 
 
-def calibration_error(features: Features, parameters: Parameters, half: int | None, bins: int = 10) -> float:
+def calibration_error(
+    features: Features, parameters: Parameters, half: int | None, bins: int = 10
+) -> float:
     """Expected calibration error over equally filled bins."""
     logs, right = top(features, parameters, features.chosen(half))
     score = np.array([calibrated(math.exp(value), parameters) for value in logs])
     order = np.argsort(score)
-    return float(sum(len(part) / len(logs) * abs(score[part].mean() - right[part].mean()) for part in np.array_split(order, bins)))
+    return float(
+        sum(
+            len(part) / len(logs) * abs(score[part].mean() - right[part].mean())
+            for part in np.array_split(order, bins)
+        )
+    )

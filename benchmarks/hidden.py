@@ -1,6 +1,9 @@
-"""What looking for hidden characters costs: `python -m benchmarks.hidden` prints microseconds, the best of many rounds.
+"""What looking for hidden characters costs: `python -m benchmarks.hidden` prints microseconds,
+the best of many rounds.
 
-`call` is a whole `instructions_get` in this process, `look` the search of its answer when nothing is remembered about it."""
+`call` is a whole `instructions_get` in this process, `look` the search of its answer when nothing
+is remembered about it.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,21 @@ def main() -> None:
         shelf = folder / "shelf"
         shelf.mkdir()
         for name, body in BODIES.items():
-            entry = {"id": name.lower(), "title": name, "body": body, "priority": 5, "audience": "all", "requirement": "optional"}
+            entry = {
+                "id": name.lower(),
+                "title": name,
+                "body": body,
+                "priority": 5,
+                "audience": "all",
+                "requirement": "optional",
+            }
             (shelf / f"{name.lower()}.json").write_text(json.dumps({**entry, "categories": ["a"]}))
         settings = load(file=None, data=folder / "data").settings
         mcp = settings.mcp.but(instructions=settings.mcp.instructions.but(directory=str(shelf)))
         with build(settings.but(mcp=mcp)) as app:
-            asyncio.run(app.pipeline.run(Call("instructions_get", {"id": "english"}, local_user())))  # loads the catalogue
+            asyncio.run(
+                app.pipeline.run(Call("instructions_get", {"id": "english"}, local_user()))
+            )  # loads the catalogue
             core = Core(app.product)
             print(f"{'body':10} {'bytes':>6} {'call':>8} {'look':>8}")
             for name in BODIES:
@@ -55,7 +67,10 @@ def _print_cost(core: Core, name: str) -> None:
 
     answer = b"".join(call())
     encoded = json.dumps(json.loads(answer)["structuredContent"], ensure_ascii=False).encode()
-    best = [min(timeit.repeat(work, number=NUMBER, repeat=ROUNDS)) / NUMBER * 1e6 for work in (call, lambda: json_may_hide(encoded))]
+    best = [
+        min(timeit.repeat(work, number=NUMBER, repeat=ROUNDS)) / NUMBER * 1e6
+        for work in (call, lambda: json_may_hide(encoded))
+    ]
     print(f"{name:10} {len(encoded):6} {best[0]:8.2f} {best[1]:8.2f}")
 
 

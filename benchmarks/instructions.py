@@ -1,6 +1,9 @@
-"""The instruction catalogue at 100 to 50,000 entries: rates against a trivial tool, CPU of searches, durable writes, start, memory,
-and contract 000's objectives over HTTP. `make bench SUITE=instructions`; for less, name parts and sizes:
-`python -m benchmarks.instructions read write 100 5000` (parts: start, read, search, write, http)."""
+"""The instruction catalogue at 100 to 50,000 entries: rates against a trivial tool, CPU of
+searches, durable writes, start, memory, and contract 000's objectives over HTTP.
+
+`make bench SUITE=instructions`; for less, name parts and sizes: `python -m benchmarks.instructions
+read write 100 5000` (parts: start, read, search, write, http).
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,16 @@ from typing import Any
 
 import orjson
 
-from benchmarks.measure import ROOT, StdioServer, call_line, http_server, median, rss_mb, show, verdict
+from benchmarks.measure import (
+    ROOT,
+    StdioServer,
+    call_line,
+    http_server,
+    median,
+    rss_mb,
+    show,
+    verdict,
+)
 
 SIZES = (100, 1_000, 5_000, 50_000)
 PARTS = ("start", "read", "search", "write", "http")
@@ -39,10 +51,15 @@ PORT = 18797
 
 
 def corpus(folder: Path, size: int) -> None:
-    """Instructions of about 1.1 KB: words by Zipf's law from a vocabulary that grows like a language's."""
+    """Instructions of about 1.1 KB: words by Zipf's law from a vocabulary that grows like a
+    language's.
+    """
     chance = random.Random(20_260_101)
     letters = "etaoinshrdlucmfwypvbgk"
-    words = ["".join(chance.choice(letters) for _ in range(chance.randint(3, 10))) for _ in range(int(300 * size**0.5))]
+    words = [
+        "".join(chance.choice(letters) for _ in range(chance.randint(3, 10)))
+        for _ in range(int(300 * size**0.5))
+    ]
     weights = [1 / (rank + 3) for rank in range(len(words))]
     folder.mkdir(parents=True)
     for number in range(size):
@@ -65,7 +82,9 @@ def corpus(folder: Path, size: int) -> None:
             "createdAt": "2025-01-01T00:00:00.000Z",
             "updatedAt": "2025-01-01T00:00:00.000Z",
         }
-        (folder / f"{entry['id']}.json").write_bytes(orjson.dumps(entry, option=orjson.OPT_INDENT_2))
+        (folder / f"{entry['id']}.json").write_bytes(
+            orjson.dumps(entry, option=orjson.OPT_INDENT_2)
+        )
 
 
 def server(home: Path, *, trivial: bool = False) -> StdioServer:
@@ -90,7 +109,9 @@ def cpu_ns(pid: int) -> int:
 
 
 def until_idle(pid: int) -> None:
-    """Let a server finish what it does beside its first calls: it works out a large catalogue for some seconds."""
+    """Let a server finish what it does beside its first calls: it works out a large catalogue
+    for some seconds.
+    """
     spent = -1.0
     while True:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -102,16 +123,25 @@ def until_idle(pid: int) -> None:
 
 
 def reading(home: Path, size: int) -> dict[str, float]:
-    """Rates, and the share of the trivial tool's rate in the same process: short blocks in turns, so that both see the same machine.
+    """Rates, and the share of the trivial tool's rate in the same process: short blocks in
+    turns, so that both see the same machine.
 
-    The share is the median over the turns; the CPU of the server's main thread per request stands beside it."""
+    The share is the median over the turns; the CPU of the server's main thread per request stands
+    beside it.
+    """
     one = server(home, trivial=True)
     try:
         chance = random.Random(1)
         shapes = {
             "trivial": lines("add", lambda _: {"a": 1, "b": 2}, PIPELINED),
-            "get": lines("instructions_get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}, PIPELINED),
-            "list": lines("instructions_list", lambda _: {"limit": 10, "offset": chance.randrange(max(1, size - 10))}, PIPELINED),
+            "get": lines(
+                "instructions_get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}, PIPELINED
+            ),
+            "list": lines(
+                "instructions_list",
+                lambda _: {"limit": 10, "offset": chance.randrange(max(1, size - 10))},
+                PIPELINED,
+            ),
         }
         for requests in shapes.values():
             one.sequential(requests[:100])
@@ -131,7 +161,9 @@ def reading(home: Path, size: int) -> dict[str, float]:
                     spent[name] += cpu_ns(one.process.pid) - before
             for name in shapes:
                 figures[f"{name} {way}"] = median(rates[name])
-                figures[f"{name} {way} share"] = median(a / b for a, b in zip(rates[name], rates["trivial"], strict=True))
+                figures[f"{name} {way} share"] = median(
+                    a / b for a, b in zip(rates[name], rates["trivial"], strict=True)
+                )
                 figures[f"{name} {way} us"] = spent[name] / turns / block / 1e3
         return figures
     finally:
@@ -144,7 +176,11 @@ def searching(home: Path) -> tuple[dict[str, list[float]], dict[str, list[float]
     try:
         tools: dict[str, Callable[[str], dict[str, Any]]] = {
             "instructions_search": lambda q: {"q": q, "limit": 10},
-            "instructions_query": lambda q: {"filters": {"text": q}, "sort": {"field": "priority", "direction": "asc"}, "limit": 10},
+            "instructions_query": lambda q: {
+                "filters": {"text": q},
+                "sort": {"field": "priority", "direction": "asc"},
+                "limit": 10,
+            },
         }
         results = []
         for tool, arguments in tools.items():
@@ -163,9 +199,12 @@ def searching(home: Path) -> tuple[dict[str, list[float]], dict[str, list[float]
 
 
 def writing(home: Path) -> tuple[float, float, float]:
-    """Adds per second, the bare sequence temp-fsync-rename-fsync per second, and their ratio: short blocks in turns.
+    """Adds per second, the bare sequence temp-fsync-rename-fsync per second, and their ratio:
+    short blocks in turns.
 
-    Both in the same folder: what a new file costs depends on where the file system put the folder and what was deleted near it."""
+    Both in the same folder: what a new file costs depends on where the file system put the folder
+    and what was deleted near it.
+    """
     one = server(home)
     folder = home / "instructions"
     try:
@@ -174,8 +213,18 @@ def writing(home: Path) -> tuple[float, float, float]:
         until_idle(one.process.pid)
         ours, floor = [], []
         for turn in range(WRITE_TURNS):
-            entries = [{"id": f"new-{turn}-{number}", "body": "Always close what you open. " * 40} for number in range(WRITES)]
-            ours.append(one.sequential([call_line("instructions_add", {"entry": entry, "lax": True}, 1) for entry in entries]))
+            entries = [
+                {"id": f"new-{turn}-{number}", "body": "Always close what you open. " * 40}
+                for number in range(WRITES)
+            ]
+            ours.append(
+                one.sequential(
+                    [
+                        call_line("instructions_add", {"entry": entry, "lax": True}, 1)
+                        for entry in entries
+                    ]
+                )
+            )
             floor.append(bare_writes(folder, WRITES, turn))
         return median(ours), median(floor), median(a / b for a, b in zip(ours, floor, strict=True))
     finally:
@@ -202,7 +251,9 @@ def bare_writes(folder: Path, count: int, turn: int) -> float:
 
 
 def starting(home: Path) -> dict[str, float]:
-    """From spawn to the first get and, in another process, to the first search; and the memory after."""
+    """From spawn to the first get and, in another process, to the first search; and the memory
+    after.
+    """
     begun = time.perf_counter()
     one = server(home)
     one.call("instructions_get", {"id": "rule-000001"})
@@ -211,23 +262,36 @@ def starting(home: Path) -> dict[str, float]:
     begun = time.perf_counter()
     one = server(home)
     one.call("instructions_search", {"q": COMMON, "limit": 10})
-    figures = {"get": first_get, "search": time.perf_counter() - begun, "rss": rss_mb(one.process.pid)}
+    figures = {
+        "get": first_get,
+        "search": time.perf_counter() - begun,
+        "rss": rss_mb(one.process.pid),
+    }
     one.close()
     return figures
 
 
-async def http_client(port: int, make: Callable[[int], bytes], until: float, spent: list[float], start: int) -> None:
+async def http_client(
+    port: int, make: Callable[[int], bytes], until: float, spent: list[float], start: int
+) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     number = start
     try:
         while time.perf_counter() < until:
             body = make(number)
             number += 1
-            head = f"POST /rpc HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            head = (
+                f"POST /rpc HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: "
+                f"application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            )
             begun = time.perf_counter()
             writer.write(head.encode() + body)
             answer = await reader.readuntil(b"\r\n\r\n")
-            length = next(int(line.split(b":")[1]) for line in answer.lower().split(b"\r\n") if line.startswith(b"content-length"))
+            length = next(
+                int(line.split(b":")[1])
+                for line in answer.lower().split(b"\r\n")
+                if line.startswith(b"content-length")
+            )
             payload = await reader.readexactly(length)
             spent.append(time.perf_counter() - begun)
             if b'"error":{' in payload[:200]:
@@ -236,42 +300,76 @@ async def http_client(port: int, make: Callable[[int], bytes], until: float, spe
         writer.close()
 
 
-def over_http(home: Path, size: int) -> list[tuple[str, Sequence[float], float, tuple[float, float, float]]]:
-    """Contract 000's four classes with 50 clients: latencies in milliseconds, requests per second, targets for p50, p95 and p99."""
+def over_http(
+    home: Path, size: int
+) -> list[tuple[str, Sequence[float], float, tuple[float, float, float]]]:
+    """Contract 000's four classes with 50 clients: latencies in milliseconds, requests per
+    second, targets for p50, p95 and p99.
+    """
     chance = random.Random(2)
 
     def rpc(method: str, params: Callable[[int], dict[str, Any]]) -> Callable[[int], bytes]:
-        return lambda n: orjson.dumps({"jsonrpc": "2.0", "id": n, "method": method, "params": params(n)})
+        return lambda n: orjson.dumps(
+            {"jsonrpc": "2.0", "id": n, "method": method, "params": params(n)}
+        )
 
     def bulk(n: int) -> dict[str, Any]:
-        return {"entries": [{"id": f"bulk-{n}-{k}", "body": "Bulk."} for k in range(20)], "mode": "overwrite"}
+        return {
+            "entries": [{"id": f"bulk-{n}-{k}", "body": "Bulk."} for k in range(20)],
+            "mode": "overwrite",
+        }
 
     classes = [
-        ("reads", CLIENTS, rpc("instructions/get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}), (50.0, 120.0, 300.0)),
+        (
+            "reads",
+            CLIENTS,
+            rpc("instructions/get", lambda _: {"id": f"rule-{chance.randrange(size):06}"}),
+            (50.0, 120.0, 300.0),
+        ),
         (
             "simple mutations",
             CLIENTS,
-            rpc("instructions/add", lambda n: {"entry": {"id": f"http-{n}", "body": "x"}, "lax": True}),
+            rpc(
+                "instructions/add",
+                lambda n: {"entry": {"id": f"http-{n}", "body": "x"}, "lax": True},
+            ),
             (100.0, 250.0, 500.0),
         ),
         ("bulk (20 entries)", 4, rpc("instructions/import", bulk), (500.0, 2000.0, 5000.0)),
         ("analytics", 4, rpc("instructions/governanceHash", lambda _: {}), (200.0, 500.0, 1000.0)),
     ]
-    environment = {"COMMONPLACE_HOME": str(home), "MCP_ENABLE_MUTATION": "1", "INSTRUCTIONS_DIR": str(home / "instructions")}
+    environment = {
+        "COMMONPLACE_HOME": str(home),
+        "MCP_ENABLE_MUTATION": "1",
+        "INSTRUCTIONS_DIR": str(home / "instructions"),
+    }
     results = []
-    with http_server([sys.executable, "-m", "commonplace", "serve", "--http", f"127.0.0.1:{PORT}"], PORT, environment) as process:
+    with http_server(
+        [sys.executable, "-m", "commonplace", "serve", "--http", f"127.0.0.1:{PORT}"],
+        PORT,
+        environment,
+    ) as process:
         asyncio.run(_drive(1, classes[0][2], 0.5))
         for name, clients, make, targets in classes:
             spent, seconds = asyncio.run(_drive(clients, make, HTTP_SECONDS))
-            results.append((name, sorted(second * 1000 for second in spent), len(spent) / seconds, targets))
+            results.append(
+                (name, sorted(second * 1000 for second in spent), len(spent) / seconds, targets)
+            )
         results.append(("memory", [rss_mb(process.pid)], 0.0, (512.0, 512.0, 512.0)))
     return results
 
 
-async def _drive(clients: int, make: Callable[[int], bytes], seconds: float) -> tuple[list[float], float]:
+async def _drive(
+    clients: int, make: Callable[[int], bytes], seconds: float
+) -> tuple[list[float], float]:
     spent: list[float] = []
     begun = time.perf_counter()
-    await asyncio.gather(*(http_client(PORT, make, begun + seconds, spent, client * 1_000_000) for client in range(clients)))
+    await asyncio.gather(
+        *(
+            http_client(PORT, make, begun + seconds, spent, client * 1_000_000)
+            for client in range(clients)
+        )
+    )
     return spent, time.perf_counter() - begun
 
 
@@ -317,42 +415,86 @@ def main() -> int:
 
 
 def report_reads(reads: dict[int, dict[str, float]], marks: Marks) -> None:
-    names = [f"{tool} {way}" for tool in ("trivial", "get", "list") for way in ("sequential", "pipelined")]
+    names = [
+        f"{tool} {way}"
+        for tool in ("trivial", "get", "list")
+        for way in ("sequential", "pipelined")
+    ]
     shown = names[2:]
     for title, columns, suffix, form in (
         ("requests per second over stdio", names, "", ",.0f"),
         ("share of the trivial tool's rate, median of turns", shown, " share", ".2f"),
         ("CPU of the server's main thread, microseconds per request", names, " us", ".0f"),
     ):
-        show(title, ["entries", *columns], [[f"{n:,}", *(f"{row[name + suffix]:{form}}" for name in columns)] for n, row in reads.items()])
+        show(
+            title,
+            ["entries", *columns],
+            [
+                [f"{n:,}", *(f"{row[name + suffix]:{form}}" for name in columns)]
+                for n, row in reads.items()
+            ],
+        )
     for name, least in (("get sequential", 0.8), ("get pipelined", 0.5), ("list sequential", 0.5)):
-        marks.append((f"{name} at least {least} of the trivial tool", all(row[f"{name} share"] >= least for row in reads.values())))
+        marks.append(
+            (
+                f"{name} at least {least} of the trivial tool",
+                all(row[f"{name} share"] >= least for row in reads.values()),
+            )
+        )
     if len(reads) > 1:
         for name in ("get sequential", "list sequential"):
-            marks.append((f"{name} flat over sizes (15 %)", flat([row[f"{name} share"] for row in reads.values()], 0.15)))
+            marks.append(
+                (
+                    f"{name} flat over sizes (15 %)",
+                    flat([row[f"{name} share"] for row in reads.values()], 0.15),
+                )
+            )
 
 
-def report_searches(searches: dict[int, tuple[dict[str, list[float]], dict[str, list[float]]]], marks: Marks) -> None:
+def report_searches(
+    searches: dict[int, tuple[dict[str, list[float]], dict[str, list[float]]]], marks: Marks
+) -> None:
     for number, tool in enumerate(("search", "query")):
         rows = []
         for n, both in searches.items():
             spent = both[number]
             everything = sorted(value for values in spent.values() for value in values)
-            rows.append([f"{n:,}", *(f"{statistics.median(spent[name]):.2f}" for name in MIX_NAMES), f"{at(everything, 0.95):.2f}"])
+            rows.append(
+                [
+                    f"{n:,}",
+                    *(f"{statistics.median(spent[name]):.2f}" for name in MIX_NAMES),
+                    f"{at(everything, 0.95):.2f}",
+                ]
+            )
             if n == 5_000:
-                marks.append((f"{tool}: under 1 ms of CPU at p95 with 5,000 entries", at(everything, 0.95) < 1.0))
+                marks.append(
+                    (
+                        f"{tool}: under 1 ms of CPU at p95 with 5,000 entries",
+                        at(everything, 0.95) < 1.0,
+                    )
+                )
         show(f"{tool}, limit 10: CPU ms per request", ["entries", *MIX_NAMES, "p95 of all"], rows)
         low, high = min(searches), max(searches)
         if low < high:
-            means = {n: statistics.mean(value for values in searches[n][number].values() for value in values) for n in (low, high)}
-            marks.append((f"{tool} grows slower than the catalogue", means[high] / means[low] < high / low))
+            means = {
+                n: statistics.mean(
+                    value for values in searches[n][number].values() for value in values
+                )
+                for n in (low, high)
+            }
+            marks.append(
+                (f"{tool} grows slower than the catalogue", means[high] / means[low] < high / low)
+            )
 
 
 def report_writes(writes: dict[int, tuple[float, float, float]], marks: Marks) -> None:
     show(
         "durable writes, share as the median of turns",
         ["entries", "add/s", "bare sequence/s", "share"],
-        [[f"{n:,}", f"{ours:,.0f}", f"{bare:,.0f}", f"{share:.2f}"] for n, (ours, bare, share) in writes.items()],
+        [
+            [f"{n:,}", f"{ours:,.0f}", f"{bare:,.0f}", f"{share:.2f}"]
+            for n, (ours, bare, share) in writes.items()
+        ],
     )
     shares = [share for _, _, share in writes.values()]
     marks.append(("add at least a third of the bare sequence", min(shares) >= 1 / 3))
@@ -364,7 +506,10 @@ def report_starts(starts: dict[int, dict[str, float]], marks: Marks) -> None:
     show(
         "start",
         ["entries", "first get s", "first search s", "RSS MB"],
-        [[f"{n:,}", f"{row['get']:.2f}", f"{row['search']:.2f}", f"{row['rss']:.0f}"] for n, row in starts.items()],
+        [
+            [f"{n:,}", f"{row['get']:.2f}", f"{row['search']:.2f}", f"{row['rss']:.0f}"]
+            for n, row in starts.items()
+        ],
     )
     if 5_000 in starts:
         row = starts[5_000]
@@ -373,7 +518,9 @@ def report_starts(starts: dict[int, dict[str, float]], marks: Marks) -> None:
         marks.append(("RSS after that under 120 MB", row["rss"] < 120))
 
 
-def objectives(results: list[tuple[str, Sequence[float], float, tuple[float, float, float]]], marks: Marks) -> None:
+def objectives(
+    results: list[tuple[str, Sequence[float], float, tuple[float, float, float]]], marks: Marks
+) -> None:
     rows = []
     for name, spent, rate, targets in results:
         p50, p95, p99 = (at(spent, share) for share in (0.5, 0.95, 0.99))
@@ -394,7 +541,11 @@ def objectives(results: list[tuple[str, Sequence[float], float, tuple[float, flo
             marks.append(("more than 1,000 reads/s with 50 HTTP clients", rate > 1000))
         if name == "simple mutations":
             marks.append(("more than 100 writes/s with 50 HTTP clients", rate > 100))
-    show("contract 000's objectives over HTTP, 5,000 entries", ["class", "per s", "p50 ms", "p95 ms", "p99 ms", "targets", "verdict"], rows)
+    show(
+        "contract 000's objectives over HTTP, 5,000 entries",
+        ["class", "per s", "p50 ms", "p95 ms", "p99 ms", "targets", "verdict"],
+        rows,
+    )
 
 
 if __name__ == "__main__":

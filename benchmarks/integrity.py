@@ -1,6 +1,8 @@
-"""What durability costs: the identity check beside a commit, and the slow check of a database beside reads.
+"""What durability costs: the identity check beside a commit, and the slow check of a database
+beside reads.
 
-python -m benchmarks.integrity [MEGABYTES]"""
+python -m benchmarks.integrity [MEGABYTES]
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def timed(work: Callable[[], object], times: int) -> list[float]:
 
 
 def show(name: str, taken: list[float]) -> None:
-    print(f"{name:34} p50 {statistics.median(taken) * 1e6:9.1f} us   p99 {taken[int(len(taken) * 0.99)] * 1e6:9.1f} us")
+    print(
+        f"{name:34} p50 {statistics.median(taken) * 1e6:9.1f} us   p99 "
+        f"{taken[int(len(taken) * 0.99)] * 1e6:9.1f} us"
+    )
 
 
 def main(megabytes: int) -> None:
@@ -40,18 +45,33 @@ def main(megabytes: int) -> None:
 
         def fill(connection: Connection) -> None:
             connection.execute("CREATE TABLE line (id INTEGER PRIMARY KEY, text BLOB)")
-            rows = ((bytes([number % 251]) * ROW_BYTES,) for number in range(megabytes * 1_000_000 // ROW_BYTES))
+            rows = (
+                (bytes([number % 251]) * ROW_BYTES,)
+                for number in range(megabytes * 1_000_000 // ROW_BYTES)
+            )
             connection.executemany("INSERT INTO line (text) VALUES (?)", rows)
 
         database.write_now(fill)
-        show("commit", timed(lambda: database.write_now(lambda c: c.execute("INSERT INTO line (text) VALUES ('y')") and None), 500))
+        show(
+            "commit",
+            timed(
+                lambda: database.write_now(
+                    lambda c: c.execute("INSERT INTO line (text) VALUES ('y')") and None
+                ),
+                500,
+            ),
+        )
         show("identity check", timed(database.check_identity, 5000))
 
         def read() -> object:
-            return database.reader().execute("SELECT length(text) FROM line WHERE id = 7").fetchone()
+            return (
+                database.reader().execute("SELECT length(text) FROM line WHERE id = 7").fetchone()
+            )
 
         show("read, no check beside", timed(read, 5000))
-        checking = threading.Thread(target=lambda: find_damage(database_checks(path), pause=Gently(threading.Event())))
+        checking = threading.Thread(
+            target=lambda: find_damage(database_checks(path), pause=Gently(threading.Event()))
+        )
         processor, begun = time.process_time(), time.perf_counter()
         checking.start()
         beside: list[float] = []
@@ -61,7 +81,10 @@ def main(megabytes: int) -> None:
         show("read, slow check beside", sorted(beside))
         seconds = time.perf_counter() - begun
         share = (time.process_time() - processor) / seconds
-        print(f"slow check of {path.stat().st_size / 1e6:.0f} MB: {seconds:.1f} s, {share:.2f} processors")
+        print(
+            f"slow check of {path.stat().st_size / 1e6:.0f} MB: {seconds:.1f} s, {share:.2f} "
+            f"processors"
+        )
         begun = time.perf_counter()
         find_damage(database_checks(path))
         print(f"the same without pauses (doctor, backup): {time.perf_counter() - begun:.2f} s")

@@ -21,17 +21,30 @@ INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 0,
     "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "bench", "version": "1"},
+    },
 }
 
 
 class StdioServer:
-    """A server on pipes, past its handshake. `started_seconds` is from spawn to the answer of initialize."""
+    """A server on pipes, past its handshake.
+
+    `started_seconds` is from spawn to the answer of initialize.
+    """
 
     def __init__(self, command: Sequence[str], environment: dict[str, str] | None = None) -> None:
         begun = time.perf_counter()
         self.process = Popen(
-            command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, bufsize=0, cwd=ROOT, env={**os.environ, **(environment or {})}
+            command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            bufsize=0,
+            cwd=ROOT,
+            env={**os.environ, **(environment or {})},
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -47,7 +60,9 @@ class StdioServer:
         return self._out.readline()
 
     def call(self, name: str, arguments: dict[str, Any], request_id: int = 1) -> dict[str, Any]:
-        answer: dict[str, Any] = orjson.loads(self.request_raw(call_line(name, arguments, request_id)))
+        answer: dict[str, Any] = orjson.loads(
+            self.request_raw(call_line(name, arguments, request_id))
+        )
         return answer
 
     def sequential(self, lines: Sequence[bytes]) -> float:
@@ -82,7 +97,15 @@ class StdioServer:
 
 def call_line(name: str, arguments: dict[str, Any], request_id: int) -> bytes:
     return (
-        orjson.dumps({"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": {"name": name, "arguments": arguments}}) + b"\n"
+        orjson.dumps(
+            {
+                "jsonrpc": "2.0",
+                "id": request_id,
+                "method": "tools/call",
+                "params": {"name": name, "arguments": arguments},
+            }
+        )
+        + b"\n"
     )
 
 
@@ -94,10 +117,14 @@ def rss_mb(pid: int) -> float:
 
 
 @contextmanager
-def http_server(command: Sequence[str], port: int, environment: dict[str, str] | None = None) -> Any:
+def http_server(
+    command: Sequence[str], port: int, environment: dict[str, str] | None = None
+) -> Any:
     import socket
 
-    process = Popen(command, stdout=DEVNULL, stderr=DEVNULL, cwd=ROOT, env={**os.environ, **(environment or {})})
+    process = Popen(
+        command, stdout=DEVNULL, stderr=DEVNULL, cwd=ROOT, env={**os.environ, **(environment or {})}
+    )
     try:
         until = time.monotonic() + 30
         while True:

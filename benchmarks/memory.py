@@ -1,9 +1,12 @@
-"""Memory, measured: what is found, what is suggested, tokens, latency, writes, processes, start-up. `make bench SUITE=memory`.
+"""Memory, measured: what is found, what is suggested, tokens, latency, writes, processes, start-up.
 
-python -m benchmarks.memory                          everything but the 100,000 entries and PostgreSQL
-python -m benchmarks.memory --only found,latency     parts of it; each takes less than four minutes
-python -m benchmarks.memory --only large             latency at 100,000 entries; --stores FOLDER keeps the stores for the next run
-python -m benchmarks.memory --only postgres          latency and writes in a PostgreSQL of its own
+`make bench SUITE=memory`.
+
+python -m benchmarks.memory                          everything but the 100,000 entries and
+PostgreSQL python -m benchmarks.memory --only found,latency     parts of it; each takes less than
+four minutes python -m benchmarks.memory --only large             latency at 100,000 entries;
+--stores FOLDER keeps the stores for the next run python -m benchmarks.memory --only postgres
+latency and writes in a PostgreSQL of its own
 """
 
 from __future__ import annotations
@@ -25,7 +28,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import ROOT, StdioServer, call_line, median, rss_mb, show
-from benchmarks.memory_quality import MODELS, check, keep, measure_found, measure_suggested, measure_tokens, model, passed
+from benchmarks.memory_quality import (
+    MODELS,
+    check,
+    keep,
+    measure_found,
+    measure_suggested,
+    measure_tokens,
+    model,
+    passed,
+)
 from benchmarks.retrieval import load
 from commonplace.dispatch.pipeline import Call, Pipeline
 from commonplace.dispatch.registry import Registry
@@ -51,7 +63,9 @@ Opened = Callable[[Path, Any], MemoryService]
 
 
 class Planted:
-    """Questions embedded by the model, entries by a seeded direction: the cost of searching many without embedding many."""
+    """Questions embedded by the model, entries by a seeded direction: the cost of searching many
+    without embedding many.
+    """
 
     state = "ready"
 
@@ -63,7 +77,11 @@ class Planted:
         return None
 
     def embed(self, texts: Sequence[str]) -> Any:
-        made = np.random.default_rng(len(texts[0]) if texts else 0).standard_normal((len(texts), self.dimensions)).astype(np.float32)
+        made = (
+            np.random.default_rng(len(texts[0]) if texts else 0)
+            .standard_normal((len(texts), self.dimensions))
+            .astype(np.float32)
+        )
         return made / np.linalg.norm(made, axis=1, keepdims=True)
 
     def embed_query(self, text: str) -> Any:
@@ -73,13 +91,22 @@ class Planted:
 def texts_for(count: int) -> list[tuple[str, str]]:
     """Entries of the length of notes: a function, and sentences of an abstract."""
     chance = random.Random(5)
-    functions, abstracts = list(load("cosqa").documents.values()), list(load("cranfield").documents.values())
+    functions, abstracts = (
+        list(load("cosqa").documents.values()),
+        list(load("cranfield").documents.values()),
+    )
     made = []
     for number in range(count):
         sentences = chance.choice(abstracts).split(" . ")
         chance.shuffle(sentences)
         made.append(
-            (str(number), f"Note {number}: {sentences[0][:60]}\n{' . '.join(sentences[:3])[:400]}\n{chance.choice(functions)[:300]}")
+            (
+                str(number),
+                (
+                    f"Note {number}: "
+                    f"{sentences[0][:60]}\n{' . '.join(sentences[:3])[:400]}\n{chance.choice(functions)[:300]}"
+                ),
+            )
         )
     return made
 
@@ -93,9 +120,17 @@ def in_sqlite(folder: Path, embedder: Any) -> MemoryService:
 
 
 def measure_latency(
-    embedder: LocalEmbedder, count: int, limits: Limits, opened: Opened = in_sqlite, where: str = "SQLite", stores: Path | None = None
+    embedder: LocalEmbedder,
+    count: int,
+    limits: Limits,
+    opened: Opened = in_sqlite,
+    where: str = "SQLite",
+    stores: Path | None = None,
 ) -> None:
-    """Each question is asked once: nothing is embedded twice. The processor's time is what another machine would compare."""
+    """Each question is asked once: nothing is embedded twice.
+
+    The processor's time is what another machine would compare.
+    """
     queries = list(load("cosqa").queries.values())[:QUERIES]
     times: dict[str, list[tuple[float, float]]] = {}
 
@@ -108,26 +143,45 @@ def measure_latency(
         service._filled.add(TENANT)
         hybrid = service._index
         assert isinstance(hybrid, HybridIndex)
-        for name, index in (("words", LexicalIndex(hybrid._postings)), ("with the query's embedding", hybrid)):
+        for name, index in (
+            ("words", LexicalIndex(hybrid._postings)),
+            ("with the query's embedding", hybrid),
+        ):
             service._index = index
             for text in queries[:50]:
                 await service.search(TENANT, f"{text} please", "", Filter(), 5)
             for text in queries:
                 begun, worked = time.perf_counter(), time.process_time()
                 await service.search(TENANT, text, "", Filter(), 5)
-                times.setdefault(name, []).append(((time.perf_counter() - begun) * 1000, (time.process_time() - worked) * 1000))
+                times.setdefault(name, []).append(
+                    ((time.perf_counter() - begun) * 1000, (time.process_time() - worked) * 1000)
+                )
         service.close()
 
-    with tempfile.TemporaryDirectory() if stores is None else contextlib.nullcontext(stores / str(count)) as folder:
+    with (
+        tempfile.TemporaryDirectory()
+        if stores is None
+        else contextlib.nullcontext(stores / str(count)) as folder
+    ):
         asyncio.run(run(Path(folder)))
     rows = []
     for (name, both), limit in zip(times.items(), limits, strict=True):
         wall, worked = [each[0] for each in both], [each[1] for each in both]
         p95 = percentile(wall, 0.95)
         ok = check(p95 <= limit) if limit is not None else ""
-        figures = (f"{median(wall):.1f}", f"{p95:.1f}", f"{percentile(worked, 0.95):.1f}", f"{limit:g}" if limit is not None else "", ok)
+        figures = (
+            f"{median(wall):.1f}",
+            f"{p95:.1f}",
+            f"{percentile(worked, 0.95):.1f}",
+            f"{limit:g}" if limit is not None else "",
+            ok,
+        )
         rows.append((f"{count:,}", name, *figures))
-    show(f"Search latency in {where}, ms", ("entries", "by", "p50", "p95", "p95 of processor", "limit", ""), rows)
+    show(
+        f"Search latency in {where}, ms",
+        ("entries", "by", "p50", "p95", "p95 of processor", "limit", ""),
+        rows,
+    )
 
 
 async def plant(service: MemoryService, planted: Planted) -> None:
@@ -141,12 +195,16 @@ async def plant(service: MemoryService, planted: Planted) -> None:
 
 
 async def added(service: MemoryService, texts: Sequence[tuple[str, str]], callers: int) -> float:
-    """Entries kept in a second, each acknowledged when it is durable and its suggestions are made."""
+    """Entries kept in a second, each acknowledged when it is durable and its suggestions are
+    made.
+    """
     waiting = asyncio.Semaphore(callers)
 
     async def add(text: str) -> None:
         async with waiting:
-            await service.add(TENANT, service.draft(EntryType.BUG, text.splitlines()[0][:100], text))
+            await service.add(
+                TENANT, service.draft(EntryType.BUG, text.splitlines()[0][:100], text)
+            )
 
     begun = time.perf_counter()
     await asyncio.gather(*(add(text) for _, text in texts))
@@ -160,9 +218,15 @@ def added_over_stdio(texts: Sequence[tuple[str, str]], kept: int) -> float:
         asyncio.run(keep(service, texts[:kept]))
         service.close()
         variables = {"COMMONPLACE_HOME": home, "COMMONPLACE_MODELS": str(Path(home) / "none")}
-        server = StdioServer([sys.executable, "-m", "commonplace", "serve", "--profile", "rekall"], variables)
+        server = StdioServer(
+            [sys.executable, "-m", "commonplace", "serve", "--profile", "rekall"], variables
+        )
         lines = [
-            call_line("rekall_add", {"type": "bug", "title": text.splitlines()[0][:100], "content": text}, number)
+            call_line(
+                "rekall_add",
+                {"type": "bug", "title": text.splitlines()[0][:100], "content": text},
+                number,
+            )
             for number, (_, text) in enumerate(texts[kept:])
         ]
         server.sequential(lines[:50])
@@ -171,7 +235,9 @@ def added_over_stdio(texts: Sequence[tuple[str, str]], kept: int) -> float:
         return rate
 
 
-def measure_writes(opened: Opened = in_sqlite, where: str = "SQLite", *, judged: bool = True) -> None:
+def measure_writes(
+    opened: Opened = in_sqlite, where: str = "SQLite", *, judged: bool = True
+) -> None:
     texts = texts_for(6_000)
 
     async def run(folder: Path) -> tuple[float, float]:
@@ -184,10 +250,16 @@ def measure_writes(opened: Opened = in_sqlite, where: str = "SQLite", *, judged:
 
     with tempfile.TemporaryDirectory() as folder:
         one, eight = asyncio.run(run(Path(folder)))
-    print(f"adds a second in {where}, durable, after 4,000 entries: {one:.0f} one by one, {eight:.0f} with 8 callers", end="")
+    print(
+        f"adds a second in {where}, durable, after 4,000 entries: {one:.0f} one by one, "
+        f"{eight:.0f} with 8 callers",
+        end="",
+    )
     if judged:
         piped = added_over_stdio(texts, 4_000)
-        print(f", {piped:.0f} over stdio; each >= 200: {check(min(one, eight, piped) >= 200)}", end="")
+        print(
+            f", {piped:.0f} over stdio; each >= 200: {check(min(one, eight, piped) >= 200)}", end=""
+        )
     print()
 
 
@@ -197,7 +269,14 @@ async def fill_suggestions(service: MemoryService, count: int) -> None:
     entries = await service.store.everything(TENANT)
     pairs = itertools.pairwise(entries)
     made = [
-        Suggestion(service.new_id(), SuggestionType.LINK, (first.id, second.id), 0.8, "Similar words", service.now())
+        Suggestion(
+            service.new_id(),
+            SuggestionType.LINK,
+            (first.id, second.id),
+            0.8,
+            "Similar words",
+            service.now(),
+        )
         for first, second in pairs
     ]
     await service.store.add_suggestions(TENANT, made)
@@ -215,7 +294,9 @@ def measure_suggestion_lists(opened: Opened = in_sqlite, where: str = "SQLite") 
             times = []
             for _ in range(200):
                 begun = time.perf_counter()
-                outcome = await pipeline.run(Call("rekall_suggest_links", {}, AuthContext(TENANT, ALL_SCOPES, "bench")))
+                outcome = await pipeline.run(
+                    Call("rekall_suggest_links", {}, AuthContext(TENANT, ALL_SCOPES, "bench"))
+                )
                 times.append((time.perf_counter() - begun) * 1000)
                 assert outcome.error is None
             service.close()
@@ -225,7 +306,11 @@ def measure_suggestion_lists(opened: Opened = in_sqlite, where: str = "SQLite") 
             times = asyncio.run(run(Path(folder)))
         p95 = percentile(times, 0.95)
         rows.append((f"{count:,}", f"{median(times):.1f}", f"{p95:.1f}", "50", check(p95 < 50)))
-    show(f"rekall_suggest_links in {where}, ms", ("entries and pending", "p50", "p95", "limit", ""), rows)
+    show(
+        f"rekall_suggest_links in {where}, ms",
+        ("entries and pending", "p50", "p95", "limit", ""),
+        rows,
+    )
 
 
 WRITER = """
@@ -238,13 +323,19 @@ WORDS = ("nightly", "weekly", "hourly", "release", "backup", "export", "cleanup"
 
 
 async def add_many(folder: Path, writer: int, count: int) -> None:
-    """What one of several processes adds. Every fourth entry resembles one that each other process adds."""
+    """What one of several processes adds.
+
+    Every fourth entry resembles one that each other process adds.
+    """
     service = open_memory(folder)
     for number in range(count):
         title = f"Writer {writer} entry {number}"
         text = f"{title}: {WORDS[number % 7]} {WORDS[writer]} {number}"
         if number % 4 == 0:
-            text = f"The {WORDS[number % len(WORDS)]} job number {number // 4} failed on the runner because its disk was full"
+            text = (
+                f"The {WORDS[number % len(WORDS)]} job number {number // 4} failed on the "
+                f"runner because its disk was full"
+            )
         await service.add(TENANT, service.draft(EntryType.BUG, title, text))
     service.close()
 
@@ -253,7 +344,12 @@ def measure_processes(count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         open_memory(Path(folder)).close()
         begun = time.perf_counter()
-        running = [subprocess.Popen([sys.executable, "-c", WRITER, folder, str(writer), str(count)], cwd=ROOT) for writer in range(4)]
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", WRITER, folder, str(writer), str(count)], cwd=ROOT
+            )
+            for writer in range(4)
+        ]
         codes = [process.wait() for process in running]
         seconds = time.perf_counter() - begun
         service = open_memory(Path(folder))
@@ -261,25 +357,36 @@ def measure_processes(count: int) -> None:
         found = asyncio.run(searchable(service, count))
         service.close()
     ok = codes == [0] * 4 and total == 4 * count and found
-    print(f"4 processes, {count} adds each: {total} present, searchable: {found}, {4 * count / seconds:.0f}/s {check(ok)}")
+    print(
+        f"4 processes, {count} adds each: {total} present, searchable: {found}, "
+        f"{4 * count / seconds:.0f}/s {check(ok)}"
+    )
 
 
 async def searchable(service: MemoryService, count: int) -> bool:
-    """A sample of every writer's entries is found, and every suggestion speaks of entries that exist, once."""
+    """A sample of every writer's entries is found, and every suggestion speaks of entries that
+    exist, once.
+    """
     for writer in range(4):
         for number in range(1, count, max(1, count // 20)):
-            answer = await service.search(TENANT, f"Writer {writer} entry {number}", "", Filter(), 20)
+            answer = await service.search(
+                TENANT, f"Writer {writer} entry {number}", "", Filter(), 20
+            )
             if f"Writer {writer} entry {number}" not in [hit.entry.title for hit in answer.hits]:
                 return False
     pending, total = await service.store.pending(TENANT, list(SuggestionType), 1_000_000)
     keys = [suggestion.key for suggestion in pending]
-    entries = await service.store.get_all(TENANT, {id_ for suggestion in pending for id_ in suggestion.entry_ids})
+    entries = await service.store.get_all(
+        TENANT, {id_ for suggestion in pending for id_ in suggestion.entry_ids}
+    )
     whole = all(id_ in entries for suggestion in pending for id_ in suggestion.entry_ids)
     return len(keys) == len(set(keys)) == total and whole and total > 0
 
 
 def measure_start() -> None:
-    """Spawn to the answer of initialize, with an empty store and with 10,000 entries and a model installed."""
+    """Spawn to the answer of initialize, with an empty store and with 10,000 entries and a model
+    installed.
+    """
     with tempfile.TemporaryDirectory() as empty, tempfile.TemporaryDirectory() as full:
         service = open_memory(Path(full))
         asyncio.run(keep(service, texts_for(10_000)))
@@ -293,14 +400,18 @@ def measure_start() -> None:
         memory = {"after one entry": 0.0, "with 10,000 entries": 0.0}
         for _ in range(9):
             for name, variables in homes.items():
-                server = StdioServer([sys.executable, "-m", "commonplace", "serve", "--profile", "rekall"], variables)
+                server = StdioServer(
+                    [sys.executable, "-m", "commonplace", "serve", "--profile", "rekall"], variables
+                )
                 times[name].append(server.started_seconds)
                 server.close()
         for name, variables in (
             ("after one entry", homes["empty"]),
             ("with 10,000 entries", {**homes["full"], "COMMONPLACE_MODELS": empty}),
         ):
-            server = StdioServer([sys.executable, "-m", "commonplace", "serve", "--profile", "rekall"], variables)
+            server = StdioServer(
+                [sys.executable, "-m", "commonplace", "serve", "--profile", "rekall"], variables
+            )
             server.call("rekall_add", {"type": "bug", "title": "one"})
             for text in list(load("cosqa").queries.values())[:20]:
                 server.call("rekall_search", {"query": text})
@@ -308,10 +419,14 @@ def measure_start() -> None:
             server.close()
     ratio = median(times["full"]) / median(times["empty"])
     print(
-        f"handshake with 10,000 entries and a model: {ratio:.2f} of the empty {median(times['empty']):.3f} s; <= 1.2: {check(ratio <= 1.2)}"
+        f"handshake with 10,000 entries and a model: {ratio:.2f} of the empty "
+        f"{median(times['empty']):.3f} s; <= 1.2: {check(ratio <= 1.2)}"
     )
     for name, megabytes in memory.items():
-        print(f"memory of a server without the model {name}, after adding and searching: {megabytes:.0f} MB; < 80: {check(megabytes < 80)}")
+        print(
+            f"memory of a server without the model {name}, after adding and searching: "
+            f"{megabytes:.0f} MB; < 80: {check(megabytes < 80)}"
+        )
 
 
 @contextlib.contextmanager
@@ -334,10 +449,20 @@ def a_postgres() -> Iterator[Opened]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(PARTS), help=f"some of {', '.join((*PARTS, *MORE_PARTS))}")
-    parser.add_argument("--stores", type=Path, help="folder of the stores that latency is measured in, built when they are not there")
-    parser.add_argument("--adds", type=int, default=2_500, help="entries of each of the 4 processes")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", default=",".join(PARTS), help=f"some of {', '.join((*PARTS, *MORE_PARTS))}"
+    )
+    parser.add_argument(
+        "--stores",
+        type=Path,
+        help="folder of the stores that latency is measured in, built when they are not there",
+    )
+    parser.add_argument(
+        "--adds", type=int, default=2_500, help="entries of each of the 4 processes"
+    )
     wanted = parser.parse_args()
     parts = set(wanted.only.split(","))
     if unknown := parts - {*PARTS, *MORE_PARTS}:

@@ -1,7 +1,9 @@
-"""Memory's quality: what is found, what is suggested, which questions have no answer, how many tokens an answer costs.
+"""Memory's quality: what is found, what is suggested, which questions have no answer, how many
+tokens an answer costs.
 
-Whatever was chosen with data in view was chosen on the tuning half of it; marks are judged on the held-out half. Devbench and the pairs'
-held-out half were never used to choose anything."""
+Whatever was chosen with data in view was chosen on the tuning half of it; marks are judged on the
+held-out half. Devbench and the pairs' held-out half were never used to choose anything.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,17 @@ def check(ok: bool) -> str:
 
 def model() -> LocalEmbedder:
     embed_models.install_default(MODELS)
-    embedder = LocalEmbedder(MODELS / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=120)
+    embedder = LocalEmbedder(
+        MODELS / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=120
+    )
     embedder.embed_query("ready")
     return embedder
 
 
 class Remembering:
-    """The model, with the vectors of earlier runs: a text of a collection is embedded once on a machine."""
+    """The model, with the vectors of earlier runs: a text of a collection is embedded once on a
+    machine.
+    """
 
     state = "ready"
 
@@ -75,14 +81,18 @@ class Remembering:
         return self._real.embed_query(text)
 
 
-async def keep(service: MemoryService, texts: Iterable[tuple[str, str]], *, embed: bool = False) -> dict[str, str]:
+async def keep(
+    service: MemoryService, texts: Iterable[tuple[str, str]], *, embed: bool = False
+) -> dict[str, str]:
     """Entries of (name, text), titled by their first line; returns name by id."""
     moment = service.now()
     names: dict[str, str] = {}
     entries: list[Entry] = []
     for name, text in texts:
         title = text.strip().splitlines()[0].split(" . ")[0][:100] if text.strip() else name
-        entries.append(service.draft(EntryType.REFERENCE, title, text).entry(service.new_id(), moment))
+        entries.append(
+            service.draft(EntryType.REFERENCE, title, text).entry(service.new_id(), moment)
+        )
         names[entries[-1].id] = name
     known = (await service.store.add_all(TENANT, entries, [], {})).known
     for gone, existing in known.items():
@@ -108,7 +118,10 @@ class Store:
         """The score of the first answer to each question."""
 
         async def ask() -> list[float]:
-            answers = [await self.service.search(TENANT, text, "", Filter(), 1) for text in queries.values()]
+            answers = [
+                await self.service.search(TENANT, text, "", Filter(), 1)
+                for text in queries.values()
+            ]
             return [answer.hits[0].score if answer.hits else 0.0 for answer in answers]
 
         return asyncio.run(ask())
@@ -121,8 +134,12 @@ class Store:
             self.service._index = LexicalIndex(hybrid._postings)
         for query, text in queries.items():
             if by == "meaning":
-                near = hybrid._vectors.search(summaries(TENANT), hybrid._meaning.embed_query(text), max(DEPTHS)).cosines
-                found[query] = [self.names[entry_id(key)] for key in sorted(near, key=lambda key: -near[key])]
+                near = hybrid._vectors.search(
+                    summaries(TENANT), hybrid._meaning.embed_query(text), max(DEPTHS)
+                ).cosines
+                found[query] = [
+                    self.names[entry_id(key)] for key in sorted(near, key=lambda key: -near[key])
+                ]
             else:
                 answer = await self.service.search(TENANT, text, "", Filter(), max(DEPTHS))
                 found[query] = [self.names[hit.entry.id] for hit in answer.hits]
@@ -135,7 +152,10 @@ def half(queries: Mapping[str, str], which: str) -> dict[str, str]:
 
 
 def recall(found: Rankings, collection: Collection, depth: int) -> float:
-    shares = [len(collection.relevant[q].keys() & set(r[:depth])) / len(collection.relevant[q]) for q, r in found.items()]
+    shares = [
+        len(collection.relevant[q].keys() & set(r[:depth])) / len(collection.relevant[q])
+        for q, r in found.items()
+    ]
     return sum(shares) / len(shares)
 
 
@@ -144,20 +164,45 @@ def measure_found(embedder: LocalEmbedder) -> None:
     rows: list[tuple[str, ...]] = []
     at_10: dict[tuple[str, str, str], float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        stores = {name: Store(Path(folder) / name, load(name), remembering) for name in ("cosqa", "cranfield", "devbench")}
+        stores = {
+            name: Store(Path(folder) / name, load(name), remembering)
+            for name in ("cosqa", "cranfield", "devbench")
+        }
         for name, store in stores.items():
             for which in HALVES if name != "devbench" else ("all",):
-                queries = half(store.collection.queries, which) if name != "devbench" else store.collection.queries
+                queries = (
+                    half(store.collection.queries, which)
+                    if name != "devbench"
+                    else store.collection.queries
+                )
                 for by in ("words", "meaning", "fused"):
                     found = store.ranked(queries, by)
                     at_10[name, which, by] = recall(found, store.collection, 10)
-                    rows.append((name, which, str(len(queries)), by, *(f"{recall(found, store.collection, d):.3f}" for d in DEPTHS)))
+                    rows.append(
+                        (
+                            name,
+                            which,
+                            str(len(queries)),
+                            by,
+                            *(f"{recall(found, store.collection, d):.3f}" for d in DEPTHS),
+                        )
+                    )
                     if (name, by) == ("devbench", "fused"):
                         smoke = recall(found, store.collection, 5)
-        show("Found: recall at depth", ("collection", "half", "questions", "by", *(f"@{d}" for d in DEPTHS)), rows)
+        show(
+            "Found: recall at depth",
+            ("collection", "half", "questions", "by", *(f"@{d}" for d in DEPTHS)),
+            rows,
+        )
         for name in ("cosqa", "cranfield"):
-            fused, best = at_10[name, "held-out", "fused"], max(at_10[name, "held-out", by] for by in ("words", "meaning"))
-            print(f"{name}, held-out: fused not below the better single retriever at 10: {fused:.3f}, {best:.3f} {check(fused >= best)}")
+            fused, best = (
+                at_10[name, "held-out", "fused"],
+                max(at_10[name, "held-out", by] for by in ("words", "meaning")),
+            )
+            print(
+                f"{name}, held-out: fused not below the better single retriever at 10: "
+                f"{fused:.3f}, {best:.3f} {check(fused >= best)}"
+            )
         code = at_10["cosqa", "held-out", "fused"]
         print(f"cosqa, held-out: recall@10 >= 0.80: {code:.3f} {check(code >= 0.80)}")
         print(f"devbench: recall@5 = 1: {smoke:.3f} {check(smoke == 1)}")
@@ -167,20 +212,36 @@ def measure_found(embedder: LocalEmbedder) -> None:
 
 
 def _measure_line(stores: Mapping[str, Store]) -> None:
-    """Questions that have an answer reach the line, questions asked of the wrong collection stay below it."""
+    """Questions that have an answer reach the line, questions asked of the wrong collection stay
+    below it.
+    """
     rows = []
     for which in (*HALVES, "devbench"):
         if which == "devbench":
             own = [(stores["devbench"], stores["devbench"].collection.queries)]
             foreign = [(stores["devbench"], stores["devbench"].collection.unanswerable)]
         else:
-            own = [(stores[name], half(stores[name].collection.queries, which)) for name in ("cosqa", "cranfield")]
+            own = [
+                (stores[name], half(stores[name].collection.queries, which))
+                for name in ("cosqa", "cranfield")
+            ]
             foreign = [(stores["cosqa"], own[1][1]), (stores["cranfield"], own[0][1])]
         answered = [score >= WEAK_SCORE for store, queries in own for score in store.best(queries)]
-        refused = [score < WEAK_SCORE for store, queries in foreign for score in store.best(queries)]
+        refused = [
+            score < WEAK_SCORE for store, queries in foreign for score in store.best(queries)
+        ]
         shares = sum(answered) / len(answered), sum(refused) / len(refused)
         ok = check(min(shares) >= 0.9) if which != "tuning" else ""
-        rows.append((which, f"{len(answered)}", f"{shares[0]:.3f}", f"{len(refused)}", f"{shares[1]:.3f}", ok))
+        rows.append(
+            (
+                which,
+                f"{len(answered)}",
+                f"{shares[0]:.3f}",
+                f"{len(refused)}",
+                f"{shares[1]:.3f}",
+                ok,
+            )
+        )
     show(
         f"The line of {WEAK_SCORE}: answerable questions above it, others below",
         ("half", "answerable", "above", "without answer", "below", ">= 0.9"),
@@ -189,23 +250,53 @@ def _measure_line(stores: Mapping[str, Store]) -> None:
 
 
 def measure_suggested(embedder: LocalEmbedder) -> None:
-    """Each pair as two entries, asked what is proposed; thresholds were chosen on the tuning half."""
+    """Each pair as two entries, asked what is proposed; thresholds were chosen on the tuning
+    half.
+    """
     pairs = [json.loads(line) for line in PAIRS.read_text("utf-8").splitlines()]
     collections = {"devbench": load("devbench").documents, "cosqa": load("cosqa").documents}
     rows = []
     for split in HALVES:
-        chosen = [(_side(pair["a"], collections), _side(pair["b"], collections), pair["label"]) for pair in pairs if pair["split"] == split]
+        chosen = [
+            (_side(pair["a"], collections), _side(pair["b"], collections), pair["label"])
+            for pair in pairs
+            if pair["split"] == split
+        ]
         labels = [label for _, _, label in chosen]
-        for how, cosines in (("vectors", _cosines(chosen, embedder)), ("words", [None] * len(chosen))):
-            told = [_proposed(a, b, cosine) for (a, b, _), cosine in zip(chosen, cosines, strict=True)]
+        for how, cosines in (
+            ("vectors", _cosines(chosen, embedder)),
+            ("words", [None] * len(chosen)),
+        ):
+            told = [
+                _proposed(a, b, cosine) for (a, b, _), cosine in zip(chosen, cosines, strict=True)
+            ]
             for what, predicted, actual in (
-                ("any suggestion", [kind is not None for kind in told], [label != "none" for label in labels]),
-                ("contradiction", [kind == "contradiction" for kind in told], [label == "contradiction" for label in labels]),
+                (
+                    "any suggestion",
+                    [kind is not None for kind in told],
+                    [label != "none" for label in labels],
+                ),
+                (
+                    "contradiction",
+                    [kind == "contradiction" for kind in told],
+                    [label == "contradiction" for label in labels],
+                ),
             ):
                 right = sum(p and a for p, a in zip(predicted, actual, strict=True))
                 precision, found = right / max(1, sum(predicted)), right / sum(actual)
                 ok = check(precision >= 0.8 and found >= 0.6) if split == "held-out" else ""
-                rows.append((split, how, what, f"{len(labels)}", f"{labels.count('none')}", f"{precision:.2f}", f"{found:.2f}", ok))
+                rows.append(
+                    (
+                        split,
+                        how,
+                        what,
+                        f"{len(labels)}",
+                        f"{labels.count('none')}",
+                        f"{precision:.2f}",
+                        f"{found:.2f}",
+                        ok,
+                    )
+                )
     columns = ("half", "by", "what", "pairs", "negatives", "precision", "recall", "")
     show("Suggested: precision >= 0.8, recall >= 0.6 on the held-out half", columns, rows)
 
@@ -218,7 +309,9 @@ def _side(value: dict[str, str], collections: Mapping[str, Mapping[str, str]]) -
     return Statement(text.splitlines()[0][:100], text)
 
 
-def _cosines(pairs: Sequence[tuple[Statement, Statement, str]], embedder: LocalEmbedder) -> list[float | None]:
+def _cosines(
+    pairs: Sequence[tuple[Statement, Statement, str]], embedder: LocalEmbedder
+) -> list[float | None]:
     left = embedder.embed([f"{a.title}\n{a.content}" for a, _, _ in pairs])
     right = embedder.embed([f"{b.title}\n{b.content}" for _, b, _ in pairs])
     return [float(cosine) for cosine in (left * right).sum(axis=1)]
@@ -228,36 +321,62 @@ def _proposed(a: Statement, b: Statement, cosine: float | None) -> str | None:
     from datetime import UTC, datetime
 
     moment = datetime(2026, 1, 1, tzinfo=UTC)
-    first, second = (Draft(EntryType.REFERENCE, s.title, s.content).entry(str(n), moment) for n, s in enumerate((a, b)))
-    found = propose_pairs(second, nearest(second, [Candidate(first, cosine)], {}), Settled(), Thresholds())
+    first, second = (
+        Draft(EntryType.REFERENCE, s.title, s.content).entry(str(n), moment)
+        for n, s in enumerate((a, b))
+    )
+    found = propose_pairs(
+        second, nearest(second, [Candidate(first, cosine)], {}), Settled(), Thresholds()
+    )
     return found[0].type.value if found else None
 
 
 def measure_tokens() -> None:
     """Five compact results against the same five entries whole, on collections as they are."""
-    decisions = {path.stem: path.read_text("utf-8").lstrip("# ") for path in (ROOT / "docs" / "adr").glob("*.md")}
-    own = Collection("decision records of this repository", decisions, {n: t.splitlines()[0] for n, t in decisions.items()}, {})
+    decisions = {
+        path.stem: path.read_text("utf-8").lstrip("# ")
+        for path in (ROOT / "docs" / "adr").glob("*.md")
+    }
+    own = Collection(
+        "decision records of this repository",
+        decisions,
+        {n: t.splitlines()[0] for n, t in decisions.items()},
+        {},
+    )
     rows = []
     for collection in (load("cranfield"), own, load("cosqa"), load("devbench")):
         with tempfile.TemporaryDirectory() as folder:
             saved, content = asyncio.run(_saved(Path(folder), collection))
         judged = collection.name in ("cranfield", own.name)
         ok = check(saved >= 0.8) if judged else ""
-        rows.append((collection.name, f"{len(collection.documents)}", f"{content:.0f}", f"{saved:.1%}", ok))
+        rows.append(
+            (collection.name, f"{len(collection.documents)}", f"{content:.0f}", f"{saved:.1%}", ok)
+        )
     show(
-        "Tokens saved by compact results (median over questions), >= 80 %", ("collection", "entries", "tokens of a text", "saved", ""), rows
+        "Tokens saved by compact results (median over questions), >= 80 %",
+        ("collection", "entries", "tokens of a text", "saved", ""),
+        rows,
     )
 
 
 async def _saved(folder: Path, collection: Collection) -> tuple[float, float]:
     service = open_memory(folder)
-    await keep(service, ((name, text) for name, text in collection.documents.items() if text.strip()))
+    await keep(
+        service, ((name, text) for name, text in collection.documents.items() if text.strip())
+    )
     shares, contents = [], []
     for text in list(collection.queries.values())[:100]:
         answer = await service.search(TENANT, text, "", Filter(), 5)
         terms = query_terms(text)
-        compact = sum(count_tokens(orjson.dumps(_result(hit, terms, False)).decode()) for hit in answer.hits)
-        whole = sum([count_tokens(orjson.dumps(shown(await service.show(TENANT, hit.entry.id))).decode()) for hit in answer.hits])
+        compact = sum(
+            count_tokens(orjson.dumps(_result(hit, terms, False)).decode()) for hit in answer.hits
+        )
+        whole = sum(
+            [
+                count_tokens(orjson.dumps(shown(await service.show(TENANT, hit.entry.id))).decode())
+                for hit in answer.hits
+            ]
+        )
         if whole:
             shares.append(1 - compact / whole)
             contents += [count_tokens(hit.entry.content) for hit in answer.hits]

@@ -1,6 +1,11 @@
-"""What external models cost on our side: sealing keys, sharing rates, writes and searches with a caller's key. `make bench SUITE=models`.
+"""What external models cost on our side: sealing keys, sharing rates, writes and searches with a
+caller's key.
 
-The models are played by a loopback server in another process, so its answers cost next to nothing and the figures are ours."""
+`make bench SUITE=models`.
+
+The models are played by a loopback server in another process, so its answers cost next to nothing
+and the figures are ours.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +47,28 @@ FILES = 300
 
 
 def play(pipe: Any) -> None:
-    """The models, in a process of their own. One vector for every text: what it says is not measured here."""
+    """The models, in a process of their own.
+
+    One vector for every text: what it says is not measured here.
+    """
     import json
 
     from model_server import ModelServer, Request
 
     vector = [0.025] * DIMENSIONS
-    ready = {count: json.dumps({"data": [{"index": at, "embedding": vector} for at in range(count)]}).encode() for count in range(1, 65)}
+    ready = {
+        count: json.dumps(
+            {"data": [{"index": at, "embedding": vector} for at in range(count)]}
+        ).encode()
+        for count in range(1, 65)
+    }
 
     def fast(request: Request) -> tuple[int, bytes] | None:
-        return (200, ready[len(request.body["input"])]) if request.path.endswith("/embeddings") else None
+        return (
+            (200, ready[len(request.body["input"])])
+            if request.path.endswith("/embeddings")
+            else None
+        )
 
     with ModelServer(fault=fast) as server:
         pipe.send(server.url)
@@ -70,7 +87,10 @@ async def each(count: int, work: Callable[[int], Awaitable[Any]]) -> list[float]
 
 def line(name: str, taken: list[float]) -> None:
     ordered = sorted(taken)
-    print(f"{name:<58} p50 {statistics.median(ordered):8.3f} ms   p95 {ordered[int(len(ordered) * 0.95) - 1]:8.3f} ms")
+    print(
+        f"{name:<58} p50 {statistics.median(ordered):8.3f} ms   p95 "
+        f"{ordered[int(len(ordered) * 0.95) - 1]:8.3f} ms"
+    )
 
 
 def sealing() -> None:
@@ -82,7 +102,8 @@ def sealing() -> None:
         ring.open(envelope, b"tenant project path job")
     ended = time.process_time()
     print(
-        f"{'seal / open an envelope (processor time)':<58} {(middle - begun) / 2000 * 1e6:8.1f} us / {(ended - middle) / 2000 * 1e6:.1f} us"
+        f"{'seal / open an envelope (processor time)':<58} {(middle - begun) / 2000 * 1e6:8.1f} "
+        f"us / {(ended - middle) / 2000 * 1e6:.1f} us"
     )
 
 
@@ -91,13 +112,18 @@ async def rates(url: str) -> None:
     shared = ValkeyRates(Valkey(url, outbound))
     buckets = [Bucket("key:a", 1e6, 1_000_000), Bucket("tenant:a", 1e6, 1_000_000)]
     await shared.take(buckets)
-    line("take from two shared buckets (Valkey on loopback)", await each(2000, lambda number: shared.take(buckets)))
+    line(
+        "take from two shared buckets (Valkey on loopback)",
+        await each(2000, lambda number: shared.take(buckets)),
+    )
     outbound.close()
 
 
 async def files(url: str, cache_url: str, key: str | None, name: str) -> None:
     search = FilesSearch(
-        embedding=Embedding(provider="openai", model="m", endpoint=f"{url}/v1/embeddings", dimensions=DIMENSIONS),
+        embedding=Embedding(
+            provider="openai", model="m", endpoint=f"{url}/v1/embeddings", dimensions=DIMENSIONS
+        ),
         rerank=Rerank(enabled=True, endpoint=f"{url}/v1/rerank"),
     )
     security = FilesSecurity(encryption_keks={"1": "a-secret-of-some-length"})
@@ -118,7 +144,12 @@ async def files(url: str, cache_url: str, key: str | None, name: str) -> None:
             text = "walnut harvest in october beside the orchard " * 40
             await call("file_write", path="/warm.md", content="warm")
             begun = time.monotonic()
-            line(f"file_write, {name}", await each(FILES, lambda n: call("file_write", path=f"/{n}.md", content=f"{n} {text}")))
+            line(
+                f"file_write, {name}",
+                await each(
+                    FILES, lambda n: call("file_write", path=f"/{n}.md", content=f"{n} {text}")
+                ),
+            )
             while True:
                 state = await call("file_index_status")
                 if not (state["pending"] or state["processing"] or state["embedding"]):
@@ -129,13 +160,19 @@ async def files(url: str, cache_url: str, key: str | None, name: str) -> None:
                 name_of_figure = f"  words and vectors of {chunks} chunks, write to settled"
                 print(f"{name_of_figure:<58} {chunks / (time.monotonic() - begun):8.0f} chunks/s")
             await call("file_search", query="warm")
-            line(f"file_search, {name}", await each(200, lambda n: call("file_search", query=f"walnut {n}")))
+            line(
+                f"file_search, {name}",
+                await each(200, lambda n: call("file_search", query=f"walnut {n}")),
+            )
 
 
 def main() -> int:
     from servers import running_valkey
 
-    print(f"load average {os.getloadavg()[0]:.1f}; vectors of {DIMENSIONS} numbers; SQLite; everything on loopback\n")
+    print(
+        f"load average {os.getloadavg()[0]:.1f}; vectors of {DIMENSIONS} numbers; SQLite; "
+        f"everything on loopback\n"
+    )
     here, there = multiprocessing.Pipe()
     playing = multiprocessing.get_context("spawn").Process(target=play, args=(there,), daemon=True)
     playing.start()

@@ -1,6 +1,9 @@
-"""Fix, convert and generate on the 13 MB GitHub document: seconds and peak memory, beside the reference's figures.
+"""Fix, convert and generate on the 13 MB GitHub document: seconds and peak memory, beside the
+reference's figures.
 
-Each row is a fresh process that loads the document first, so the peak is that of one server with one document."""
+Each row is a fresh process that loads the document first, so the peak is that of one server with
+one document.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from pathlib import Path
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 DOCUMENT = DATA / "openapi" / "dev" / "github-api.json"
 ROUNDS = 3
-# Seconds of the Go reference (erraggy/oastools 1.63) on a 2-core machine; its process peaks at about 1.0 GB.
+# Seconds of the Go reference (erraggy/oastools 1.63) on a 2-core machine; its process peaks at
+# about 1.0 GB.
 REFERENCE = {
     "load": 2.15,
     "fix": 2.0,
@@ -51,7 +55,13 @@ def run(case: str) -> None:
             else:
                 whole = case.endswith("all")
                 language = "python" if "python" in case else "go"
-                generate(document.data, document.family, language=language, client=whole or language == "python", server=whole)  # type: ignore[arg-type]
+                generate(
+                    document.data,
+                    document.family,
+                    language=language,
+                    client=whole or language == "python",
+                    server=whole,
+                )  # type: ignore[arg-type]
     seconds = time.perf_counter() - began
     print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
@@ -60,16 +70,26 @@ def main() -> None:
     if len(sys.argv) > 1:
         run(sys.argv[1])
         return
-    print(f"{DOCUMENT.name}, {DOCUMENT.stat().st_size / 1e6:.1f} MB; median of {ROUNDS}; load average {os.getloadavg()[0]:.1f}")
+    print(
+        f"{DOCUMENT.name}, {DOCUMENT.stat().st_size / 1e6:.1f} MB; median of {ROUNDS}; load "
+        f"average {os.getloadavg()[0]:.1f}"
+    )
     print(f"{'case':<20}{'seconds':>9}{'peak MB':>9}{'reference s':>13}")
     for case, reference in REFERENCE.items():
         results = []
         for _ in range(ROUNDS):
-            done = subprocess.run([sys.executable, "-m", "benchmarks.openapi_write", case], capture_output=True, text=True, check=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "benchmarks.openapi_write", case],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
             results.append([float(part) for part in done.stdout.split()])
         seconds = statistics.median(one[0] for one in results)
         peak = max(one[1] for one in results)
-        print(f"{case:<20}{seconds:>9.2f}{peak:>9.0f}{reference if reference is not None else '-':>13}")
+        print(
+            f"{case:<20}{seconds:>9.2f}{peak:>9.0f}{reference if reference is not None else '-':>13}"
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""What evidence costs: auditing a change, recording a read, verifying a trail. `make bench SUITE=operate`."""
+"""What evidence costs: auditing a change, recording a read, verifying a trail.
+
+`make bench SUITE=operate`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,10 @@ CONTENT = "A line of a note that somebody keeps.\n" * 50
 
 def app(audit: bool) -> App:
     data = Path(tempfile.mkdtemp(prefix="commonplace-bench-"))
-    return build(Settings(data=data, audit=AuditSettings(enabled=audit, recent_reads=1000 if audit else 0)), environ={})
+    return build(
+        Settings(data=data, audit=AuditSettings(enabled=audit, recent_reads=1000 if audit else 0)),
+        environ={},
+    )
 
 
 async def writes(under_test: App, count: int) -> float:
@@ -35,7 +41,12 @@ async def writes(under_test: App, count: int) -> float:
     user = local_user()
     begun = time.perf_counter()
     for number in range(count):
-        arguments = {"project": "bench", "path": f"/n{number % 50}.md", "content": CONTENT, "mode": "TRUNCATE"}
+        arguments = {
+            "project": "bench",
+            "path": f"/n{number % 50}.md",
+            "content": CONTENT,
+            "mode": "TRUNCATE",
+        }
         outcome = await under_test.pipeline.run(Call("file_write", arguments, user))
         assert outcome.error is None, outcome.error
     return count / (time.perf_counter() - begun)
@@ -51,7 +62,12 @@ async def reads(under_test: App, count: int) -> float:
 
 async def compare() -> bool:
     audited, plain = app(True), app(False)
-    figures: dict[str, list[float]] = {"writes audited": [], "writes without": [], "reads recorded": [], "reads without": []}
+    figures: dict[str, list[float]] = {
+        "writes audited": [],
+        "writes without": [],
+        "reads recorded": [],
+        "reads without": [],
+    }
     for under_test in (audited, plain):
         await writes(under_test, 20)
         await reads(under_test, 200)
@@ -63,11 +79,17 @@ async def compare() -> bool:
     audited.close()
     plain.close()
     middle = {name: median(values) for name, values in figures.items()}
-    rows = [(name, *(f"{figure:,.0f}" for figure in (middle[name], min(values), max(values)))) for name, values in figures.items()]
+    rows = [
+        (name, *(f"{figure:,.0f}" for figure in (middle[name], min(values), max(values))))
+        for name, values in figures.items()
+    ]
     show("Calls per second", ("case", "median", "lowest", "highest"), rows)
-    cost = 1 - median(a / b for a, b in zip(figures["writes audited"], figures["writes without"], strict=True))
+    cost = 1 - median(
+        a / b for a, b in zip(figures["writes audited"], figures["writes without"], strict=True)
+    )
     sys.stdout.write(
-        f"{verdict(cost <= ALLOWED_COST)}: auditing a change costs {cost:.1%} of its throughput (allowed {ALLOWED_COST:.0%})\n"
+        f"{verdict(cost <= ALLOWED_COST)}: auditing a change costs {cost:.1%} of its throughput "
+        f"(allowed {ALLOWED_COST:.0%})\n"
     )
     return cost <= ALLOWED_COST
 
@@ -75,7 +97,13 @@ async def compare() -> bool:
 def trail() -> bool:
     directory = Path(tempfile.mkdtemp(prefix="commonplace-bench-"))
     audit = AuditLog(directory)
-    record = {"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok", "arguments": {"path": "/notes/a.md"}}
+    record = {
+        "type": "call",
+        "tool": "file_write",
+        "tenant": "a",
+        "outcome": "ok",
+        "arguments": {"path": "/notes/a.md"},
+    }
     begun = time.perf_counter()
     for _ in range(RECORDS):
         audit.append(record)
@@ -84,7 +112,11 @@ def trail() -> bool:
     begun = time.perf_counter()
     checked = verify(directory)
     verified = checked.records / (time.perf_counter() - begun)
-    show("Audit trail", ("what", "records per second"), [("append", f"{appended:,.0f}"), ("verify", f"{verified:,.0f}")])
+    show(
+        "Audit trail",
+        ("what", "records per second"),
+        [("append", f"{appended:,.0f}"), ("verify", f"{verified:,.0f}")],
+    )
     sys.stdout.write(f"{verdict(checked.ok)}: a trail of {RECORDS:,} records is whole\n")
     return checked.ok
 

@@ -1,4 +1,6 @@
-"""A grouped bar chart as plain SVG: one figure for docs/explanation/search.md, no plotting library."""
+"""A grouped bar chart as plain SVG: one figure for docs/explanation/search.md, no plotting
+library.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,15 @@ def draw(sets: Sequence[Any], fused: Callable[[Any], Any], path: Path) -> None:
     group = 3 * BAR + GAP
     width = LEFT + len(sets) * group + 10
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + TOP + 44}" font-family="sans-serif" font-size="12">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {HEIGHT + TOP + 44}" '
+            f'font-family="sans-serif" font-size="12">'
+        ),
         f'<rect width="{width}" height="{HEIGHT + TOP + 44}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="18" font-size="14">nDCG@10: words, meaning, and both with one set of parameters</text>',
+        (
+            f'<text x="{LEFT}" y="18" font-size="14">nDCG@10: words, meaning, and both with one set '
+            f"of parameters</text>"
+        ),
     ]
     for at, (name, colour) in enumerate(COLOURS):
         parts.append(f'<rect x="{LEFT + at * 90}" y="27" width="11" height="11" fill="{colour}"/>')
@@ -28,14 +36,25 @@ def draw(sets: Sequence[Any], fused: Callable[[Any], Any], path: Path) -> None:
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4}" text-anchor="end">{tick / 10:.1f}</text>')
     for at, features in enumerate(sets):
         x = LEFT + GAP // 2 + at * group
-        values = (features.lexical[:, 0].mean(), features.semantic[:, 0].mean(), fused(features)[:, 0].mean())
+        values = (
+            features.lexical[:, 0].mean(),
+            features.semantic[:, 0].mean(),
+            fused(features)[:, 0].mean(),
+        )
         for bar, (value, (_, colour)) in enumerate(zip(values, COLOURS, strict=True)):
             high = HEIGHT * float(value)
             left = x + bar * BAR
-            parts.append(f'<rect x="{left}" y="{TOP + HEIGHT - high:.1f}" width="{BAR - 3}" height="{high:.1f}" fill="{colour}"/>')
             parts.append(
-                f'<text x="{left + BAR / 2 - 1}" y="{TOP + HEIGHT - high - 4:.1f}" text-anchor="middle" font-size="10">{value:.2f}</text>'
+                f'<rect x="{left}" y="{TOP + HEIGHT - high:.1f}" width="{BAR - 3}" '
+                f'height="{high:.1f}" fill="{colour}"/>'
             )
-        parts.append(f'<text x="{x + 1.5 * BAR}" y="{TOP + HEIGHT + 18}" text-anchor="middle">{features.name}</text>')
+            parts.append(
+                f'<text x="{left + BAR / 2 - 1}" y="{TOP + HEIGHT - high - 4:.1f}" '
+                f'text-anchor="middle" font-size="10">{value:.2f}</text>'
+            )
+        parts.append(
+            f'<text x="{x + 1.5 * BAR}" y="{TOP + HEIGHT + 18}" '
+            f'text-anchor="middle">{features.name}</text>'
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join([*parts, "</svg>", ""]), "utf-8")

@@ -1,4 +1,5 @@
-"""Findability, measured: lexical, semantic and fused retrieval with intervals; held-out splits; abstention; calibration.
+"""Findability, measured: lexical, semantic and fused retrieval with intervals; held-out splits;
+abstention; calibration.
 
 python -m benchmarks.quality                 the whole table
 python -m benchmarks.quality --fit           also fit fresh parameters on everything and print them
@@ -20,7 +21,16 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fitting import FITTED, Features, calibrate, calibration_error, fit, measure, ranked, words_alone
+from benchmarks.fitting import (
+    FITTED,
+    Features,
+    calibrate,
+    calibration_error,
+    fit,
+    measure,
+    ranked,
+    words_alone,
+)
 from benchmarks.plot import draw
 from benchmarks.retrieval import (
     CUT,
@@ -44,7 +54,14 @@ from commonplace.search.assembly import LocalSemantics
 from commonplace.search.chunk import split
 from commonplace.search.embed import LocalEmbedder
 from commonplace.search.engine import HybridRetriever
-from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, WORDS_ALONE, Parameters, fuse, size_prior
+from commonplace.search.fusion import (
+    ABSTAIN_BELOW,
+    DEFAULT,
+    WORDS_ALONE,
+    Parameters,
+    fuse,
+    size_prior,
+)
 from commonplace.search.sqlite import SqlitePostings
 from commonplace.storage.sqlite import Database
 
@@ -70,15 +87,23 @@ class Bench:
 
     def __init__(self, models: Path, cache: Path) -> None:
         embed_models.install_default(models)
-        self.embedder = LocalEmbedder(models / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=60)
-        self.embed = VectorCache(self.embedder, cache, lambda message: print(f"  {message} ...")).embed
+        self.embedder = LocalEmbedder(
+            models / embed_models.DEFAULT_MODEL, threads=os.cpu_count() or 1, load_wait_seconds=60
+        )
+        self.embed = VectorCache(
+            self.embedder, cache, lambda message: print(f"  {message} ...")
+        ).embed
         self.legibility = self.embedder.legibility
         self.indexed: dict[str, tuple[Chunked, MemoryPostings, np.ndarray]] = {}
 
     def index(self, collection: Collection) -> tuple[Chunked, MemoryPostings, np.ndarray]:
         if collection.name not in self.indexed:
             chunked = Chunked(collection)
-            self.indexed[collection.name] = chunked, MemoryPostings(chunked.texts), self.embed(list(chunked.texts.values()))
+            self.indexed[collection.name] = (
+                chunked,
+                MemoryPostings(chunked.texts),
+                self.embed(list(chunked.texts.values())),
+            )
         return self.indexed[collection.name]
 
     def features(self, collection: Collection) -> Features:
@@ -108,7 +133,11 @@ class Bench:
             grades = collection.relevant[key]
             terms, ceiling = postings.statistics(text)
             scores, cosines = postings.scores(terms), vectors @ asked[at]
-            by_words = [int(row) for row in np.argsort(-scores, kind="stable")[:CANDIDATES] if scores[row] > 0]
+            by_words = [
+                int(row)
+                for row in np.argsort(-scores, kind="stable")[:CANDIDATES]
+                if scores[row] > 0
+            ]
             by_meaning = [int(row) for row in np.argsort(-cosines, kind="stable")[:CANDIDATES]]
             rows = list(dict.fromkeys([*by_meaning, *by_words]))
             held = {match.key: match.terms for match in postings.result(text, scores, rows).matches}
@@ -124,11 +153,15 @@ class Bench:
                 owners.setdefault(chunked.owner[chunk], []).append(column)
                 made.cosine[at, column] = cosines[row]
                 made.share[at, column] = min(1.0, scores[row] / ceiling) if ceiling else 0.0
-                made.coverage[at, column] = sum(told[t] for t in held.get(chunk, ())) / (made.information[at] or 1.0)
+                made.coverage[at, column] = sum(told[t] for t in held.get(chunk, ())) / (
+                    made.information[at] or 1.0
+                )
                 made.grades[at, column] = grades.get(chunked.owner[chunk], 0.0)
                 held_by_words[at, column] = row in by_words
                 raw[at, column] = scores[row]
-            made.siblings += [(at, np.array(columns)) for columns in owners.values() if len(columns) > 1]
+            made.siblings += [
+                (at, np.array(columns)) for columns in owners.values() if len(columns) > 1
+            ]
         made.lexical = ranked(made, np.where(held_by_words, raw, -1.0))
         made.semantic = ranked(made, np.where(made.present, made.cosine + 1.0, -1.0))
         return made
@@ -141,18 +174,30 @@ class Bench:
         for at, text in enumerate(queries):
             terms, _ = postings.statistics(text)
             scores, cosines = postings.scores(terms), vectors @ asked[at]
-            by_words = {int(row) for row in np.argsort(-scores, kind="stable")[:CANDIDATES] if scores[row] > 0}
+            by_words = {
+                int(row)
+                for row in np.argsort(-scores, kind="stable")[:CANDIDATES]
+                if scores[row] > 0
+            }
             rows = by_words | {int(row) for row in np.argsort(-cosines, kind="stable")[:CANDIDATES]}
             near = {postings.keys[row]: float(cosines[row]) for row in rows}
             own = {postings.keys[row]: vectors[row] for row in rows}
             prior = size_prior(len(postings.keys), with_meaning=True)
-            hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own, legibility=self.legibility(text), prior=prior)
+            hits = fuse(
+                postings.result(text, scores, sorted(rows)),
+                near,
+                vectors=own,
+                legibility=self.legibility(text),
+                prior=prior,
+            )
             best.append(hits[0].score if hits else 0.0)
         return np.array(best)
 
 
 class RememberedEmbedder:
-    """The product's embedder with vectors kept between runs: the same vectors, without the minutes."""
+    """The product's embedder with vectors kept between runs: the same vectors, without the
+    minutes.
+    """
 
     def __init__(self, bench: Bench) -> None:
         self.identity, self.dimensions = bench.embedder.identity, bench.embedder.dimensions
@@ -171,7 +216,9 @@ class RememberedEmbedder:
 
 
 async def through_file_search(bench: Bench, collection: Collection) -> np.ndarray:
-    """(query, 2): what a client sees that writes every document as a file and asks `file_search` for the most it gives."""
+    """(query, 2): what a client sees that writes every document as a file and asks `file_search`
+    for the most it gives.
+    """
     bench.index(collection)  # embeds what is new in one go
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -179,31 +226,44 @@ async def through_file_search(bench: Bench, collection: Collection) -> np.ndarra
         postings = SqlitePostings(database)
         semantics = LocalSemantics(RememberedEmbedder(bench), folder / "vectors")  # type: ignore[arg-type]
         retriever = HybridRetriever(postings, semantics)
-        files = build_files(database, folder, postings=postings, retriever=retriever, listener=semantics)
+        files = build_files(
+            database, folder, postings=postings, retriever=retriever, listener=semantics
+        )
         names = {f"/d{number}.txt": key for number, key in enumerate(collection.documents)}
         user = local_user()
         for path, key in names.items():
-            await files.service.write(user, collection.name, path, collection.documents[key], mode=WriteMode.TRUNCATE)
+            await files.service.write(
+                user, collection.name, path, collection.documents[key], mode=WriteMode.TRUNCATE
+            )
         await files.indexer.drain()
         figures = []
         for key, text in collection.queries.items():
             found = await files.service.search(user, collection.name, text, limit=MOST_CHUNKS)
             assert found.mode == "hybrid", found.notes
             ranking = list(dict.fromkeys(names[chunk.path] for chunk in found.chunks))
-            figures.append((ndcg(ranking, collection.relevant[key]), recall(ranking, collection.relevant[key])))
+            figures.append(
+                (ndcg(ranking, collection.relevant[key]), recall(ranking, collection.relevant[key]))
+            )
         files.service.close()
         return np.array(figures)
 
 
 def ndcg_ideal(grades: list[float]) -> float:
-    return sum(grade / math.log2(at + 2) for at, grade in enumerate(sorted(grades, reverse=True)[:CUT]))
+    return sum(
+        grade / math.log2(at + 2) for at, grade in enumerate(sorted(grades, reverse=True)[:CUT])
+    )
 
 
-def row(label: str, features: Features, figures: np.ndarray, chosen: np.ndarray | slice = slice(None)) -> str:
+def row(
+    label: str, features: Features, figures: np.ndarray, chosen: np.ndarray | slice = slice(None)
+) -> str:
     parts = [f"{label:<34}{features.name:<20}"]
     for metric, name in enumerate(("nDCG@10", "recall@10")):
         _, low, high = bootstrap(figures[chosen, metric] - features.better()[chosen, metric])
-        parts.append(f"{name} {figures[chosen, metric].mean():.3f} (vs better single [{low:+.4f}, {high:+.4f}])")
+        parts.append(
+            f"{name} {figures[chosen, metric].mean():.3f} (vs better single [{low:+.4f}, "
+            f"{high:+.4f}])"
+        )
     return "  ".join(parts)
 
 
@@ -214,9 +274,16 @@ def numbers(parameters: Parameters) -> str:
 def report_quality(judged: Sequence[Features], lookups: Sequence[Features]) -> None:
     print("\nWhole collections, the shipped parameters")
     for features in (*judged, *lookups):
-        for label, figures in (("lexical", features.lexical), ("semantic", features.semantic), ("fused", measure(features, DEFAULT))):
+        for label, figures in (
+            ("lexical", features.lexical),
+            ("semantic", features.semantic),
+            ("fused", measure(features, DEFAULT)),
+        ):
             print(row(label, features, figures))
-    print("\nHeld out by parity of SHA-256 of the query id: fitted on one half, measured on the other, both directions")
+    print(
+        "\nHeld out by parity of SHA-256 of the query id: fitted on one half, measured on the "
+        "other, both directions"
+    )
     fitted = {half: fit(judged, lookups, half) for half in (0, 1)}
     for features in judged:
         figures = np.zeros_like(features.lexical)
@@ -224,15 +291,27 @@ def report_quality(judged: Sequence[Features], lookups: Sequence[Features]) -> N
             other = features.halves != half
             figures[other] = measure(features, parameters)[other]
         print(row("fitted on the other half", features, figures))
-    print("  " + "; ".join(f"half {half}: {numbers(parameters)}" for half, parameters in fitted.items()))
+    print(
+        "  "
+        + "; ".join(f"half {half}: {numbers(parameters)}" for half, parameters in fitted.items())
+    )
     print("\nOne collection left out: fitted on the others and their own look-ups only")
     for features in judged:
         others = [f for f in judged if f is not features]
         parameters = fit(others, [f for f in lookups if not f.name.startswith(features.name)])
-        print(row("fitted elsewhere", features, measure(features, parameters)), "", numbers(parameters))
+        print(
+            row("fitted elsewhere", features, measure(features, parameters)),
+            "",
+            numbers(parameters),
+        )
 
 
-def report_scores(bench: Bench, collections: dict[str, Collection], judged: Sequence[Features], lookups: Sequence[Features]) -> None:
+def report_scores(
+    bench: Bench,
+    collections: dict[str, Collection],
+    judged: Sequence[Features],
+    lookups: Sequence[Features],
+) -> None:
     print(f"\nAbstention: best score below {ABSTAIN_BELOW}")
     refused: dict[bool, list[np.ndarray]] = {True: [], False: []}
     for name, source in collections.items():
@@ -242,19 +321,29 @@ def report_scores(bench: Bench, collections: dict[str, Collection], judged: Sequ
             print(f"  {name:<10} asked of {other:<10} refused {below.mean():6.1%} of {len(below)}")
         if source.unanswerable:
             below = bench.best_scores(source, list(source.unanswerable.values())) < ABSTAIN_BELOW
-            print(f"  {name:<10} its own unanswerable     refused {below.mean():6.1%} of {len(below)}")
+            print(
+                f"  {name:<10} its own unanswerable     refused {below.mean():6.1%} of {len(below)}"
+            )
     foreign, own = np.concatenate(refused[False]), np.concatenate(refused[True])
     print(f"  all foreign refused {foreign.mean():.1%}; all answerable refused {own.mean():.1%}")
     print("\nCalibration error of the score (5 best hits, 10 bins)")
     for features in (*judged, *lookups):
-        errors = [calibration_error(features, calibrate(judged[1], lookups, DEFAULT, half), 1 - half) for half in (0, 1)]
+        errors = [
+            calibration_error(features, calibrate(judged[1], lookups, DEFAULT, half), 1 - half)
+            for half in (0, 1)
+        ]
         shipped = calibration_error(features, DEFAULT, None)
         alone = calibration_error(words_alone(features), ALONE, None)
-        print(f"  {features.name:<18} fitted on the other half {np.mean(errors):.3f}; shipped {shipped:.3f}; without a model {alone:.3f}")
+        print(
+            f"  {features.name:<18} fitted on the other half {np.mean(errors):.3f}; shipped "
+            f"{shipped:.3f}; without a model {alone:.3f}"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--no-product", action="store_true")
@@ -268,21 +357,39 @@ def main() -> None:
     collections = {name: load(name) for name in ("cranfield", "cosqa", "devbench", "french")}
     french_collection = collections.pop("french")
     judged = [bench.features(collection) for collection in collections.values()]
-    simulated = [simulate_lookups(collections["cranfield"], True), simulate_lookups(collections["cosqa"], False)]
+    simulated = [
+        simulate_lookups(collections["cranfield"], True),
+        simulate_lookups(collections["cosqa"], False),
+    ]
     lookups = [bench.features(collection) for collection in simulated]
-    print(f"model {bench.embedder.identity}; load average {os.getloadavg()[0]:.1f}; parameters {DEFAULT}")
+    print(
+        f"model {bench.embedder.identity}; load average {os.getloadavg()[0]:.1f}; parameters "
+        f"{DEFAULT}"
+    )
     if options.fit:
         print("fresh fit:", calibrate(judged[1], lookups, fit(judged, lookups)))
         print("calibration of the shipped parameters:", calibrate(judged[1], lookups, DEFAULT))
-        print("without a model:", calibrate(words_alone(judged[1]), [words_alone(each) for each in lookups], ALONE))
+        print(
+            "without a model:",
+            calibrate(words_alone(judged[1]), [words_alone(each) for each in lookups], ALONE),
+        )
     report_quality(judged, lookups)
     print("\nFrench (our own small set; the model is English)")
     french = bench.features(french_collection)
-    for label, figures in (("lexical", french.lexical), ("semantic", french.semantic), ("fused", measure(french, DEFAULT))):
+    for label, figures in (
+        ("lexical", french.lexical),
+        ("semantic", french.semantic),
+        ("fused", measure(french, DEFAULT)),
+    ):
         print(row(label, french, figures))
     if not options.no_product:
-        print("\nThe same through file_search: every document written as a file, 20 chunks asked for")
-        for features, collection in (*zip(judged, collections.values(), strict=True), (french, french_collection)):
+        print(
+            "\nThe same through file_search: every document written as a file, 20 chunks asked for"
+        )
+        for features, collection in (
+            *zip(judged, collections.values(), strict=True),
+            (french, french_collection),
+        ):
             print(row("file_search", features, asyncio.run(through_file_search(bench, collection))))
     report_scores(bench, collections, judged, lookups)
     if options.plot:

@@ -1,4 +1,6 @@
-"""Retrieval collections for benchmarks: loading, an in-memory BM25 with the product's constants, cached vectors, metrics."""
+"""Retrieval collections for benchmarks: loading, an in-memory BM25 with the product's constants,
+cached vectors, metrics.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ def load(name: str) -> Collection:
         raw = json.loads((DATA / name / "devbench_dataset.json").read_text("utf-8"))
         documents = {memory["id"]: memory["content"] for memory in raw["memories"]}
         tags = {memory["id"]: set(memory["tags"]) for memory in raw["memories"]}
-        judged = {q["id"]: {key: 1.0 for key in documents if tags[key] & set(q["expected_tags"])} for q in raw["queries"]}
+        judged = {
+            q["id"]: {key: 1.0 for key in documents if tags[key] & set(q["expected_tags"])}
+            for q in raw["queries"]
+        }
         texts = {q["id"]: q["question"] for q in raw["queries"]}
     elif name == "french":
         raw = json.loads(FRENCH.read_text("utf-8"))
@@ -48,8 +53,14 @@ def load(name: str) -> Collection:
         texts = {entry["id"]: entry["text"] for entry in raw["queries"]}
         judged = {entry["id"]: dict.fromkeys(entry["relevant"], 1.0) for entry in raw["queries"]}
     else:
-        documents = {row["_id"]: row["text"] for row in json.loads((DATA / name / "corpus.json").read_text("utf-8"))}
-        texts = {row["_id"]: row["text"] for row in json.loads((DATA / name / "queries.json").read_text("utf-8"))}
+        documents = {
+            row["_id"]: row["text"]
+            for row in json.loads((DATA / name / "corpus.json").read_text("utf-8"))
+        }
+        texts = {
+            row["_id"]: row["text"]
+            for row in json.loads((DATA / name / "queries.json").read_text("utf-8"))
+        }
         judged = {key: {} for key in texts}
         for line in (DATA / name / "qrels.tsv").read_text("utf-8").splitlines()[1:]:
             query, document, grade = line.split("\t")[:3]
@@ -60,10 +71,15 @@ def load(name: str) -> Collection:
     return Collection(name, documents, answerable, judged, rest)
 
 
-def simulate_lookups(source: Collection, sentences: bool, seed: int = 7, queries: int = 300, most: int = 5000) -> Collection:
-    """Known-item queries without labels: a few words of one text, rarer ones likelier, some inside a question.
+def simulate_lookups(
+    source: Collection, sentences: bool, seed: int = 7, queries: int = 300, most: int = 5000
+) -> Collection:
+    """Known-item queries without labels: a few words of one text, rarer ones likelier, some
+    inside a question.
 
-    They stand for exact look-ups, where words must win; fitting on judged queries alone forgets those."""
+    They stand for exact look-ups, where words must win; fitting on judged queries alone forgets
+    those.
+    """
     chance = random.Random(seed)
     texts = list(source.documents.values())
     if sentences:
@@ -76,7 +92,11 @@ def simulate_lookups(source: Collection, sentences: bool, seed: int = 7, queries
     asked: dict[str, str] = {}
     relevant: dict[str, dict[str, float]] = {}
     for number in chance.sample(range(len(texts)), min(queries, len(texts))):
-        words = [w for w in dict.fromkeys(re.findall(r"[A-Za-z][A-Za-z_]+", texts[number])) if len(w) > 2 and analyze(w)]
+        words = [
+            w
+            for w in dict.fromkeys(re.findall(r"[A-Za-z][A-Za-z_]+", texts[number]))
+            if len(w) > 2 and analyze(w)
+        ]
         size = chance.choice((2, 3, 5))
         if len(words) < size:
             continue
@@ -87,7 +107,9 @@ def simulate_lookups(source: Collection, sentences: bool, seed: int = 7, queries
         key = f"{source.name}-lookup-{number}"
         asked[key] = chance.choice(frames).format(" ".join(words[at] for at in sorted(picked)))
         relevant[key] = {str(number): 1.0}
-    return Collection(f"{source.name} look-ups", {str(i): text for i, text in enumerate(texts)}, asked, relevant)
+    return Collection(
+        f"{source.name} look-ups", {str(i): text for i, text in enumerate(texts)}, asked, relevant
+    )
 
 
 class MemoryPostings:
@@ -103,7 +125,10 @@ class MemoryPostings:
             lengths[row] = len(terms)
             for term, count in Counter(terms).items():
                 held.setdefault(term, []).append((row, count))
-        self.held = {term: (np.array([r for r, _ in rows]), np.array([c for _, c in rows], dtype=float)) for term, rows in held.items()}
+        self.held = {
+            term: (np.array([r for r, _ in rows]), np.array([c for _, c in rows], dtype=float))
+            for term, rows in held.items()
+        }
         self.norm = K1 * (1 - B + B * lengths / max(1.0, lengths.mean()))
 
     def statistics(self, query: str) -> tuple[tuple[QueryTerm, ...], float]:
@@ -128,7 +153,9 @@ class MemoryPostings:
         matches = []
         for row in rows:
             if scores[row] > 0:
-                holding = tuple(t.term for t in terms if t.documents and _holds(self.held[t.term][0], row))
+                holding = tuple(
+                    t.term for t in terms if t.documents and _holds(self.held[t.term][0], row)
+                )
                 matches.append(LexicalMatch(self.keys[row], float(scores[row]), holding))
         matches.sort(key=lambda match: (-match.score, match.key))
         return LexicalResult(tuple(matches), terms, len(self.keys), ceiling)
@@ -140,9 +167,16 @@ def _holds(rows: np.ndarray, row: int) -> bool:
 
 
 class VectorCache:
-    """Vectors of texts embedded before, on disk under the model's identity: a text is embedded once, whatever collection it is in."""
+    """Vectors of texts embedded before, on disk under the model's identity: a text is embedded
+    once, whatever collection it is in.
+    """
 
-    def __init__(self, embedder: Embedder, folder: Path, progress: Callable[[str], None] = lambda message: None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder,
+        folder: Path,
+        progress: Callable[[str], None] = lambda message: None,
+    ) -> None:
         self._embedder = embedder
         self._progress = progress
         self._path = folder / (hashlib.sha256(embedder.identity.encode()).hexdigest()[:16] + ".npz")
@@ -152,13 +186,23 @@ class VectorCache:
             self._known = dict(zip(stored["digests"].tolist(), stored["vectors"], strict=True))
 
     def embed(self, texts: Sequence[str]) -> np.ndarray:
-        digests = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24] for text in texts]
-        new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._known}
+        digests = [
+            hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:24] for text in texts
+        ]
+        new = {
+            digest: text
+            for digest, text in zip(digests, texts, strict=True)
+            if digest not in self._known
+        }
         if new:
             self._progress(f"embedding {len(new)} texts")
             self._known |= dict(zip(new, self._embedder.embed(list(new.values())), strict=True))
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            np.savez(self._path, digests=np.array(list(self._known)), vectors=np.stack(list(self._known.values())))
+            np.savez(
+                self._path,
+                digests=np.array(list(self._known)),
+                vectors=np.stack(list(self._known.values())),
+            )
         return np.stack([self._known[digest] for digest in digests])
 
 
@@ -168,7 +212,10 @@ def parity(query_id: str) -> int:
 
 def ndcg(ranking: Sequence[str], grades: Mapping[str, float]) -> float:
     gained = sum(grades.get(key, 0.0) / math.log2(at + 2) for at, key in enumerate(ranking[:CUT]))
-    best = sum(grade / math.log2(at + 2) for at, grade in enumerate(sorted(grades.values(), reverse=True)[:CUT]))
+    best = sum(
+        grade / math.log2(at + 2)
+        for at, grade in enumerate(sorted(grades.values(), reverse=True)[:CUT])
+    )
     return gained / best if best else 0.0
 
 
@@ -176,9 +223,13 @@ def recall(ranking: Sequence[str], grades: Mapping[str, float]) -> float:
     return sum(key in grades for key in ranking[:CUT]) / len(grades) if grades else 0.0
 
 
-def bootstrap(differences: np.ndarray, draws: int = 4000, seed: int = 1) -> tuple[float, float, float]:
+def bootstrap(
+    differences: np.ndarray, draws: int = 4000, seed: int = 1
+) -> tuple[float, float, float]:
     """Mean and its 95 % interval over resampled queries (paired: the differences are per query)."""
     chance = np.random.default_rng(seed)
-    means = differences[chance.integers(0, len(differences), (draws, len(differences)))].mean(axis=1)
+    means = differences[chance.integers(0, len(differences), (draws, len(differences)))].mean(
+        axis=1
+    )
     low, high = np.quantile(means, (0.025, 0.975))
     return float(differences.mean()), float(low), float(high)

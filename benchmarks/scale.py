@@ -1,11 +1,15 @@
-"""make bench SUITE=scale: file_search, writes and freshness of a team's deployment, through the shipped program over HTTP.
+"""make bench SUITE=scale: file_search, writes and freshness of a team's deployment, through the
+shipped program over HTTP.
 
-    python -m benchmarks.scale                                   50,000 chunks of 50 tenants: PostgreSQL and SQLite; 1, 2 and 4 servers
-    python -m benchmarks.scale seed --chunks 500000 --url U      only fill an empty database, once
-    python -m benchmarks.scale postgresql --chunks 500000 --url U --servers 1    only measure it (it is filled first if it is empty)
+    python -m benchmarks.scale                                   50,000 chunks of 50 tenants:
+    PostgreSQL and SQLite; 1, 2 and 4 servers python -m benchmarks.scale seed --chunks 500000 --url
+    U      only fill an empty database, once python -m benchmarks.scale postgresql --chunks 500000
+    --url U --servers 1    only measure it (it is filled first if it is empty)
 
-One worker beside the servers (`serve --no-worker`). Queries are embedded by the real model, stored vectors are synthetic
-(`benchmarks/scale_seed.py`). PostgreSQL waits for its log at every commit, as in production."""
+One worker beside the servers (`serve --no-worker`). Queries are embedded by the real model, stored
+vectors are synthetic (`benchmarks/scale_seed.py`). PostgreSQL waits for its log at every commit, as
+in production.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,12 @@ PROBES = 30
 PROBES_PER_SECOND = 2
 WORDS_IN_A_WRITE = 250  # about 2 kB
 INDEX_FILES = 100
-SERVER_OPTIONS = {"shared_buffers": "2GB", "max_wal_size": "16GB", "maintenance_work_mem": "512MB", "checkpoint_timeout": "30min"}
+SERVER_OPTIONS = {
+    "shared_buffers": "2GB",
+    "max_wal_size": "16GB",
+    "maintenance_work_mem": "512MB",
+    "checkpoint_timeout": "30min",
+}
 
 
 class Line:
@@ -99,8 +108,12 @@ def search(line: Line, tenant: int, query: str) -> float:
     return took
 
 
-def crowd(addresses: Sequence[str], seconds: float, act: Callable[[Line, int, random.Random], float]) -> tuple[list[float], float]:
-    """Clients that call without a pause, spread over the servers: what each call took, and calls a second of all together."""
+def crowd(
+    addresses: Sequence[str], seconds: float, act: Callable[[Line, int, random.Random], float]
+) -> tuple[list[float], float]:
+    """Clients that call without a pause, spread over the servers: what each call took, and calls
+    a second of all together.
+    """
     took: list[float] = []
     until = time.monotonic() + seconds
 
@@ -119,7 +132,9 @@ def crowd(addresses: Sequence[str], seconds: float, act: Callable[[Line, int, ra
 
 
 def freshness(addresses: Sequence[str], tenants: int) -> list[float]:
-    """From an acknowledged write on one server to being found by words and meaning on another, at a steady rate of writes."""
+    """From an acknowledged write on one server to being found by words and meaning on another,
+    at a steady rate of writes.
+    """
     writer, reader, language = Line(addresses[0]), Line(addresses[-1]), Language(seed=3)
     waiting: dict[str, tuple[int, float]] = {}
     took: list[float] = []
@@ -128,13 +143,23 @@ def freshness(addresses: Sequence[str], tenants: int) -> list[float]:
         if written < PROBES and time.monotonic() >= begun + written / PROBES_PER_SECOND:
             mark, tenant = f"fresh{random.getrandbits(40)}qz", written % tenants
             writer.call(
-                tenant, "file_write", path=f"/fresh/{mark}.md", content=f"{mark} {language.text(WORDS_IN_A_WRITE)}", mode="TRUNCATE"
+                tenant,
+                "file_write",
+                path=f"/fresh/{mark}.md",
+                content=f"{mark} {language.text(WORDS_IN_A_WRITE)}",
+                mode="TRUNCATE",
             )
             waiting[mark] = (tenant, time.monotonic())
             written += 1
         for mark, (tenant, since) in list(waiting.items()):
-            chunks = reader.call(tenant, "file_search", query=mark, path_prefix="/fresh/", explain=True)["chunks"]
-            if any(chunk["file_path"] == f"/fresh/{mark}.md" and chunk["explain"]["semantic"] is not None for chunk in chunks):
+            chunks = reader.call(
+                tenant, "file_search", query=mark, path_prefix="/fresh/", explain=True
+            )["chunks"]
+            if any(
+                chunk["file_path"] == f"/fresh/{mark}.md"
+                and chunk["explain"]["semantic"] is not None
+                for chunk in chunks
+            ):
                 took.append(time.monotonic() - since)
                 del waiting[mark]
         time.sleep(0.02)
@@ -147,7 +172,9 @@ def measured(addresses: Sequence[str], options: argparse.Namespace) -> Figures:
     for address in addresses:  # each loads its model, and its cache of statements
         for tenant in range(options.tenants):
             search(Line(address) if tenant == 0 else line, tenant, queries[tenant % len(queries)])
-    small = [search(line, 1 + n % max(1, options.tenants - 1), query) for n, query in enumerate(queries)]
+    small = [
+        search(line, 1 + n % max(1, options.tenants - 1), query) for n, query in enumerate(queries)
+    ]
     large = [search(line, 0, query) for query in queries[: options.queries // 3]]
 
     def ask(line: Line, number: int, chance: random.Random) -> float:
@@ -156,7 +183,13 @@ def measured(addresses: Sequence[str], options: argparse.Namespace) -> Figures:
     def write(line: Line, number: int, chance: random.Random) -> float:
         content = " ".join(chance.choices(language.words, k=WORDS_IN_A_WRITE))
         begun = time.perf_counter()
-        line.call(number % options.tenants, "file_write", path=f"/w/{chance.getrandbits(60)}.md", content=content, mode="TRUNCATE")
+        line.call(
+            number % options.tenants,
+            "file_write",
+            path=f"/w/{chance.getrandbits(60)}.md",
+            content=content,
+            mode="TRUNCATE",
+        )
         return (time.perf_counter() - begun) * 1000
 
     together, rate = crowd(addresses, options.seconds, ask)
@@ -176,7 +209,9 @@ def configure(data: Path, storage: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def servers(folder: Path, count: int, storage: dict[str, Any]) -> Iterator[list[str]]:
-    """So many servers on one PostgreSQL and a worker beside them, or the one server of a SQLite folder, which indexes too."""
+    """So many servers on one PostgreSQL and a worker beside them, or the one server of a SQLite
+    folder, which indexes too.
+    """
     extra = {"COMMONPLACE_MODELS": str(MODELS)}
     with contextlib.ExitStack() as stack:
         if not storage:
@@ -186,13 +221,22 @@ def servers(folder: Path, count: int, storage: dict[str, Any]) -> Iterator[list[
         for name in [f"server{number}" for number in range(count)] + ["worker"]:
             configure(folder / name, storage)
         stack.enter_context(_worker(folder / "worker", extra))
-        yield [stack.enter_context(serve_http(folder / f"server{n}", extra, "--no-worker")).address for n in range(count)]
+        yield [
+            stack.enter_context(serve_http(folder / f"server{n}", extra, "--no-worker")).address
+            for n in range(count)
+        ]
 
 
 @contextlib.contextmanager
 def _worker(data: Path, extra: dict[str, str]) -> Iterator[None]:
     with (data / "stderr.txt").open("wb") as errors:
-        process = subprocess.Popen([str(COMMONPLACE), "worker"], env=environment(data, extra), cwd=data, stdout=errors, stderr=errors)
+        process = subprocess.Popen(
+            [str(COMMONPLACE), "worker"],
+            env=environment(data, extra),
+            cwd=data,
+            stdout=errors,
+            stderr=errors,
+        )
     try:
         yield
     finally:
@@ -205,7 +249,9 @@ def _worker(data: Path, extra: dict[str, str]) -> Iterator[None]:
 
 
 def forget_writes(url: str) -> None:
-    """What the last measurement wrote goes, with what is queued for it: the next one finds the same database."""
+    """What the last measurement wrote goes, with what is queued for it: the next one finds the
+    same database.
+    """
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("TRUNCATE mcp_file_index_jobs")
         connection.execute("DELETE FROM mcp_files WHERE path LIKE '/w/%'")
@@ -216,10 +262,15 @@ async def indexing(url: str) -> float:
     """Chunks a second that one worker's words take, without any model."""
     language = Language(seed=11)
     with opened(url) as database:
-        files, caller = build_postgres_files(database), AuthContext(Tenant(f"index-{random.getrandbits(32)}"), ALL_SCOPES, "")
+        files, caller = (
+            build_postgres_files(database),
+            AuthContext(Tenant(f"index-{random.getrandbits(32)}"), ALL_SCOPES, ""),
+        )
         for number in range(INDEX_FILES):
             text = "\n\n".join(language.text(200) for _ in range(10))
-            await files.service.write(caller, PROJECT, f"/f{number}.md", text, 0, WriteMode.TRUNCATE)
+            await files.service.write(
+                caller, PROJECT, f"/f{number}.md", text, 0, WriteMode.TRUNCATE
+            )
         begun = time.perf_counter()
         await files.indexer.drain()
         took = time.perf_counter() - begun
@@ -232,7 +283,10 @@ def on_postgres(url: str, options: argparse.Namespace) -> bool:
         fill(url, options)
     rows, fresh = [], True
     for count in options.servers:
-        with tempfile.TemporaryDirectory() as scratch, servers(Path(scratch), count, {"url": url}) as addresses:
+        with (
+            tempfile.TemporaryDirectory() as scratch,
+            servers(Path(scratch), count, {"url": url}) as addresses,
+        ):
             figures = measured(addresses, options)
         forget_writes(url)
         rows.append((str(count), *_row(figures)))
@@ -240,7 +294,12 @@ def on_postgres(url: str, options: argparse.Namespace) -> bool:
     rate = asyncio.run(indexing(url))
     with opened(url, pool_size=1) as database:
         size = database.doctor()[0]["finding"].rpartition(", ")[2]
-    _show(f"{_chunks(url):,} chunks of {options.tenants} tenants in PostgreSQL, {size}; words indexed {rate:.0f} chunks/s", rows, fresh)
+    _show(
+        f"{_chunks(url):,} chunks of {options.tenants} tenants in PostgreSQL, {size}; words "
+        f"indexed {rate:.0f} chunks/s",
+        rows,
+        fresh,
+    )
     return fresh
 
 
@@ -248,12 +307,18 @@ def on_sqlite(options: argparse.Namespace) -> bool:
     with tempfile.TemporaryDirectory() as scratch:
         model = embed_models.install_default(MODELS)
         begun = time.perf_counter()
-        seed_sqlite(Path(scratch), shares(options.chunks, options.tenants), model.identity, model.dimensions)
+        seed_sqlite(
+            Path(scratch), shares(options.chunks, options.tenants), model.identity, model.dimensions
+        )
         print(f"SQLite: {options.chunks:,} chunks filled in {time.perf_counter() - begun:.0f} s")
         with servers(Path(scratch), 1, {}) as addresses:
             figures = measured(addresses, options)
     fresh = at(figures.fresh, 0.95) <= FRESHNESS_SECONDS
-    _show(f"{options.chunks:,} chunks of {options.tenants} tenants in SQLite", [("1", *_row(figures))], fresh)
+    _show(
+        f"{options.chunks:,} chunks of {options.tenants} tenants in SQLite",
+        [("1", *_row(figures))],
+        fresh,
+    )
     return fresh
 
 
@@ -261,7 +326,10 @@ def fill(url: str, options: argparse.Namespace) -> None:
     model = embed_models.install_default(MODELS)
     begun = time.perf_counter()
     seed_postgres(url, shares(options.chunks, options.tenants), model.identity, model.dimensions)
-    print(f"PostgreSQL: {options.chunks:,} chunks filled in {time.perf_counter() - begun:.0f} s", flush=True)
+    print(
+        f"PostgreSQL: {options.chunks:,} chunks filled in {time.perf_counter() - begun:.0f} s",
+        flush=True,
+    )
 
 
 def _chunks(url: str) -> int:
@@ -271,30 +339,61 @@ def _chunks(url: str) -> int:
         return int(connection.execute("SELECT count(*) FROM mcp_file_chunks").fetchone()[0])  # type: ignore[index]
 
 
-COLUMNS = ("servers", "search p50 ms", "p95", "large p95", f"{CLIENTS} clients /s", "p95", "2 kB writes /s", "p95", "fresh p50 s", "p95")
+COLUMNS = (
+    "servers",
+    "search p50 ms",
+    "p95",
+    "large p95",
+    f"{CLIENTS} clients /s",
+    "p95",
+    "2 kB writes /s",
+    "p95",
+    "fresh p50 s",
+    "p95",
+)
 
 
 def _row(figures: Figures) -> tuple[str, ...]:
-    alone = (f"{at(figures.small, 0.5):.1f}", f"{at(figures.small, 0.95):.1f}", f"{at(figures.large, 0.95):.1f}")
+    alone = (
+        f"{at(figures.small, 0.5):.1f}",
+        f"{at(figures.small, 0.95):.1f}",
+        f"{at(figures.large, 0.95):.1f}",
+    )
     crowded = (f"{figures.searches_per_second:.0f}", f"{at(figures.crowd, 0.95):.0f}")
     written = (f"{figures.writes_per_second:.0f}", f"{at(figures.writes, 0.95):.0f}")
-    return (*alone, *crowded, *written, f"{at(figures.fresh, 0.5):.2f}", f"{at(figures.fresh, 0.95):.2f}")
+    return (
+        *alone,
+        *crowded,
+        *written,
+        f"{at(figures.fresh, 0.5):.2f}",
+        f"{at(figures.fresh, 0.95):.2f}",
+    )
 
 
 def _show(title: str, rows: Sequence[Sequence[str]], fresh: bool) -> None:
     show(title, COLUMNS, rows)
-    print(f"p95 from a write to being found at most {FRESHNESS_SECONDS:g} s: {verdict(fresh)}", flush=True)
+    print(
+        f"p95 from a write to being found at most {FRESHNESS_SECONDS:g} s: {verdict(fresh)}",
+        flush=True,
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["postgresql", "sqlite"], help="seed, postgresql, sqlite")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts", nargs="*", default=["postgresql", "sqlite"], help="seed, postgresql, sqlite"
+    )
     parser.add_argument("--chunks", type=int, default=50_000)
     parser.add_argument("--tenants", type=int, default=50)
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--seconds", type=float, default=8.0, help="how long clients call at once")
     parser.add_argument("--servers", type=int, nargs="*", default=[1, 2, 4])
-    parser.add_argument("--url", help="a database that is kept between runs; default: a server that ends with the run")
+    parser.add_argument(
+        "--url",
+        help="a database that is kept between runs; default: a server that ends with the run",
+    )
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         url = options.url
@@ -305,7 +404,9 @@ def main() -> int:
             if part == "seed":
                 fill(url, options)
             else:
-                outcomes.append(on_postgres(url, options) if part == "postgresql" else on_sqlite(options))
+                outcomes.append(
+                    on_postgres(url, options) if part == "postgresql" else on_sqlite(options)
+                )
     return 0 if all(outcomes) else 1
 
 

@@ -1,7 +1,10 @@
-"""Fifty tenants' indexed files in bulk, the same rows in PostgreSQL (COPY) and in a SQLite folder, for `benchmarks/scale.py`.
+"""Fifty tenants' indexed files in bulk, the same rows in PostgreSQL (COPY) and in a SQLite
+folder, for `benchmarks/scale.py`.
 
-Texts, frequencies and vectors are those of `benchmarks/seed.py`: drawn words, noise around centres. The first tenant holds a fifth of
-all chunks, so that a large project with its approximate index stands beside many small ones."""
+Texts, frequencies and vectors are those of `benchmarks/seed.py`: drawn words, noise around centres.
+The first tenant holds a fifth of all chunks, so that a large project with its approximate index
+stands beside many small ones.
+"""
 
 from __future__ import annotations
 
@@ -56,13 +59,18 @@ def shares(chunks: int, tenants: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """What one tenant holds. A chunk and its document have one number; a word's number is that of its term."""
+    """What one tenant holds.
+
+    A chunk and its document have one number; a word's number is that of its term.
+    """
 
     owner: str
     partition: int
     first: int  # the number of its first chunk
     texts: list[str]
-    postings: tuple[np.ndarray, np.ndarray, np.ndarray]  # term, document, frequency: in the order of their key
+    postings: tuple[
+        np.ndarray, np.ndarray, np.ndarray
+    ]  # term, document, frequency: in the order of their key
     terms: list[tuple[int, str, int]]  # number, term, documents
 
     def files(self) -> Iterator[tuple[int, str, bytes]]:
@@ -92,11 +100,15 @@ def tenants_rows(sizes: Sequence[int]) -> Iterator[Owned]:
         drawn = language.drawn(size, WORDS)
         base = number * len(terms) + 1
         documents = np.repeat(np.arange(first, first + size), WORDS)
-        keys, counts = np.unique((drawn.ravel().astype(np.int64) + base) << 32 | documents, return_counts=True)
+        keys, counts = np.unique(
+            (drawn.ravel().astype(np.int64) + base) << 32 | documents, return_counts=True
+        )
         numbers, holders = np.unique(keys >> 32, return_counts=True)
         held = [(int(n), terms[n - base], int(h)) for n, h in zip(numbers, holders, strict=True)]
         texts = [" ".join([language.words[at] for at in row]) + "\n" for row in drawn.tolist()]
-        yield Owned(hash_of(number), number + 1, first, texts, (keys >> 32, keys & 0xFFFFFFFF, counts), held)
+        yield Owned(
+            hash_of(number), number + 1, first, texts, (keys >> 32, keys & 0xFFFFFFFF, counts), held
+        )
         first += -(-size // CHUNKS_PER_FILE) * CHUNKS_PER_FILE
 
 
@@ -104,7 +116,9 @@ def tenants_rows(sizes: Sequence[int]) -> Iterator[Owned]:
 
 
 def seed_postgres(url: str, sizes: Sequence[int], identity: str, dimensions: int) -> None:
-    """Fill a database that has no rows yet, and give large projects their index as a worker would."""
+    """Fill a database that has no rows yet, and give large projects their index as a worker
+    would.
+    """
     clusters = Clusters(identity, dimensions)
     with opened(url, pool_size=1) as database:
         migrate(database, postgres_components())
@@ -113,8 +127,17 @@ def seed_postgres(url: str, sizes: Sequence[int], identity: str, dimensions: int
             for owned in tenants_rows(sizes):
                 _copy_tenant(connection, owned, clusters)
                 connection.commit()
-            for table in ("mcp_files", "mcp_file_chunks", "search_partition", "search_document", "search_term"):
-                connection.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) FROM {table}))")
+            for table in (
+                "mcp_files",
+                "mcp_file_chunks",
+                "search_partition",
+                "search_document",
+                "search_term",
+            ):
+                connection.execute(
+                    f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), (SELECT max(id) "
+                    f"FROM {table}))"
+                )
         embeddings = PostgresEmbeddings(database, identity, dimensions)
         for number, size in enumerate(sizes, 1):
             if size > EXACT_ROWS:
@@ -126,33 +149,70 @@ def seed_postgres(url: str, sizes: Sequence[int], identity: str, dimensions: int
 def _copy_tenant(connection: psycopg.Connection[Any], owned: Owned, clusters: Clusters) -> None:
     place, size = (owned.owner, PROJECT), len(owned.texts)
     contents = list(owned.files())
-    files = [(number, *place, path, content, len(content), _digest(content), MOMENT, MOMENT) for number, path, content in contents]
-    _copy(connection, "mcp_files (id, apikey_hash, project, path, content, size, content_hash, created_at, updated_at)", files)
-    above = [(*place, directory, MOMENT, number) for number, path, _ in contents for directory in ("", path[:4])]
+    files = [
+        (number, *place, path, content, len(content), _digest(content), MOMENT, MOMENT)
+        for number, path, content in contents
+    ]
+    _copy(
+        connection,
+        "mcp_files (id, apikey_hash, project, path, content, size, content_hash, created_at, "
+        "updated_at)",
+        files,
+    )
+    above = [
+        (*place, directory, MOMENT, number)
+        for number, path, _ in contents
+        for directory in ("", path[:4])
+    ]
     _copy(connection, "mcp_file_ancestors", above)
-    _copy(connection, "mcp_file_projects", [(*place, len(contents), sum(len(content) for _, _, content in contents))])
-    chunks = ((n, *place, path, *rest, text, _digest(text.encode()), "") for n, path, *rest, text in owned.chunks())
-    columns = "id, apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash, context"
+    _copy(
+        connection,
+        "mcp_file_projects",
+        [(*place, len(contents), sum(len(content) for _, _, content in contents))],
+    )
+    chunks = (
+        (n, *place, path, *rest, text, _digest(text.encode()), "")
+        for n, path, *rest, text in owned.chunks()
+    )
+    columns = (
+        "id, apikey_hash, project, file_path, chunk_index, start_byte, end_byte, "
+        "chunk_content, content_hash, context"
+    )
     _copy(connection, f"mcp_file_chunks ({columns})", chunks)
     tokens = (
-        (owned.first + at, orjson.dumps({TEXT: Counter(text.split())}).decode(), WORDS, TOKENIZER) for at, text in enumerate(owned.texts)
+        (owned.first + at, orjson.dumps({TEXT: Counter(text.split())}).decode(), WORDS, TOKENIZER)
+        for at, text in enumerate(owned.texts)
     )
     _copy(connection, "mcp_file_chunk_bm25 (chunk_id, tokens, token_count, tokenizer)", tokens)
     _copy(connection, "search_partition", [(owned.partition, owned.owner, "files", PROJECT)])
     _copy(connection, "search_field", [(owned.partition, TEXT, size, size * WORDS)])
-    documents = ((owned.first + at, owned.partition, f"{_path(at)}#{owned.first + at}") for at in range(size))
+    documents = (
+        (owned.first + at, owned.partition, f"{_path(at)}#{owned.first + at}") for at in range(size)
+    )
     _copy(connection, "search_document (id, partition_id, document)", documents)
-    _copy(connection, "search_term", ((n, owned.partition, term, TEXT, held) for n, term, held in owned.terms))
+    _copy(
+        connection,
+        "search_term",
+        ((n, owned.partition, term, TEXT, held) for n, term, held in owned.terms),
+    )
     term, document, frequency = owned.postings
-    columns_ = {"term": (term, ">i8"), "document": (document, ">i8"), "frequency": (frequency, ">i4")}
-    _copy_binary(connection, "search_posting", {**columns_, "length": (np.full(len(term), WORDS), ">i4")})
+    columns_ = {
+        "term": (term, ">i8"),
+        "document": (document, ">i8"),
+        "frequency": (frequency, ">i4"),
+    }
+    _copy_binary(
+        connection, "search_posting", {**columns_, "length": (np.full(len(term), WORDS), ">i4")}
+    )
     vectors = {
         "chunk": (np.arange(owned.first, owned.first + size), ">i8"),
         "embedding": (clusters.embed(range(size)), f"({clusters.dimensions},)>f4"),
         "model": (np.full(size, clusters.identity.encode()), f"S{len(clusters.identity.encode())}"),
         "partition": (np.full(size, owned.partition), ">i8"),
     }
-    _copy_binary(connection, "mcp_file_chunk_embeddings (chunk_id, embedding, model, partition_id)", vectors)
+    _copy_binary(
+        connection, "mcp_file_chunk_embeddings (chunk_id, embedding, model, partition_id)", vectors
+    )
 
 
 def _copy(connection: psycopg.Connection[Any], into: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -161,8 +221,13 @@ def _copy(connection: psycopg.Connection[Any], into: str, rows: Iterable[Sequenc
             copy.write_row(row)
 
 
-def _copy_binary(connection: psycopg.Connection[Any], into: str, columns: dict[str, tuple[np.ndarray, str]]) -> None:
-    """Columns of fixed width, whole arrays at a time. A vector carries its length before its numbers."""
+def _copy_binary(
+    connection: psycopg.Connection[Any], into: str, columns: dict[str, tuple[np.ndarray, str]]
+) -> None:
+    """Columns of fixed width, whole arrays at a time.
+
+    A vector carries its length before its numbers.
+    """
     layout: list[tuple[str, str]] = [("fields", ">i2")]
     for name, (_, kind) in columns.items():
         layout += [
@@ -171,7 +236,10 @@ def _copy_binary(connection: psycopg.Connection[Any], into: str, columns: dict[s
             (name, kind),
         ]
     total = len(next(iter(columns.values()))[0])
-    with connection.cursor() as cursor, cursor.copy(f"COPY {into} FROM STDIN (FORMAT BINARY)") as copy:
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY {into} FROM STDIN (FORMAT BINARY)") as copy,
+    ):
         copy.write(_COPY_HEAD)
         for at in range(0, total, 50_000):
             part = slice(at, at + 50_000)
@@ -200,14 +268,19 @@ def seed_sqlite(folder: Path, sizes: Sequence[int], identity: str, dimensions: i
     postings = SqlitePostings(database)
     build_files(database, folder, postings=postings)
     for owned in tenants_rows(sizes):
-        database.write_now(lambda connection, owned=owned: _insert_tenant(connection, owned), lock_timeout_seconds=3600)
+        database.write_now(
+            lambda connection, owned=owned: _insert_tenant(connection, owned),
+            lock_timeout_seconds=3600,
+        )
     asyncio.run(pack(postings))
     database.close()
     clusters = Clusters(identity, dimensions)
     vectors = VectorIndex(folder / "vectors", clusters)
     for owned in tenants_rows(sizes):
         keys = [f"{path}#{number}" for number, path, *_ in owned.chunks()]
-        vectors.synchronise_now(partition_of(owned.owner, PROJECT), "/seed#", [Passage(key, "", key) for key in keys])
+        vectors.synchronise_now(
+            partition_of(owned.owner, PROJECT), "/seed#", [Passage(key, "", key) for key in keys]
+        )
     vectors.close()
 
 
@@ -217,19 +290,37 @@ def _insert_tenant(connection: Connection, owned: Owned) -> None:
     connection.executemany(
         """INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
         VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?)""",
-        ((number, *place, path, len(content), _digest(content), content) for number, path, content in contents),
+        (
+            (number, *place, path, len(content), _digest(content), content)
+            for number, path, content in contents
+        ),
     )
     connection.executemany(
         """INSERT INTO mcp_file_chunks (id, apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content,
         content_hash, context, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', 1, 1)""",
-        ((n, *place, path, *rest, text, _digest(text.encode())) for n, path, *rest, text in owned.chunks()),
+        (
+            (n, *place, path, *rest, text, _digest(text.encode()))
+            for n, path, *rest, text in owned.chunks()
+        ),
     )
-    connection.execute("INSERT INTO search_partition VALUES (?, ?, 'files', ?)", (owned.partition, *place))
-    connection.execute("INSERT INTO search_field VALUES (?, ?, ?, ?)", (owned.partition, TEXT, size, size * WORDS))
-    keys = zip(count(owned.first), (f"{_path(at)}#{owned.first + at}" for at in range(size)), strict=False)
-    connection.executemany("INSERT INTO search_document VALUES (?, ?, ?, '{}')", ((n, owned.partition, key) for n, key in keys))
+    connection.execute(
+        "INSERT INTO search_partition VALUES (?, ?, 'files', ?)", (owned.partition, *place)
+    )
+    connection.execute(
+        "INSERT INTO search_field VALUES (?, ?, ?, ?)", (owned.partition, TEXT, size, size * WORDS)
+    )
+    keys = zip(
+        count(owned.first), (f"{_path(at)}#{owned.first + at}" for at in range(size)), strict=False
+    )
     connection.executemany(
-        "INSERT INTO search_term VALUES (?, ?, ?, ?, ?)", ((n, owned.partition, term, TEXT, h) for n, term, h in owned.terms)
+        "INSERT INTO search_document VALUES (?, ?, ?, '{}')",
+        ((n, owned.partition, key) for n, key in keys),
+    )
+    connection.executemany(
+        "INSERT INTO search_term VALUES (?, ?, ?, ?, ?)",
+        ((n, owned.partition, term, TEXT, h) for n, term, h in owned.terms),
     )
     columns = (column.tolist() for column in owned.postings)
-    connection.executemany(f"INSERT INTO search_posting VALUES (?, ?, ?, {WORDS})", zip(*columns, strict=True))
+    connection.executemany(
+        f"INSERT INTO search_posting VALUES (?, ?, ?, {WORDS})", zip(*columns, strict=True)
+    )

@@ -1,10 +1,15 @@
-"""How hybrid search grows, through the shipped program on stdio: `file_search` with the query's embedding, memory, freshness, throughput.
+"""How hybrid search grows, through the shipped program on stdio: `file_search` with the query's
+embedding, memory, freshness, throughput.
 
-    python -m benchmarks.search_scale                              all parts: growth at 1k, 10k, 100k chunks; freshness; throughput
-    python -m benchmarks.search_scale growth --sizes 1000000       a million (make it first: python -m benchmarks.seed 1000000 FOLDER)
-    python -m benchmarks.search_scale growth --seeds FOLDER        seeded folders kept in FOLDER/<size> between runs
+    python -m benchmarks.search_scale                              all parts: growth at 1k, 10k,
+    100k chunks; freshness; throughput python -m benchmarks.search_scale growth --sizes 1000000
+    a million (make it first: python -m benchmarks.seed 1000000 FOLDER) python -m
+    benchmarks.search_scale growth --seeds FOLDER        seeded folders kept in FOLDER/<size>
+    between runs
 
-Seeded texts are 80 drawn words a chunk, their vectors synthetic (benchmarks/seed.py). Freshness and throughput embed real text."""
+Seeded texts are 80 drawn words a chunk, their vectors synthetic (benchmarks/seed.py). Freshness and
+throughput embed real text.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +52,19 @@ def processor_seconds(pid: int) -> float:
 
 def serve(folder: Path, models: Path | None) -> StdioServer:
     environment = {"COMMONPLACE_MODELS": str(models or folder / "no-models")}
-    return StdioServer([sys.executable, "-m", "commonplace", "serve", "--toolsets", "files", "--data", str(folder)], environment)
+    return StdioServer(
+        [
+            sys.executable,
+            "-m",
+            "commonplace",
+            "serve",
+            "--toolsets",
+            "files",
+            "--data",
+            str(folder),
+        ],
+        environment,
+    )
 
 
 def searched(server: StdioServer, queries: list[str], mode: str) -> list[float]:
@@ -88,22 +105,42 @@ def growth(sizes: list[int], seeds: Path) -> bool:
         server.close()
         if size == 100_000:
             within = percentile(both, 0.95) <= LIMIT_MS
-    columns = ("chunks", "words p50", "words p95", "both p50", "both p95", "CPU ms", "first ms", "MB words", "MB both")
+    columns = (
+        "chunks",
+        "words p50",
+        "words p95",
+        "both p50",
+        "both p95",
+        "CPU ms",
+        "first ms",
+        "MB words",
+        "MB both",
+    )
     show(
-        "file_search over stdio, ms (the query's embedding included; vectors synthetic; MB resident, mapped files included)", columns, rows
+        "file_search over stdio, ms (the query's embedding included; vectors synthetic; MB "
+        "resident, mapped files included)",
+        columns,
+        rows,
     )
     print(f"p95 at 100,000 chunks with the model at most {LIMIT_MS:g} ms: {verdict(within)}")
     return within
 
 
 def freshness() -> bool:
-    """One process writes at a steady rate, another searches for each new word until it is found by words and by meaning."""
+    """One process writes at a steady rate, another searches for each new word until it is found
+    by words and by meaning.
+    """
     prose = " ".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
     total = FRESH_SECONDS * FRESH_WRITES_PER_SECOND
     with tempfile.TemporaryDirectory() as scratch:
         writer, reader = serve(Path(scratch), MODELS), serve(Path(scratch), MODELS)
         writer.call("file_write", {"project": PROJECT, "path": "/warm.md", "content": "warm"})
-        while reader.call("file_search", {"project": PROJECT, "query": "warm"})["result"]["structuredContent"]["mode"] != "hybrid":
+        while (
+            reader.call("file_search", {"project": PROJECT, "query": "warm"})["result"][
+                "structuredContent"
+            ]["mode"]
+            != "hybrid"
+        ):
             time.sleep(0.05)
         waiting: dict[int, float] = {}
         delays: list[float] = []
@@ -111,28 +148,52 @@ def freshness() -> bool:
         while (written < total or waiting) and time.monotonic() < begun + FRESH_SECONDS + 60:
             if written < total and time.monotonic() >= begun + written / FRESH_WRITES_PER_SECOND:
                 at = written * 1500 % max(1, len(prose) - 2000)
-                content = f"marker{written}qz {prose[at : at + 2000]}".encode()[:2000].decode("utf-8", "ignore")
-                writer.call("file_write", {"project": PROJECT, "path": f"/n{written}.md", "content": content, "mode": "TRUNCATE"})
+                content = f"marker{written}qz {prose[at : at + 2000]}".encode()[:2000].decode(
+                    "utf-8", "ignore"
+                )
+                writer.call(
+                    "file_write",
+                    {
+                        "project": PROJECT,
+                        "path": f"/n{written}.md",
+                        "content": content,
+                        "mode": "TRUNCATE",
+                    },
+                )
                 waiting[written] = time.monotonic()
                 written += 1
             for number in list(waiting):
                 arguments = {"project": PROJECT, "query": f"marker{number}qz", "explain": True}
-                for chunk in reader.call("file_search", arguments)["result"]["structuredContent"]["chunks"]:
-                    if chunk["file_path"] == f"/n{number}.md" and chunk["explain"]["semantic"] is not None and number in waiting:
+                for chunk in reader.call("file_search", arguments)["result"]["structuredContent"][
+                    "chunks"
+                ]:
+                    if (
+                        chunk["file_path"] == f"/n{number}.md"
+                        and chunk["explain"]["semantic"] is not None
+                        and number in waiting
+                    ):
                         delays.append(time.monotonic() - waiting.pop(number))
             time.sleep(0.02)
         writer.close()
         reader.close()
     fresh = len(delays) == total and percentile(delays, 0.95) <= 2
-    rows = [(f"p{round(share * 100)}", f"{percentile(delays, share):.2f}") for share in (0.5, 0.95, 0.99)]
-    title = f"seconds from a write of 2 kB to being found by words and meaning, {FRESH_WRITES_PER_SECOND}/s for {FRESH_SECONDS} s"
+    rows = [
+        (f"p{round(share * 100)}", f"{percentile(delays, share):.2f}")
+        for share in (0.5, 0.95, 0.99)
+    ]
+    title = (
+        f"seconds from a write of 2 kB to being found by words and meaning, "
+        f"{FRESH_WRITES_PER_SECOND}/s for {FRESH_SECONDS} s"
+    )
     show(title, ("", "s"), rows)
     print(f"p95 at most 2 s, {len(delays)} of {total} found: {verdict(fresh)}")
     return fresh
 
 
 def throughput() -> bool:
-    """Chunks per second from written files to vectors, beside the embedder alone on the same texts and threads."""
+    """Chunks per second from written files to vectors, beside the embedder alone on the same
+    texts and threads.
+    """
     prose = "\n\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
     texts = [chunk.text for chunk in split(prose)][:THROUGHPUT_CHUNKS]
     alone, indexed = [], []
@@ -147,7 +208,11 @@ def throughput() -> bool:
             indexed.append(asyncio.run(_indexed(Path(scratch), texts, meaning)))
             meaning.close()
     own, ours = max(alone), max(indexed)
-    rows = [("the embedder alone", f"{own:.0f}"), ("from written files to vectors", f"{ours:.0f}"), ("share", f"{ours / own:.0%}")]
+    rows = [
+        ("the embedder alone", f"{own:.0f}"),
+        ("from written files to vectors", f"{ours:.0f}"),
+        ("share", f"{ours / own:.0%}"),
+    ]
     show(f"{len(texts)} chunks of real text, one embedding thread", ("", "chunks/s"), rows)
     within = ours >= 0.8 * own
     print(f"indexing within 20 % of the embedder's own throughput: {verdict(within)}")
@@ -157,9 +222,17 @@ def throughput() -> bool:
 async def _indexed(folder: Path, texts: list[str], meaning: Meaning) -> float:
     database = Database(folder / "commonplace.db")
     postings = SqlitePostings(database)
-    files = build_files(database, folder, postings=postings, retriever=hybrid(postings, meaning), listener=meaning.listener)
+    files = build_files(
+        database,
+        folder,
+        postings=postings,
+        retriever=hybrid(postings, meaning),
+        listener=meaning.listener,
+    )
     for number, text in enumerate(texts):
-        await files.service.write(local_user(), PROJECT, f"/t{number}.md", text, mode=WriteMode.TRUNCATE)
+        await files.service.write(
+            local_user(), PROJECT, f"/t{number}.md", text, mode=WriteMode.TRUNCATE
+        )
     begun = time.perf_counter()
     await files.indexer.drain()
     rate = len(texts) / (time.perf_counter() - begun)
@@ -172,9 +245,13 @@ def model_memory() -> bool:
         figures = []
         for models in (None, MODELS):
             server = serve(Path(scratch), models)
-            server.call("file_write", {"project": PROJECT, "path": "/a.md", "content": "warm words"})
+            server.call(
+                "file_write", {"project": PROJECT, "path": "/a.md", "content": "warm words"}
+            )
             for number in range(100):
-                found = server.call("file_search", {"project": PROJECT, "query": f"warm {number}"})["result"]["structuredContent"]
+                found = server.call("file_search", {"project": PROJECT, "query": f"warm {number}"})[
+                    "result"
+                ]["structuredContent"]
                 if found["mode"] == "hybrid":
                     break
                 time.sleep(0.05)
@@ -189,7 +266,9 @@ def model_memory() -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("parts", nargs="*", default=["growth", "freshness", "throughput", "memory"])
     parser.add_argument("--sizes", type=int, nargs="*", default=[1_000, 10_000, 100_000])
     parser.add_argument("--seeds", type=Path, default=ROOT / ".tools" / "seeded")

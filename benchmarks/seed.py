@@ -1,9 +1,12 @@
-"""A data folder with many indexed chunks, made in bulk: texts of drawn words, postings written in key order, synthetic vectors.
+"""A data folder with many indexed chunks, made in bulk: texts of drawn words, postings written
+in key order, synthetic vectors.
 
-    python -m benchmarks.seed 100000 FOLDER        then: python -m benchmarks.search_scale --seeded FOLDER
+    python -m benchmarks.seed 100000 FOLDER        then: python -m benchmarks.search_scale --seeded
+    FOLDER
 
-Nothing is embedded: vectors are noise around 500 centres, so that a million take minutes and not hours. What a search does with them
-(and the model that embeds the query) is the product's own."""
+Nothing is embedded: vectors are noise around 500 centres, so that a million take minutes and not
+hours. What a search does with them (and the model that embeds the query) is the product's own.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,8 @@ PROJECT = "p"
 TENANT = local_user().apikey_hash
 WORDS = 80  # of a chunk
 CHUNKS_PER_FILE = 10
-FLATTER = 50  # Mandelbrot's shift: the commonest words of a language are stop words and never reach the index
+# Mandelbrot's shift: the commonest words of a language are stop words and never reach the index
+FLATTER = 50
 CENTRES = 500
 BATCH = 50_000
 SYLLABLES = [a + b for a in "bcdfghjklmnprstv" for b in ("a", "e", "i", "o", "u")]
@@ -41,14 +45,21 @@ class Language:
     """Made-up words with frequencies as in language (Zipf, as Mandelbrot has it)."""
 
     def __init__(self, seed: int = 5) -> None:
-        self.words = [f"{a}{b}{c}k" for a in ("ba", "co", "du", "fi", "ge", "ha") for b in SYLLABLES for c in SYLLABLES]
+        self.words = [
+            f"{a}{b}{c}k"
+            for a in ("ba", "co", "du", "fi", "ge", "ha")
+            for b in SYLLABLES
+            for c in SYLLABLES
+        ]
         odds = 1 / (np.arange(1, len(self.words) + 1) + FLATTER)
         self._up_to = np.cumsum(odds) / odds.sum()
         self._chance = np.random.default_rng(seed)
 
     def drawn(self, *shape: int) -> np.ndarray:
         """Numbers of words, in the given shape."""
-        return np.minimum(np.searchsorted(self._up_to, self._chance.random(shape)), len(self.words) - 1)
+        return np.minimum(
+            np.searchsorted(self._up_to, self._chance.random(shape)), len(self.words) - 1
+        )
 
     def text(self, words: int) -> str:
         return " ".join(self.words[at] for at in self.drawn(words))
@@ -64,9 +75,9 @@ class Clusters:
 
     def embed(self, texts: object) -> np.ndarray:
         count = len(texts)  # type: ignore[arg-type]
-        rows = self._centres[self._chance.integers(0, CENTRES, count)] + self._chance.standard_normal(
-            (count, self.dimensions), dtype=np.float32
-        )
+        rows = self._centres[
+            self._chance.integers(0, CENTRES, count)
+        ] + self._chance.standard_normal((count, self.dimensions), dtype=np.float32)
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
     def embed_query(self, text: str) -> np.ndarray:
@@ -74,7 +85,10 @@ class Clusters:
 
 
 def seed(folder: Path, size: int, identity: str | None, dimensions: int = 384) -> None:
-    """Fill `folder` with `size` chunks; with `identity`, vectors of that model too. Nothing to do when it is there."""
+    """Fill `folder` with `size` chunks; with `identity`, vectors of that model too.
+
+    Nothing to do when it is there.
+    """
     note = folder / "seeded.json"
     wanted = {"chunks": size, "vectors": identity}
     there = orjson.loads(note.read_bytes()) if note.is_file() else {}
@@ -115,8 +129,14 @@ def _fill(connection: Connection, size: int) -> None:
     postings, counts = np.unique(np.concatenate(held), return_counts=True)
     for at in range(0, len(postings), 1_000_000):
         part = postings[at : at + 1_000_000]
-        columns = (part >> 32).tolist(), (part & 0xFFFFFFFF).tolist(), counts[at : at + 1_000_000].tolist()
-        connection.executemany(f"INSERT INTO search_posting VALUES (?, ?, ?, {WORDS})", zip(*columns, strict=True))
+        columns = (
+            (part >> 32).tolist(),
+            (part & 0xFFFFFFFF).tolist(),
+            counts[at : at + 1_000_000].tolist(),
+        )
+        connection.executemany(
+            f"INSERT INTO search_posting VALUES (?, ?, ?, {WORDS})", zip(*columns, strict=True)
+        )
     numbers, holders = np.unique(postings >> 32, return_counts=True)
     rows = [(int(n), terms[n - 1], TEXT, int(h)) for n, h in zip(numbers, holders, strict=True)]
     connection.executemany("INSERT INTO search_term VALUES (?, 1, ?, ?, ?)", rows)
@@ -137,7 +157,16 @@ def _write_files(connection: Connection, start: int, drawn: np.ndarray, words: l
             offset = 0 if at % CHUNKS_PER_FILE == 0 else offset
             number = start + at
             file, index = divmod(number, CHUNKS_PER_FILE)
-            yield number + 1, TENANT, PROJECT, _path(file + 1), index, offset, offset + len(text), text
+            yield (
+                number + 1,
+                TENANT,
+                PROJECT,
+                _path(file + 1),
+                index,
+                offset,
+                offset + len(text),
+                text,
+            )
             offset += len(text)
 
     connection.executemany(
@@ -160,10 +189,14 @@ def _key(number: int) -> str:
 
 def _fill_vectors(folder: Path, size: int, clusters: Clusters) -> None:
     partition = partition_of(TENANT, PROJECT)
-    vectors = VectorIndex(folder / "vectors", clusters, ann_rows=size + 1)  # the approximate index is built once, below
+    vectors = VectorIndex(
+        folder / "vectors", clusters, ann_rows=size + 1
+    )  # the approximate index is built once, below
     for start in range(0, size, BATCH):
         keys = [_key(number) for number in range(start, min(start + BATCH, size))]
-        vectors.synchronise_now(partition, f"/batch{start}#", [Passage(key, "", key) for key in keys])
+        vectors.synchronise_now(
+            partition, f"/batch{start}#", [Passage(key, "", key) for key in keys]
+        )
     vectors.close()
     if size >= vector_ann.ANN_ROWS:
         VectorIndex(folder / "vectors", clusters).build_now(partition, threads=2)

@@ -1,4 +1,6 @@
-"""A tool for `benchmarks.soak --trace`: what the server's memory is made of, and which objects became more since it was last asked."""
+"""A tool for `benchmarks.soak --trace`: what the server's memory is made of, and which objects
+became more since it was last asked.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,26 @@ _before: list[tracemalloc.Snapshot] = []
 
 
 class _Mallinfo(ctypes.Structure):
-    NAMES = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")
+    NAMES = (
+        "arena",
+        "ordblks",
+        "smblks",
+        "hblks",
+        "hblkhd",
+        "usmblks",
+        "fsmblks",
+        "uordblks",
+        "fordblks",
+        "keepcost",
+    )
     _fields_ = tuple((name, ctypes.c_size_t) for name in NAMES)
 
 
 def _growth(context: Context, arguments: Any) -> dict[str, Any]:
     unreachable = gc.collect()
-    counts = Counter(f"{type(thing).__module__}.{type(thing).__qualname__}" for thing in gc.get_objects())
+    counts = Counter(
+        f"{type(thing).__module__}.{type(thing).__qualname__}" for thing in gc.get_objects()
+    )
     lines = [f"{sys.getallocatedblocks():,} blocks of Python, {sum(counts.values()):,} containers"]
     lines.append(f"{unreachable:,} objects were garbage in cycles")
     if _types:
@@ -37,16 +52,24 @@ def _growth(context: Context, arguments: Any) -> dict[str, Any]:
         libc = ctypes.CDLL(None)
         libc.mallinfo2.restype = _Mallinfo
         found = libc.mallinfo2()
-        lines.append(f"malloc: {found.uordblks:,} bytes used, {found.fordblks:,} free, {found.hblkhd:,} mapped")
+        lines.append(
+            f"malloc: {found.uordblks:,} bytes used, {found.fordblks:,} free, {found.hblkhd:,} "
+            f"mapped"
+        )
     lines += _traced()
     return {"lines": lines}
 
 
 def _traced() -> list[str]:
-    """Where it was allocated, with PYTHONTRACEMALLOC=8 in the environment. That makes the server ten times slower."""
+    """Where it was allocated, with PYTHONTRACEMALLOC=8 in the environment.
+
+    That makes the server ten times slower.
+    """
     if not tracemalloc.is_tracing():
         return []
-    snapshot = tracemalloc.take_snapshot().filter_traces((tracemalloc.Filter(False, tracemalloc.__file__),))
+    snapshot = tracemalloc.take_snapshot().filter_traces(
+        (tracemalloc.Filter(False, tracemalloc.__file__),)
+    )
     lines: list[str] = []
     if _before:
         for found in snapshot.compare_to(_before[0], "traceback")[:SHOWN]:
@@ -57,5 +80,20 @@ def _traced() -> list[str]:
 
 
 def toolset() -> Toolset:
-    tool = Tool("memory_growth", "trace", "Growth", "Where memory was allocated.", Arguments, dict[str, Any], _growth)
-    return Toolset("trace", "Memory of this process.", frozenset({"memory_growth"}), frozenset(), lambda: [tool], lambda: ())
+    tool = Tool(
+        "memory_growth",
+        "trace",
+        "Growth",
+        "Where memory was allocated.",
+        Arguments,
+        dict[str, Any],
+        _growth,
+    )
+    return Toolset(
+        "trace",
+        "Memory of this process.",
+        frozenset({"memory_growth"}),
+        frozenset(),
+        lambda: [tool],
+        lambda: (),
+    )

@@ -1,4 +1,6 @@
-"""What all tests share: where the data beside the repository is, and an honest count when it is not there."""
+"""What all tests share: where the data beside the repository is, and an honest count when it is
+not there.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,32 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from servers import drop_database, empty_tables, make_database, migrated_database, running_valkey, shared_postgres
+from servers import (
+    drop_database,
+    empty_tables,
+    make_database,
+    migrated_database,
+    running_valkey,
+    shared_postgres,
+)
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data"))
 _missing: list[str] = []
 
-settings.register_profile("commonplace", deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a busy machine is no defect
+settings.register_profile(
+    "commonplace", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy machine is no defect
 settings.load_profile("commonplace")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "oracle: compares with data beside the repository (COMMONPLACE_TEST_DATA)")
-    config.addinivalue_line("markers", "soak: a campaign whose whole size runs with COMMONPLACE_SOAK=1")
+    config.addinivalue_line(
+        "markers", "oracle: compares with data beside the repository (COMMONPLACE_TEST_DATA)"
+    )
+    config.addinivalue_line(
+        "markers", "soak: a campaign whose whole size runs with COMMONPLACE_SOAK=1"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -37,7 +52,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if _missing:
-        terminalreporter.write_line(f"{len(_missing)} oracle tests did NOT run: no data at {DATA} (set COMMONPLACE_TEST_DATA)", red=True)
+        terminalreporter.write_line(
+            f"{len(_missing)} oracle tests did NOT run: no data at {DATA} (set "
+            f"COMMONPLACE_TEST_DATA)",
+            red=True,
+        )
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
@@ -59,7 +78,9 @@ def soak() -> bool:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> str:
-    """The address of a real PostgreSQL with pgvector, started when first wanted; it ends with the test run."""
+    """The address of a real PostgreSQL with pgvector, started when first wanted; it ends with
+    the test run.
+    """
     return shared_postgres()
 
 

@@ -39,7 +39,10 @@ class Calendar:
 
 
 class WordEmbedder:
-    """A stand-in for the model: texts with the same words have the same direction. Loads when told to."""
+    """A stand-in for the model: texts with the same words have the same direction.
+
+    Loads when told to.
+    """
 
     identity = "words/1"
     dimensions = 256
@@ -56,7 +59,9 @@ class WordEmbedder:
     def embed_query(self, text: str) -> Any:
         vector = np.zeros(self.dimensions, dtype=np.float32)
         for term in analyze(text):
-            vector[int.from_bytes(hashlib.sha256(term.encode()).digest()[:4], "big") % self.dimensions] += 1.0
+            vector[
+                int.from_bytes(hashlib.sha256(term.encode()).digest()[:4], "big") % self.dimensions
+            ] += 1.0
         length = math.sqrt(float((vector * vector).sum()))
         return vector / length if length else vector
 
@@ -64,14 +69,28 @@ class WordEmbedder:
 class Calls:
     """Tools called one after another, each through the whole pipeline."""
 
-    def __init__(self, folder: Path, settings: MemorySettings | None = None, embedder: Any = None, url: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: MemorySettings | None = None,
+        embedder: Any = None,
+        url: str = "",
+    ) -> None:
         """In SQLite below the folder, or in the PostgreSQL database of the address."""
         self.clock = Calendar()
         if url:
             database = PostgresDatabase(url, pool_size=4)
-            self.service = build_postgres_memory(database, settings=settings, embedder=embedder, clock=self.clock, on_close=database.close)
+            self.service = build_postgres_memory(
+                database,
+                settings=settings,
+                embedder=embedder,
+                clock=self.clock,
+                on_close=database.close,
+            )
         else:
-            self.service = open_memory(folder, settings=settings, embedder=embedder, clock=self.clock)
+            self.service = open_memory(
+                folder, settings=settings, embedder=embedder, clock=self.clock
+            )
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry)
         self._loop = asyncio.new_event_loop()
@@ -99,7 +118,9 @@ class Calls:
 
     def add(self, title: str, content: str = "", **more: Any) -> str:
         """The id of a new entry."""
-        return str(self("rekall_add", **{"type": "bug", "title": title, "content": content, **more})["id"])
+        return str(
+            self("rekall_add", **{"type": "bug", "title": title, "content": content, **more})["id"]
+        )
 
     def close(self) -> None:
         for task in asyncio.all_tasks(self._loop):

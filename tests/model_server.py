@@ -1,6 +1,9 @@
-"""A loopback server that plays an embedding and a rerank model, and keeps what it was sent: headers, bodies, connections.
+"""A loopback server that plays an embedding and a rerank model, and keeps what it was sent:
+headers, bodies, connections.
 
-Texts become vectors by their words, so texts with common words are near each other. Faults are switched on by setting `fault`."""
+Texts become vectors by their words, so texts with common words are near each other. Faults are
+switched on by setting `fault`.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,9 @@ class ModelServer:
         self._hanging = threading.Event()
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
         self._thread.start()
 
     @property
@@ -81,13 +86,20 @@ class ModelServer:
     def answer(self, request: Request) -> tuple[int, bytes]:
         self.requests.append(request)
         if request.key in self.refused_keys:
-            return 401, json.dumps({"error": {"message": f"Incorrect API key provided: {request.key}"}}).encode()
+            return 401, json.dumps(
+                {"error": {"message": f"Incorrect API key provided: {request.key}"}}
+            ).encode()
         if self.fault is not None and (instead := self.fault(request)) is not None:
             return instead
         if request.path.endswith("/embeddings"):
             length = request.body.get("dimensions", self.dimensions)
-            data = [{"index": at, "embedding": embedded(text, length)} for at, text in enumerate(request.body["input"])]
-            return 200, json.dumps({"object": "list", "data": data[::-1], "model": request.body["model"]}).encode()
+            data = [
+                {"index": at, "embedding": embedded(text, length)}
+                for at, text in enumerate(request.body["input"])
+            ]
+            return 200, json.dumps(
+                {"object": "list", "data": data[::-1], "model": request.body["model"]}
+            ).encode()
         if request.path.endswith("/rerank"):
             wanted = words(request.body["query"])
             scored = [
@@ -95,7 +107,9 @@ class ModelServer:
                 for at, text in enumerate(request.body["documents"])
             ]
             scored.sort(key=lambda row: -row["relevance_score"])
-            return 200, json.dumps({"id": "x", "results": scored[: request.body.get("top_n", len(scored))]}).encode()
+            return 200, json.dumps(
+                {"id": "x", "results": scored[: request.body.get("top_n", len(scored))]}
+            ).encode()
         return 404, b'{"error": "no such model"}'
 
 

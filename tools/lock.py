@@ -1,4 +1,6 @@
-"""Pin every dependency with its hashes into requirements/*.txt, without naming where it came from."""
+"""Pin every dependency with its hashes into requirements/*.txt, without naming where it came
+from.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,26 @@ FILES = {
 def main() -> int:
     for name, what in FILES.items():
         target = ROOT / "requirements" / name
-        command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", *COMMON, *what, "-o", str(target), "--quiet"]
+        command = [
+            sys.executable,
+            "-m",
+            "uv",
+            "pip",
+            "compile",
+            "pyproject.toml",
+            *COMMON,
+            *what,
+            "-o",
+            str(target),
+            "--quiet",
+        ]
         subprocess.run(command, cwd=ROOT, check=True)
         lines = [line for line in target.read_text().splitlines() if "://" not in line]
-        target.write_text("# Pinned by `make lock`; install with pip --require-hashes.\n" + "\n".join(lines) + "\n")
+        target.write_text(
+            "# Pinned by `make lock`; install with pip --require-hashes.\n"
+            + "\n".join(lines)
+            + "\n"
+        )
     return 0
 
 

@@ -1,7 +1,9 @@
 """Measure the development documents and write the tables of docs/how-to/openapi-write.md.
 
-`convert` and `generate NAME ...` add rows to a state file (`--state`), so that a long campaign can be run in pieces;
-`write` puts the tables into the page. Without the data beside the repository there is nothing to measure."""
+`convert` and `generate NAME ...` add rows to a state file (`--state`), so that a long campaign can
+be run in pieces; `write` puts the tables into the page. Without the data beside the repository
+there is nothing to measure.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "da
 Rows = dict[str, dict[str, Any]]
 
 
-sys.path[:0] = [str(ROOT / "tests" / "unit" / "oaswrite"), str(ROOT / "tests")]  # the oracles of the tests judge here too
+sys.path[:0] = [
+    str(ROOT / "tests" / "unit" / "oaswrite"),
+    str(ROOT / "tests"),
+]  # the oracles of the tests judge here too
 
 
 def documents() -> list[Path]:
@@ -38,7 +43,9 @@ def documents() -> list[Path]:
 
 
 def convert_one(path: Path) -> dict[str, Any]:
-    """Issues by target, and how many errors the official schema and our validator find in the results."""
+    """Issues by target, and how many errors the official schema and our validator find in the
+    results.
+    """
     from test_oaswrite_corpus import official
 
     source = load(path.read_bytes())
@@ -48,15 +55,24 @@ def convert_one(path: Path) -> dict[str, Any]:
         if target is not source.family:
             result = convert(source.data, source.family, target)
             made = load(to_json(result.document))
-            new = Counter(finding.rule.id for finding in validate(made, Resolver(made)).errors) - known
-            row["invalid"] += len(list(official(DATA.parent, target).iter_errors(result.document))) + new.total()
+            new = (
+                Counter(finding.rule.id for finding in validate(made, Resolver(made)).errors)
+                - known
+            )
+            row["invalid"] += (
+                len(list(official(DATA.parent, target).iter_errors(result.document))) + new.total()
+            )
             counts = Counter(issue.severity for issue in result.issues)
-            row[target.value] = " / ".join(str(counts[name]) for name in ("critical", "warning", "info"))
+            row[target.value] = " / ".join(
+                str(counts[name]) for name in ("critical", "warning", "info")
+            )
     return row
 
 
 def generate_one(path: Path) -> dict[str, Any]:
-    """Go through build, vet and gofmt; Python through mypy --strict; how many declared properties have no type."""
+    """Go through build, vet and gofmt; Python through mypy --strict; how many declared
+    properties have no type.
+    """
     from oaswrite_go import check_go, write_module
     from test_oaswrite_generate_go import untyped
 
@@ -65,12 +81,20 @@ def generate_one(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"declared": declared, "untyped": lost}
     began = time.process_time()
     made = generate(document.data, document.family, client=True, server=True)
-    row |= {"types": made.types, "operations": made.operations, "seconds": round(time.process_time() - began, 2)}
+    row |= {
+        "types": made.types,
+        "operations": made.operations,
+        "seconds": round(time.process_time() - began, 2),
+    }
     with tempfile.TemporaryDirectory() as folder:
-        row["go"] = _verdict(lambda: check_go(write_module(Path(folder) / "go", made.files), timeout=1800))
+        row["go"] = _verdict(
+            lambda: check_go(write_module(Path(folder) / "go", made.files), timeout=1800)
+        )
         package = Path(folder) / "python" / "client"
         package.mkdir(parents=True)
-        for name, text in generate(document.data, document.family, language="python", client=True).files.items():
+        for name, text in generate(
+            document.data, document.family, language="python", client=True
+        ).files.items():
             (package / name).write_text(text)
         row["mypy"] = _verdict(lambda: _mypy(package.parent))
     return row
@@ -87,13 +111,18 @@ def _verdict(check: Any) -> str:
 
 def _mypy(folder: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "."]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1800, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=1800, check=False
+    )
     assert done.returncode == 0, done.stdout[-3000:]
 
 
 def conversion_table(rows: Rows) -> str:
     targets = [target.value for target in LADDER]
-    lines = ["| document | from | " + " | ".join(f"to {target}" for target in targets) + " | invalid |", "|---|---|---|---|---|---|---:|"]
+    lines = [
+        "| document | from | " + " | ".join(f"to {target}" for target in targets) + " | invalid |",
+        "|---|---|---|---|---|---|---:|",
+    ]
     for name, row in sorted(rows.items()):
         cells = [row.get(target, "-") for target in targets]
         lines.append(f"| {name} | {row['from']} | " + " | ".join(cells) + f" | {row['invalid']} |")
@@ -101,18 +130,27 @@ def conversion_table(rows: Rows) -> str:
 
 
 def generation_table(rows: Rows) -> str:
-    head = "| document | types | operations | untyped of declared properties | Go: build, vet, gofmt | Python: mypy --strict |"
+    head = (
+        "| document | types | operations | untyped of declared properties | Go: build, vet, "
+        "gofmt | Python: mypy --strict |"
+    )
     lines = [head, "|---|---:|---:|---:|---|---|"]
     for name, row in sorted(rows.items()):
         share = row["untyped"] / row["declared"] if row["declared"] else 0
         untyped_share = f"{row['untyped']} of {row['declared']} ({share:.1%})"
-        lines.append(f"| {name} | {row['types']} | {row['operations']} | {untyped_share} | {row['go']} | {row['mypy']} |")
+        lines.append(
+            f"| {name} | {row['types']} | {row['operations']} | {untyped_share} | {row['go']} | "
+            f"{row['mypy']} |"
+        )
     return "\n".join(lines)
 
 
 def write(state: dict[str, Rows]) -> None:
     text = PAGE.read_text()
-    for name, table in (("conversions", conversion_table(state["convert"])), ("generated", generation_table(state["generate"]))):
+    for name, table in (
+        ("conversions", conversion_table(state["convert"])),
+        ("generated", generation_table(state["generate"])),
+    ):
         before, begin, rest = text.partition(f"<!-- {name} -->\n")
         _, end, after = rest.partition("<!-- end -->")
         assert begin, f"{PAGE.name} has no place for {name}"
@@ -125,9 +163,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["convert", "generate", "write"])
     parser.add_argument("names", nargs="*", help="document names; none: all")
-    parser.add_argument("--state", type=Path, default=Path(tempfile.gettempdir()) / "commonplace-openapi-tables.json")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "commonplace-openapi-tables.json",
+    )
     given = parser.parse_args()
-    state: dict[str, Rows] = json.loads(given.state.read_text()) if given.state.exists() else {"convert": {}, "generate": {}}
+    state: dict[str, Rows] = (
+        json.loads(given.state.read_text())
+        if given.state.exists()
+        else {"convert": {}, "generate": {}}
+    )
     if given.what == "write":
         write(state)
         return

@@ -1,7 +1,8 @@
 """Build a release and check it as a user would install it. `make release`.
 
-Writes the source distribution, the wheel and the release notes to dist/, then installs the wheel with the pinned dependencies into a
-fresh environment and drives the installed command. The version in src/commonplace/__init__.py must be the newest one in CHANGELOG.md.
+Writes the source distribution, the wheel and the release notes to dist/, then installs the wheel
+with the pinned dependencies into a fresh environment and drives the installed command. The version
+in src/commonplace/__init__.py must be the newest one in CHANGELOG.md.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 HEADING = re.compile(r"^## (?P<version>\d+\.\d+\.\d+)(?: \((?P<date>[^)]+)\))?\n", re.MULTILINE)
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-NEEDED = ("commonplace/cli/__init__.py", "commonplace/files/sqlite.sql", "commonplace/memory/postgres.sql")
+NEEDED = (
+    "commonplace/cli/__init__.py",
+    "commonplace/files/sqlite.sql",
+    "commonplace/memory/postgres.sql",
+)
 
 
 class ReleaseError(Exception):
@@ -41,9 +46,13 @@ def release_notes(version: str) -> str:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     sections = list(HEADING.finditer(text))
     if not sections or sections[0]["version"] != version:
-        raise ReleaseError(f"The first version in CHANGELOG.md must be {version}: rename its section.")
+        raise ReleaseError(
+            f"The first version in CHANGELOG.md must be {version}: rename its section."
+        )
     if not DATE.fullmatch(sections[0]["date"] or ""):
-        raise ReleaseError(f"CHANGELOG.md gives {version} no date: write ## {version} (YYYY-MM-DD).")
+        raise ReleaseError(
+            f"CHANGELOG.md gives {version} no date: write ## {version} (YYYY-MM-DD)."
+        )
     end = sections[1].start() if len(sections) > 1 else len(text)
     return text[sections[0].end() : end].strip() + "\n"
 
@@ -51,7 +60,16 @@ def release_notes(version: str) -> str:
 def build() -> Path:
     """Build both distributions into an empty dist/ and return the wheel."""
     shutil.rmtree(DIST, ignore_errors=True)
-    command = [sys.executable, "-m", "uv", "build", "--quiet", "--no-build-isolation", "--python", sys.executable]
+    command = [
+        sys.executable,
+        "-m",
+        "uv",
+        "build",
+        "--quiet",
+        "--no-build-isolation",
+        "--python",
+        sys.executable,
+    ]
     subprocess.run([*command, "-o", str(DIST), str(ROOT)], check=True)
     (DIST / ".gitignore").unlink(missing_ok=True)
     [wheel] = DIST.glob("*.whl")
@@ -63,7 +81,9 @@ def check_contents(wheel: Path) -> None:
     missing = [name for name in NEEDED if name not in names]
     if missing:
         raise ReleaseError(f"The wheel lacks {', '.join(missing)}.")
-    strays = sorted({name.partition("/")[0] for name in names if not name.startswith("commonplace")})
+    strays = sorted(
+        {name.partition("/")[0] for name in names if not name.startswith("commonplace")}
+    )
     if strays:
         raise ReleaseError(f"The wheel holds files outside the package: {', '.join(strays)}.")
 
@@ -75,19 +95,36 @@ def check_installed(wheel: Path, version: str) -> None:
         venv.create(place / "venv", with_pip=True)
         python = place / "venv/bin/python"
         install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, "--require-hashes", "-r", str(ROOT / "requirements/serve.txt")], check=True)
+        subprocess.run(
+            [*install, "--require-hashes", "-r", str(ROOT / "requirements/serve.txt")], check=True
+        )
         subprocess.run([*install, "--no-deps", str(wheel)], check=True)
         environment = {**os.environ, "COMMONPLACE_HOME": str(place / "data"), "PYTHONPATH": ""}
         command = str(place / "venv/bin/commonplace")
-        said = subprocess.run([command, "--version"], env=environment, cwd=folder, capture_output=True, text=True, check=True)
+        said = subprocess.run(
+            [command, "--version"],
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         if version not in said.stdout:
-            raise ReleaseError(f"The installed command calls itself {said.stdout.strip()!r}, not {version}.")
-        subprocess.run([command, "doctor"], env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            raise ReleaseError(
+                f"The installed command calls itself {said.stdout.strip()!r}, not {version}."
+            )
+        subprocess.run(
+            [command, "doctor"], env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL
+        )
         _check_stdio(command, environment, folder)
 
 
 def _check_stdio(command: str, environment: dict[str, str], folder: str) -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "release", "version": "1"}}
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "release", "version": "1"},
+    }
     requests = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
@@ -95,7 +132,14 @@ def _check_stdio(command: str, environment: dict[str, str], folder: str) -> None
     ]
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     served = subprocess.run(
-        [command, "serve"], input=lines, env=environment, cwd=folder, capture_output=True, text=True, check=True, timeout=60
+        [command, "serve"],
+        input=lines,
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     answers = {answer.get("id"): answer for answer in map(json.loads, served.stdout.splitlines())}
     if not answers.get(2, {}).get("result", {}).get("tools"):
@@ -113,7 +157,10 @@ def main() -> int:
         print(f"not released: {error}", file=sys.stderr)
         return 1
     (DIST / "NOTES.md").write_text(notes, "utf-8")
-    print(f"dist/ holds commonplace {version}; tag v{version}, then upload dist/*.whl and dist/*.tar.gz")
+    print(
+        f"dist/ holds commonplace {version}; tag v{version}, then upload dist/*.whl and "
+        f"dist/*.tar.gz"
+    )
     return 0
 
 

@@ -1,4 +1,6 @@
-"""Take the pictures in docs/images: every page of the console, light and dark, from a real server with a year's data in small."""
+"""Take the pictures in docs/images: every page of the console, light and dark, from a real
+server with a year's data in small.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ components:
         born: {type: string, format: date}
         tags: {type: array, items: {type: string}}
 """
-NEWER = API.replace("  /pets/{id}:\n", "  /animals/{id}:\n").replace("required: [id, name]", "required: [id, name, born]")
+NEWER = API.replace("  /pets/{id}:\n", "  /animals/{id}:\n").replace(
+    "required: [id, name]", "required: [id, name, born]"
+)
 RUNBOOK = """# Rolling back a release
 
 1. Stop the canary: the blue switch in the deploy console sends all traffic to the last good release.
@@ -79,11 +83,26 @@ RUNBOOK = """# Rolling back a release
 Wait with backoff and try again; another process may hold the lock for a moment. If it stays locked for more than a minute, look
 for a backup that did not end.
 """
-FEEDBACK: dict[str, Any] = {"type": "bug-report", "severity": "high", "title": "storage-rule-00012 contradicts storage-rule-00002"}
+FEEDBACK: dict[str, Any] = {
+    "type": "bug-report",
+    "severity": "high",
+    "title": "storage-rule-00012 contradicts storage-rule-00002",
+}
 SEED: tuple[tuple[str, dict[str, Any]], ...] = (
     ("file_write", {"project": "apis", "path": "/pets.yaml", "content": API, "mode": "TRUNCATE"}),
-    ("file_write", {"project": "apis", "path": "/newer.yaml", "content": NEWER, "mode": "TRUNCATE"}),
-    ("file_write", {"project": "handbook", "path": "/runbooks/rollback.md", "content": RUNBOOK, "mode": "TRUNCATE"}),
+    (
+        "file_write",
+        {"project": "apis", "path": "/newer.yaml", "content": NEWER, "mode": "TRUNCATE"},
+    ),
+    (
+        "file_write",
+        {
+            "project": "handbook",
+            "path": "/runbooks/rollback.md",
+            "content": RUNBOOK,
+            "mode": "TRUNCATE",
+        },
+    ),
     (
         "rekall_add",
         {
@@ -103,7 +122,11 @@ SEED: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     (
         "rekall_add",
-        {"type": "decision", "title": "One writer for the database", "content": "All changes go through one thread; readers never wait."},
+        {
+            "type": "decision",
+            "title": "One writer for the database",
+            "content": "All changes go through one thread; readers never wait.",
+        },
     ),
     *(
         (
@@ -118,8 +141,22 @@ SEED: tuple[tuple[str, dict[str, Any]], ...] = (
     ),
     ("usage_track", {"id": "storage-rule-00012"}),
     ("usage_track", {"id": "deploy-rule-00030"}),
-    ("feedback_submit", {**FEEDBACK, "description": "One says wait, the other says fail at once.", "tags": ["storage"]}),
-    ("feedback_submit", {"type": "feature-request", "title": "A rule about feature flags", "description": "We have none, and need one."}),
+    (
+        "feedback_submit",
+        {
+            **FEEDBACK,
+            "description": "One says wait, the other says fail at once.",
+            "tags": ["storage"],
+        },
+    ),
+    (
+        "feedback_submit",
+        {
+            "type": "feature-request",
+            "title": "A rule about feature flags",
+            "description": "We have none, and need one.",
+        },
+    ),
     ("file_search", {"project": "handbook", "query": "roll back a bad release"}),
     ("rekall_search", {"query": "database is locked"}),
 )
@@ -131,16 +168,32 @@ PAGES = (
     ("prompt", "/console/instructions?tab=prompt", "Paste a prompt"),
     ("usage", "/console/instructions?tab=usage", "last used"),
     ("feedback", "/console/instructions?tab=feedback", "Feedback:"),
-    ("files", "/console/files?project=handbook&path=/runbooks/rollback.md", "search index up to date"),
+    (
+        "files",
+        "/console/files?project=handbook&path=/runbooks/rollback.md",
+        "search index up to date",
+    ),
     ("files-search", "/console/files?project=handbook&q=roll+back+a+bad+release", "Passages found"),
     ("memory", "/console/memory", "Entries:"),
     ("memory-search", "/console/memory?q=database+is+locked", "Why:"),
     ("memory-entry", "/console/memory/{linked}", "Around it"),
     ("suggestions", "/console/memory?tab=suggestions", "Suggestions"),
     ("openapi", "/console/openapi?ref=file:apis/pets.yaml", "Choose a finding to go"),
-    ("openapi-operations", "/console/openapi?ref=file:apis/pets.yaml&tab=operations", "Operations:"),
-    ("openapi-schema", "/console/openapi?ref=file:apis/pets.yaml&tab=schemas&schema=Pet", "Properties:"),
-    ("openapi-compare", "/console/openapi?ref=file:apis/pets.yaml&tab=compare&other=file:apis/newer.yaml", "Breaks every client"),
+    (
+        "openapi-operations",
+        "/console/openapi?ref=file:apis/pets.yaml&tab=operations",
+        "Operations:",
+    ),
+    (
+        "openapi-schema",
+        "/console/openapi?ref=file:apis/pets.yaml&tab=schemas&schema=Pet",
+        "Properties:",
+    ),
+    (
+        "openapi-compare",
+        "/console/openapi?ref=file:apis/pets.yaml&tab=compare&other=file:apis/newer.yaml",
+        "Breaks every client",
+    ),
     ("openapi-generate", "/console/openapi?ref=file:apis/pets.yaml&tab=generate", "Package"),
     ("tools", "/console/tools", "health_check"),
     ("tool", "/console/tools/file_search", "No call yet"),
@@ -158,7 +211,9 @@ def main() -> int:
         linked = seeded(server)
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         for scheme in ("light", "dark"):
-            context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
+            context = browser.new_context(
+                viewport={"width": 1280, "height": 800}, color_scheme=scheme
+            )  # type: ignore[arg-type]
             page = context.new_page()
             page.goto(f"http://{server.address}/console/")
             page.get_by_text("Calls per second").wait_for(timeout=60_000)
@@ -175,7 +230,12 @@ def seeded(server: Served) -> str:
     """What agents would have done; the id of a memory with links."""
     ids = [str(call(server, "", tool, arguments).get("id", "")) for tool, arguments in SEED]
     memories = [one for one, (tool, _) in zip(ids, SEED, strict=True) if tool == "rekall_add"]
-    call(server, "", "rekall_link", {"source_id": memories[1], "target_id": memories[0], "relation_type": "derived_from"})
+    call(
+        server,
+        "",
+        "rekall_link",
+        {"source_id": memories[1], "target_id": memories[0], "relation_type": "derived_from"},
+    )
     call(server, "", "rekall_link", {"source_id": memories[1], "target_id": memories[2]})
     return memories[1]
 

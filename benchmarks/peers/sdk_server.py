@@ -15,6 +15,8 @@ async def add(a: int, b: int) -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        server.run("streamable-http", port=int(sys.argv[1]), json_response=True, stateless_http=True)
+        server.run(
+            "streamable-http", port=int(sys.argv[1]), json_response=True, stateless_http=True
+        )
     else:
         server.run("stdio")

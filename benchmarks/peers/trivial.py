@@ -1,4 +1,6 @@
-"""The same trivial tool on Commonplace, plugged in through bootstrap: COMMONPLACE_EXTRA_TOOLSETS=benchmarks.peers.trivial:toolset."""
+"""The same trivial tool on Commonplace, plugged in through bootstrap:
+COMMONPLACE_EXTRA_TOOLSETS=benchmarks.peers.trivial:toolset.
+"""
 
 from __future__ import annotations
 
@@ -24,4 +26,6 @@ def add(context: Context, arguments: AddInput) -> AddOutput:
 
 def toolset() -> Toolset:
     tool = Tool("add", "trivial", "Add", "Add two numbers", AddInput, AddOutput, add)
-    return Toolset("trivial", "One tool for measuring", frozenset({"add"}), frozenset(), lambda: (tool,))
+    return Toolset(
+        "trivial", "One tool for measuring", frozenset({"add"}), frozenset(), lambda: (tool,)
+    )

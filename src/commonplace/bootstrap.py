@@ -1,4 +1,7 @@
-"""The only composition root: settings in, a running product out. Domains are plugged in lazily: a call builds only its own."""
+"""The only composition root: settings in, a running product out.
+
+Domains are plugged in lazily: a call builds only its own.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +81,10 @@ class App:
     _closing: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def http_options(self, host: str) -> HttpOptions:
-        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc. Refuses an open bind."""
+        """How an HTTP server on this host may be reached, with the routes beside /mcp and /rpc.
+
+        Refuses an open bind.
+        """
         from commonplace.edge.authenticate import check_bind
         from commonplace.edge.connections import ConnectionLimits
         from commonplace.edge.draining import Draining
@@ -89,8 +95,12 @@ class App:
         check_bind(host, auth)
         hosts = hosts_of(host, server.allowed_hosts)
         limits, draining = ConnectionLimits.of(self.settings), Draining(server.drain_seconds)
-        options = HttpOptions(auth.resource_url, hosts, server.allowed_origins, connections=limits, draining=draining)
-        routes = operation_routes(auth, self.product.authenticate, self.metrics, self.product.version, host_check(options))
+        options = HttpOptions(
+            auth.resource_url, hosts, server.allowed_origins, connections=limits, draining=draining
+        )
+        routes = operation_routes(
+            auth, self.product.authenticate, self.metrics, self.product.version, host_check(options)
+        )
         options = replace(options, routes=routes)
         options = self._with_graph(options)
         return self._with_console(options) if find_spec("nicegui") is not None else options
@@ -105,7 +115,9 @@ class App:
         async def export(headers: Mapping[str, str], arguments: dict[str, Any]) -> Answer:
             try:
                 selection, _ = requested_selection(headers, self.product.selection)
-                caller = InProcess(self.pipeline, lambda: self.product.authenticate(headers), selection)
+                caller = InProcess(
+                    self.pipeline, lambda: self.product.authenticate(headers), selection
+                )
             except CommonplaceError as refused:
                 return Answer(None, refused.as_dict())
             return await caller.call("graph_export", arguments)
@@ -113,7 +125,10 @@ class App:
         return replace(options, routes=(*options.routes, graph_route(export, checking(options))))
 
     def _with_console(self, options: HttpOptions) -> HttpOptions:
-        """The console at /console. Its own import is small; NiceGUI's happens when somebody opens it."""
+        """The console at /console.
+
+        Its own import is small; NiceGUI's happens when somebody opens it.
+        """
         from commonplace.console.caller import Caller, InProcess
         from commonplace.console.mount import Console, console_routes
         from commonplace.console.session import Gate
@@ -125,17 +140,31 @@ class App:
 
             return InProcess(self.pipeline, renew), renew
 
-        open_to = (lambda: InProcess(self.pipeline, lambda: self.product.authenticate({}))) if self.settings.auth.mode == "none" else None
+        open_to = (
+            (lambda: InProcess(self.pipeline, lambda: self.product.authenticate({})))
+            if self.settings.auth.mode == "none"
+            else None
+        )
         is_tls = functools.partial(is_https, public_url=self.settings.auth.resource_url)
-        console = Console(Gate(sign_in, open_to, is_tls), self.product.version, str(self.settings.data / "console"))
+        console = Console(
+            Gate(sign_in, open_to, is_tls),
+            self.product.version,
+            str(self.settings.data / "console"),
+        )
         routes = console_routes(console, checking(options))
-        return replace(options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close))
+        return replace(
+            options, routes=(*options.routes, *routes), on_stop=(*options.on_stop, console.close)
+        )
 
     def start(self, *, http: bool) -> None:
-        """What a server does before its first call: on PostgreSQL, refuse a schema that is not its own, and begin to index."""
+        """What a server does before its first call: on PostgreSQL, refuse a schema that is not
+        its own, and begin to index.
+        """
         if on_postgres(self.settings):
             self.services["files"]()
-        elif self.settings.mcp.files.index.workers > 0:  # built when a command asks for it, not before: most servers never need it
+        elif (
+            self.settings.mcp.files.index.workers > 0
+        ):  # built when a command asks for it, not before: most servers never need it
             from commonplace.storage.signal_file import index_request
 
             self._closing.callback(index_request(self.settings.data).watch(self.services["files"]))
@@ -144,14 +173,20 @@ class App:
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:
-        """Tell other processes that a server uses the data folder: `restore` then refuses, and so does a second server where keys of
-        callers would have to be in the memory of both."""
+        """Tell other processes that a server uses the data folder: `restore` then refuses, and
+        so does a second server where keys of callers would have to be in the memory of both.
+        """
         from commonplace.storage.occupancy import occupied
         from commonplace.storage.sole import sole_keeper
 
         settings = self.settings
-        alone = settings.mcp.files.search.embedding.provider == "openai" and not settings.storage.cache_url
-        keeper = sole_keeper(settings.data, settings.database_url) if alone else contextlib.nullcontext()
+        alone = (
+            settings.mcp.files.search.embedding.provider == "openai"
+            and not settings.storage.cache_url
+        )
+        keeper = (
+            sole_keeper(settings.data, settings.database_url) if alone else contextlib.nullcontext()
+        )
         with occupied(settings.data), keeper, self.upkeep.serving():
             yield
 
@@ -167,14 +202,19 @@ class App:
 
 @dataclass(slots=True)
 class Parts:
-    """What a domain's builder may use. `service(name)` reaches another domain without importing it."""
+    """What a domain's builder may use.
+
+    `service(name)` reaches another domain without importing it.
+    """
 
     settings: Settings
     tracer: Tracer
     mutation: Switch
     closing: contextlib.ExitStack
     services: dict[str, Callable[[], Any]]
-    gauges: dict[str, Callable[[], Mapping[str, int]]]  # figures of caches, by name, of what is built
+    gauges: dict[
+        str, Callable[[], Mapping[str, int]]
+    ]  # figures of caches, by name, of what is built
     upkeep: Upkeep
     local: bool  # one local user on stdio or the command line, not callers over HTTP
     beside_server: bool = False  # a command, while a server uses the data folder
@@ -192,8 +232,12 @@ def build(
     local_user_writes: bool = False,
     local: bool = True,
 ) -> App:
-    """Assemble the product. `local_user_writes` opens the catalogue to commands of the local user (never to a server);
-    `local` is false for a server over HTTP, whose callers may not reach this machine's files and loopback."""
+    """Assemble the product.
+
+    `local_user_writes` opens the catalogue to commands of the local user (never to a server);
+    `local` is false for a server over HTTP, whose callers may not reach this machine's files and
+    loopback.
+    """
     environ = os.environ if environ is None else environ
     closing = contextlib.ExitStack()
     configure_logs(settings.log)
@@ -208,18 +252,29 @@ def build(
     services: dict[str, Callable[[], Any]] = {}
     gauges: dict[str, Callable[[], Mapping[str, int]]] = {}
     upkeep, beside_server = Upkeep(settings), local_user_writes and in_use(settings.data)
-    parts = Parts(settings, tracer, mutation, closing, services, gauges, upkeep, local, beside_server)
+    parts = Parts(
+        settings, tracer, mutation, closing, services, gauges, upkeep, local, beside_server
+    )
     started = time.monotonic()
     if on_postgres(settings):
         services["postgres"] = once(_builder(open_postgres, parts))
     services["meaning"] = once(_builder(_meaning, parts))
     services["outbound"] = once(_builder(_outbound, parts))
-    services["openapi over HTTP"] = once(_builder(_openapi, replace(parts, local=False)))  # for the dashboard of a stdio server
+    services["openapi over HTTP"] = once(
+        _builder(_openapi, replace(parts, local=False))
+    )  # for the dashboard of a stdio server
     services["cache"] = once(lambda: _cache(parts))
     services["shared rates"] = once(lambda: _shared_rates(parts))
     services["external models"] = once(lambda: _external_models(parts, metrics))
-    services["server"] = once(lambda: _server_service(settings, metrics, tracer, audit, started, gauges, upkeep))
-    toolsets = [*_domain_toolsets(parts), server_toolset(services["server"]), *extra_toolsets, *_named_toolsets(environ)]
+    services["server"] = once(
+        lambda: _server_service(settings, metrics, tracer, audit, started, gauges, upkeep)
+    )
+    toolsets = [
+        *_domain_toolsets(parts),
+        server_toolset(services["server"]),
+        *extra_toolsets,
+        *_named_toolsets(environ),
+    ]
     if "files" in services:
         metrics.probes.append(lambda: services["files"]().figures())
     metrics.probes.append(lambda: figures_of_a_team(settings, services))
@@ -230,8 +285,17 @@ def build(
         registry,
         mutation_enabled=mutation,
         read_only=settings.server.read_only,
-        selection=Selection() if local_user_writes else chosen,  # commands of the local user are not narrowed
-        recorder=CallRecorder(metrics, audit, tracer, settings.log, upkeep.folder.check, settings.mcp.instructions.agent_id),
+        selection=Selection()
+        if local_user_writes
+        else chosen,  # commands of the local user are not narrowed
+        recorder=CallRecorder(
+            metrics,
+            audit,
+            tracer,
+            settings.log,
+            upkeep.folder.check,
+            settings.mcp.instructions.agent_id,
+        ),
         limiter=RateLimiter(settings.limits, shared=services["shared rates"]),
         default_timeout_seconds=settings.limits.call_timeout_seconds or None,
         make_room=upkeep.reserve.release,
@@ -250,16 +314,36 @@ def build(
         max_sessions_per_key=settings.limits.sessions_per_key,
         features=_named_features(environ),
         observer=EdgeObserver(tracer, metrics),
-        ready=lambda: upkeep.report(services, audit, {"toolsets": [each.name for each in registry.toolsets], "mutation": mutation()}),
+        ready=lambda: upkeep.report(
+            services,
+            audit,
+            {"toolsets": [each.name for each in registry.toolsets], "mutation": mutation()},
+        ),
     )
-    app = App(settings, registry, pipeline, product, metrics, audit, tracer, keys, authenticator, mutation, services, upkeep)
+    app = App(
+        settings,
+        registry,
+        pipeline,
+        product,
+        metrics,
+        audit,
+        tracer,
+        keys,
+        authenticator,
+        mutation,
+        services,
+        upkeep,
+    )
     app._closing = closing
     return app
 
 
 def _instructions(selection: Selection, settings: Settings) -> str:
-    """What a client reads at `initialize`. Where one domain is all that is listed, only its tools are named: for memory
-    contract 004's constitution and nothing else."""
+    """What a client reads at `initialize`.
+
+    Where one domain is all that is listed, only its tools are named: for memory contract 004's
+    constitution and nothing else.
+    """
     if selection.toolsets == frozenset({"openapi"}) and not selection.tools:
         from commonplace.openapi.guide import instructions
 
@@ -285,7 +369,10 @@ def selection_of(settings: Settings) -> Selection:
 
 
 def _domain_toolsets(parts: Parts) -> list[Toolset]:
-    """The domains that are there. Each `toolset` module is cheap; its service is built at the first call."""
+    """The domains that are there.
+
+    Each `toolset` module is cheap; its service is built at the first call.
+    """
     toolsets = []
     for name in DOMAINS:
         if find_spec(f"commonplace.{name}.toolset") is None:
@@ -294,14 +381,20 @@ def _domain_toolsets(parts: Parts) -> list[Toolset]:
         build_service = WIRING.get(name) or module.build
         parts.services[name] = once(_builder(build_service, parts))
         limits = [parts.settings.mcp.files] if name == "files" else []
-        toolsets.append(module.toolset(deferred(name, parts.services[name], parts.settings), *limits))
+        toolsets.append(
+            module.toolset(deferred(name, parts.services[name], parts.settings), *limits)
+        )
     return toolsets
 
 
 def _files(parts: Parts) -> Any:
-    """Files on the embedded database, with the fused search engine; the index worker has a thread of its own."""
+    """Files on the embedded database, with the fused search engine; the index worker has a
+    thread of its own.
+    """
     if on_postgres(parts.settings):
-        return files_of_a_team(parts, lambda side: _external(parts, parts.service("external models"), side))
+        return files_of_a_team(
+            parts, lambda side: _external(parts, parts.service("external models"), side)
+        )
     from commonplace.files.assembly import database_path, from_settings
     from commonplace.search.assembly import hybrid
     from commonplace.search.sqlite import SqlitePostings
@@ -328,7 +421,10 @@ def _files(parts: Parts) -> Any:
 
 
 def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
-    """External models for files. Keys of callers are handed to the worker sealed: through the cache, or in memory."""
+    """External models for files.
+
+    Keys of callers are handed to the worker sealed: through the cache, or in memory.
+    """
     from commonplace.files.assembly import External
     from commonplace.storage.credentials import EnvelopeStore, Handover, MemoryEnvelopes
     from commonplace.storage.envelope import Keyring
@@ -336,13 +432,17 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
     security, cache = parts.settings.mcp.files.security, parts.service("cache")
     handover = None
     if side is not None:
-        keyring = Keyring({int(kek_id): secret for kek_id, secret in security.encryption_keks.items()})
+        keyring = Keyring(
+            {int(kek_id): secret for kek_id, secret in security.encryption_keks.items()}
+        )
         store: EnvelopeStore = MemoryEnvelopes()
         if cache is not None:
             from commonplace.storage.valkey import ValkeyEnvelopes
 
             store = ValkeyEnvelopes(cache)
-        handover = Handover(keyring, store, security.credential_cache_prefix, security.credential_cache_ttl_seconds)
+        handover = Handover(
+            keyring, store, security.credential_cache_prefix, security.credential_cache_ttl_seconds
+        )
     return External(side, handover, models.reranker, parts.service("outbound").close)
 
 
@@ -354,37 +454,65 @@ def _memory(parts: Parts) -> Any:
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
     absent = meaning.absent or None
     if on_postgres(parts.settings):  # on the connections that files use too
-        return build_postgres_memory(parts.service("postgres"), settings=settings, embedder=embedder, model_missing=absent)
+        return build_postgres_memory(
+            parts.service("postgres"), settings=settings, embedder=embedder, model_missing=absent
+        )
     database = open_database(parts.settings.data)
     parts.upkeep.databases.append(database)
-    return build_memory(database, settings=settings, embedder=embedder, model_missing=absent, on_close=database.close)
+    return build_memory(
+        database,
+        settings=settings,
+        embedder=embedder,
+        model_missing=absent,
+        on_close=database.close,
+    )
 
 
 def _openapi(parts: Parts) -> Any:
-    """OpenAPI documents from files, addresses and texts, and from files stored here by their reference."""
+    """OpenAPI documents from files, addresses and texts, and from files stored here by their
+    reference.
+    """
     from commonplace.kernel.ref import Ref, RefKind
     from commonplace.openapi.toolset import build_openapi
 
     async def stored(auth: AuthContext, reference: str) -> bytes:
         ref = Ref.parse(reference)
         if ref.kind is not RefKind.FILE or ref.project is None:
-            raise CommonplaceError(INVALID_ARGUMENT, f"{reference[:80]!r} is not a file.", hint="Use file:PROJECT/PATH.")
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                f"{reference[:80]!r} is not a file.",
+                hint="Use file:PROJECT/PATH.",
+            )
         span = (ref.start, (ref.end or 0) - ref.start) if ref.start is not None else (0, -1)
-        content: str = (await parts.service("files").read(auth, ref.project, ref.key, *span)).content
+        content: str = (
+            await parts.service("files").read(auth, ref.project, ref.key, *span)
+        ).content
         return content.encode()
 
     settings = parts.settings.mcp.openapi
     roots = [expanded(root) for root in settings.roots]
-    service = build_openapi(local=parts.local, roots=roots, allow_hosts=settings.url_allow, settings=settings, stored=stored)
+    service = build_openapi(
+        local=parts.local,
+        roots=roots,
+        allow_hosts=settings.url_allow,
+        settings=settings,
+        stored=stored,
+    )
     parts.gauges.setdefault("OpenAPI documents", service.held)
     return service
 
 
 def _meaning(parts: Parts) -> Any:
-    """The local model and its vectors, shared by files and memory; absent for a reason where it is not installed."""
+    """The local model and its vectors, shared by files and memory; absent for a reason where it
+    is not installed.
+    """
     from commonplace.search.assembly import open_meaning
 
-    return open_meaning(parts.settings.data, parts.settings.mcp.files.search.embedding, models=parts.settings.models_directory)
+    return open_meaning(
+        parts.settings.data,
+        parts.settings.mcp.files.search.embedding,
+        models=parts.settings.models_directory,
+    )
 
 
 def _external_models(parts: Parts, metrics: Metrics) -> ExternalModels | None:
@@ -418,8 +546,14 @@ def _shared_rates(parts: Parts) -> ValkeyRates | None:
     return ValkeyRates(cache)
 
 
-WIRING: Mapping[str, Callable[[Parts], Any]] = {"files": _files, "memory": _memory, "openapi": _openapi}
-"""Domains that need more than their settings; the others are built by `build(parts)` of their toolset module."""
+WIRING: Mapping[str, Callable[[Parts], Any]] = {
+    "files": _files,
+    "memory": _memory,
+    "openapi": _openapi,
+}
+"""Domains that need more than their settings; the others are built by `build(parts)` of their
+toolset module.
+"""
 
 
 def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[], Any]:
@@ -439,7 +573,9 @@ def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[]
 
 
 def _named_toolsets(environ: Mapping[str, str]) -> list[Toolset]:
-    """Toolsets named by `module:function` in the environment: fixtures of the conformance suite, and of tests."""
+    """Toolsets named by `module:function` in the environment: fixtures of the conformance suite,
+    and of tests.
+    """
     toolsets: list[Toolset] = []
     for name in filter(None, environ.get(EXTRA_VARIABLE, "").split(",")):
         made = _named(EXTRA_VARIABLE, name)
@@ -459,7 +595,9 @@ def _named(variable: str, name: str) -> Any:
     try:
         return getattr(import_module(module), function)()
     except (ImportError, AttributeError, ValueError) as missing:
-        raise CommonplaceError(INVALID_CONFIG, f"{variable}: cannot load {name!r}: {missing}.") from missing
+        raise CommonplaceError(
+            INVALID_CONFIG, f"{variable}: cannot load {name!r}: {missing}."
+        ) from missing
 
 
 def _server_service(
@@ -490,6 +628,10 @@ def _server_service(
 def _audit(settings: Settings, closing: contextlib.ExitStack) -> AuditLog | None:
     if not settings.audit.enabled:
         return None
-    audit = AuditLog(settings.audit_directory, segment_bytes=settings.audit.segment_bytes, recent_reads=settings.audit.recent_reads)
+    audit = AuditLog(
+        settings.audit_directory,
+        segment_bytes=settings.audit.segment_bytes,
+        recent_reads=settings.audit.recent_reads,
+    )
     closing.callback(audit.close)
     return audit

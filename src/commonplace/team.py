@@ -1,4 +1,6 @@
-"""The parts of the product that live in PostgreSQL, put together for `bootstrap`: the schema's components, the database, files."""
+"""The parts of the product that live in PostgreSQL, put together for `bootstrap`: the schema's
+components, the database, files.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ def postgres_components() -> list[Component]:
 
 
 def open_postgres(parts: Parts) -> PostgresDatabase:
-    """The one database of a team, its schema checked. The components of this process share its connections."""
+    """The one database of a team, its schema checked.
+
+    The components of this process share its connections.
+    """
     from commonplace.storage.postgres import PostgresDatabase
     from commonplace.storage.postgres_schema import require
 
@@ -56,7 +61,10 @@ def open_postgres(parts: Parts) -> PostgresDatabase:
 
 
 def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
-    """Files in PostgreSQL. Vectors are there too, of one model: the external one if it is configured, else this machine's."""
+    """Files in PostgreSQL.
+
+    Vectors are there too, of one model: the external one if it is configured, else this machine's.
+    """
     from commonplace.files.postgres_assembly import lexical_store, run_postgres_files
     from commonplace.files.postgres_words import require_mode
     from commonplace.search.assembly import policy
@@ -64,7 +72,11 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
     from commonplace.search.postgres import PostgresPostings
 
     settings = parts.settings.mcp.files
-    database, meaning, models = parts.service("postgres"), parts.service("meaning"), parts.service("external models")
+    database, meaning, models = (
+        parts.service("postgres"),
+        parts.service("meaning"),
+        parts.service("external models"),
+    )
     require_mode(database, settings.search.lexical)
     chosen = models.embedding if models is not None else None
     model: Any = chosen or (meaning.semantics.embedder if meaning.semantics is not None else None)
@@ -77,9 +89,14 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
         require_length(database, length)
         if model.dimensions != length:
             name = "settings.mcp.files.search.embedding.dimensions"
-            raise CommonplaceError(INVALID_CONFIG, f"{name} is {length}; the model {model.identity} makes {model.dimensions}.")
+            raise CommonplaceError(
+                INVALID_CONFIG,
+                f"{name} is {length}; the model {model.identity} makes {model.dimensions}.",
+            )
         embeddings = PostgresEmbeddings(database, model.identity, model.dimensions)
-        side = ExternalSide(model, embeddings) if chosen is not None else LocalSide(model, embeddings)
+        side = (
+            ExternalSide(model, embeddings) if chosen is not None else LocalSide(model, embeddings)
+        )
         parts.closing.callback(embeddings.close)
     postings = PostgresPostings(database)
     words = lexical_store(database, settings, postings)
@@ -87,19 +104,28 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
         database,
         settings,
         postings=postings,
-        retriever=HybridRetriever(words, None, policy(settings.search), meaning.absent or NO_MODEL, side),
+        retriever=HybridRetriever(
+            words, None, policy(settings.search), meaning.absent or NO_MODEL, side
+        ),
         listener=side if chosen is None else None,
         external=external_of(side if chosen is not None else None) if models is not None else None,
         rates=parts.service("shared rates"),
     )
 
 
-async def figures_of_a_team(settings: Settings, services: Mapping[str, Callable[[], Any]]) -> dict[str, float]:
-    """For metrics: the connections to PostgreSQL, and which of the models and the cache are left alone because they failed."""
+async def figures_of_a_team(
+    settings: Settings, services: Mapping[str, Callable[[], Any]]
+) -> dict[str, float]:
+    """For metrics: the connections to PostgreSQL, and which of the models and the cache are left
+    alone because they failed.
+    """
     figures: dict[str, float] = services["postgres"]().figures() if on_postgres(settings) else {}
     search = settings.mcp.files.search
     if search.embedding.provider == "openai" or search.rerank.enabled:
-        figures |= {f"model_{endpoint.name}_resting": float(endpoint.resting) for endpoint in services["external models"]().endpoints}
+        figures |= {
+            f"model_{endpoint.name}_resting": float(endpoint.resting)
+            for endpoint in services["external models"]().endpoints
+        }
     if settings.storage.cache_url:
         figures["cache_resting"] = float(services["cache"]().resting)
     return figures

@@ -1,4 +1,6 @@
-"""Bootstrap's part for data in order: identity of the data folder, space held back, checks of databases, and readiness."""
+"""Bootstrap's part for data in order: identity of the data folder, space held back, checks of
+databases, and readiness.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("commonplace.bootstrap")
 
 SQLITE_SCHEME = "sqlite:///"
-THREADS = 2  # of readiness alone: what hangs elsewhere must not hide that this server cannot be used
+THREADS = (
+    2  # of readiness alone: what hangs elsewhere must not hide that this server cannot be used
+)
 Services = Mapping[str, Callable[[], Any]]
 
 
@@ -51,10 +55,20 @@ def database_checks(settings: Settings) -> list[DatabaseChecks]:
 
 
 def record_refusal(error: CommonplaceError, audit: AuditLog | None, metrics: Metrics) -> None:
-    """Record a request without a valid key. The authenticator bounds their number, so they cannot fill the disk."""
+    """Record a request without a valid key.
+
+    The authenticator bounds their number, so they cannot fill the disk.
+    """
     metrics.count("unauthenticated")
     if audit is not None:
-        record = {"type": "call", "tool": None, "tenant": None, "label": "", "outcome": "refused", "code": error.code.name}
+        record = {
+            "type": "call",
+            "tool": None,
+            "tenant": None,
+            "label": "",
+            "outcome": "refused",
+            "code": error.code.name,
+        }
         try:
             audit.append({**record, "duration_ms": 0, "trace_id": "", "arguments": {}})
         except CommonplaceError as failed:
@@ -62,7 +76,10 @@ def record_refusal(error: CommonplaceError, audit: AuditLog | None, metrics: Met
 
 
 class Deferred:
-    """Stands for a service that is built when it is first used. `known` attributes are answered without it."""
+    """Stands for a service that is built when it is first used.
+
+    `known` attributes are answered without it.
+    """
 
     __slots__ = ("_known", "_make")
 
@@ -75,7 +92,9 @@ class Deferred:
 
 
 def deferred(name: str, make: Callable[[], Any], settings: Settings) -> Callable[[], Any]:
-    """Let a call open a service on disk, not a listing of tools: a disk that is full then fails calls, and only those."""
+    """Let a call open a service on disk, not a listing of tools: a disk that is full then fails
+    calls, and only those.
+    """
     if name == "files":
         return lambda: Deferred(make, settings=settings.mcp.files)
     if name == "memory":
@@ -84,7 +103,9 @@ def deferred(name: str, make: Callable[[], Any], settings: Settings) -> Callable
 
 
 def _deferred_memory(make: Callable[[], Any], settings: Settings) -> Deferred:
-    from commonplace.memory.assembly import policy_of  # imported when memory is asked for: every process pays for what build() imports
+    from commonplace.memory.assembly import (
+        policy_of,
+    )  # imported when memory is asked for: every process pays for what build() imports
 
     return Deferred(make, policy=policy_of(settings.mcp.memory))
 
@@ -117,7 +138,10 @@ class Upkeep:
             self.folder.release()
 
     def start_checking(self) -> None:
-        """Begin the slow check of the databases. For servers that live long enough to finish one."""
+        """Begin the slow check of the databases.
+
+        For servers that live long enough to finish one.
+        """
         self._integrity().start()
 
     def integrity(self) -> dict[str, Any]:
@@ -129,10 +153,14 @@ class Upkeep:
             from commonplace.storage.integrity_watch import IntegrityWatch
 
             hours = self._settings.storage.integrity_check_hours
-            self._watch = IntegrityWatch(self._settings.data, database_checks(self._settings), hours * 3600)
+            self._watch = IntegrityWatch(
+                self._settings.data, database_checks(self._settings), hours * 3600
+            )
         return self._watch
 
-    async def report(self, services: Services, audit: AuditLog | None, details: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def report(
+        self, services: Services, audit: AuditLog | None, details: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """What /readyz tells; raises where changes would be refused."""
         from commonplace.server.readiness import Readiness
 
@@ -176,7 +204,9 @@ class Upkeep:
         assert path is not None
         memory = self._settings.data / "memory.db"
         for component, place in (("search", path), ("files", path), ("memory", memory)):
-            migrations: tuple[Migration, ...] = load_migrations(f"commonplace.{component}", "migrations/sqlite")
+            migrations: tuple[Migration, ...] = load_migrations(
+                f"commonplace.{component}", "migrations/sqlite"
+            )
             require_current(place, component, migrations)
 
 
@@ -185,7 +215,9 @@ async def _check_postgres(services: Services) -> None:
     from commonplace.team import postgres_components
 
     components = postgres_components()
-    require_of(await services["postgres"]().read(lambda connection: standing(connection, components)))
+    require_of(
+        await services["postgres"]().read(lambda connection: standing(connection, components))
+    )
 
 
 async def _check_cache(services: Services) -> None:
@@ -194,5 +226,10 @@ async def _check_cache(services: Services) -> None:
     try:
         await services["cache"]().ping()
     except ValkeyUnavailableError as away:
-        hint = "Is the server of settings.storage.cache_url running? Until it is, model keys wait and rates count per process."
-        raise CommonplaceError(NOT_AVAILABLE, f"The cache cannot be used: {away}.", hint=hint, retryable=True) from None
+        hint = (
+            "Is the server of settings.storage.cache_url running? Until it is, model keys "
+            "wait and rates count per process."
+        )
+        raise CommonplaceError(
+            NOT_AVAILABLE, f"The cache cannot be used: {away}.", hint=hint, retryable=True
+        ) from None

@@ -20,12 +20,17 @@ FORBIDDEN_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "mana
 def test_a_module_is_small_named_and_says_what_it_owns(module: Path) -> None:
     text = module.read_text()
     assert module.stem not in FORBIDDEN_NAMES
-    assert len(text.splitlines()) <= LONGEST_MODULE, "split it, or say why in an ADR and raise the limit"
+    assert len(text.splitlines()) <= LONGEST_MODULE, (
+        "split it, or say why in an ADR and raise the limit"
+    )
     assert text.startswith('"""'), "a module docstring says what it owns"
 
 
 def test_nothing_is_parked() -> None:
-    pattern = re.compile(r"#.*\b(TODO|FIXME|XXX)\b|raise NotImplementedError|pytest\.mark\.(skip|xfail)|pytest\.skip\(")
+    pattern = re.compile(
+        r"#.*\b(TODO|FIXME|XXX)\b|raise "
+        r"NotImplementedError|pytest\.mark\.(skip|xfail)|pytest\.skip\("
+    )
     parked = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in (*MODULES, *sorted((ROOT / "tests").rglob("*.py")))
@@ -37,8 +42,12 @@ def test_nothing_is_parked() -> None:
 
 
 def test_the_repository_names_no_registry_and_no_machine() -> None:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
-    pattern = re.compile(r"pypi\.org|files\.pythonhosted|registry\.npmjs|deb\.debian\.org|/work/(main|shared)|/opt/pypi")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+    ).stdout.decode()
+    pattern = re.compile(
+        r"pypi\.org|files\.pythonhosted|registry\.npmjs|deb\.debian\.org|/work/(main|shared)|/opt/pypi"
+    )
     named = [
         name
         for name in filter(None, listed.split("\0"))
@@ -55,7 +64,9 @@ def test_every_adr_is_one_page_of_one_form() -> None:
     for record in records:
         text = record.read_text()
         assert re.match(r"\d{4}-[a-z0-9-]+\.md", record.name), record.name
-        assert re.match(rf"# {record.name[:4]}: [^\n]+\n\nStatus: (accepted|superseded)", text), record.name
+        assert re.match(rf"# {record.name[:4]}: [^\n]+\n\nStatus: (accepted|superseded)", text), (
+            record.name
+        )
         headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
         assert headings[0] == "Context", record.name
         assert "Decision" in headings, record.name
@@ -73,10 +84,16 @@ def test_links_in_the_documents_lead_somewhere() -> None:
 
 
 def test_initialize_imports_nothing_heavy() -> None:
-    """What a stdio process loads before its first answer: no SDK, no web server, no domain, no numpy."""
+    """What a stdio process loads before its first answer: no SDK, no web server, no domain, no
+    numpy.
+    """
     before = "commonplace.cli, commonplace.cli.serve, commonplace.bootstrap, commonplace.edge.stdio"
     code = f"import sys, {before}; print(*sys.modules)"
-    loaded = set(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout.split())
+    loaded = set(
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, check=True, text=True
+        ).stdout.split()
+    )
     heavy = {
         "mcp",
         "starlette",
@@ -93,11 +110,21 @@ def test_initialize_imports_nothing_heavy() -> None:
         "re2",
     }
     assert not heavy & loaded
-    domains = {name for name in loaded if re.match(r"commonplace\.(instructions|files|memory|openapi)\.(service|tools|engine)", name)}
+    domains = {
+        name
+        for name in loaded
+        if re.match(
+            r"commonplace\.(instructions|files|memory|openapi)\.(service|tools|engine)", name
+        )
+    }
     assert not domains
 
 
 def test_every_test_that_the_documents_name_exists() -> None:
-    named = {match for page in (ROOT / "docs").rglob("*.md") for match in re.findall(r"`(tests/[\w/]+(?:\.py)?)/?`", page.read_text())}
+    named = {
+        match
+        for page in (ROOT / "docs").rglob("*.md")
+        for match in re.findall(r"`(tests/[\w/]+(?:\.py)?)/?`", page.read_text())
+    }
     assert named
     assert sorted(name for name in named if not (ROOT / name).exists()) == []

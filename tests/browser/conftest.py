@@ -36,7 +36,9 @@ AXE = ROOT / ".tools" / "node" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def chromium() -> str:
-    spec = importlib.util.spec_from_file_location("setup_chromium", ROOT / "tools" / "setup_chromium.py")
+    spec = importlib.util.spec_from_file_location(
+        "setup_chromium", ROOT / "tools" / "setup_chromium.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -59,8 +61,21 @@ SOAK = bool(os.environ.get("COMMONPLACE_SOAK"))
 
 def add_key(data: Path, scope: str) -> str:
     """A key made by the command line, as an operator would."""
-    command = [str(COMMONPLACE), "keys", "add", "--tenant", "team", "--label", f"{scope}er", "--scope", scope, "--json"]
-    made = subprocess.run(command, env=environment(data), capture_output=True, check=True, text=True, cwd=data)
+    command = [
+        str(COMMONPLACE),
+        "keys",
+        "add",
+        "--tenant",
+        "team",
+        "--label",
+        f"{scope}er",
+        "--scope",
+        scope,
+        "--json",
+    ]
+    made = subprocess.run(
+        command, env=environment(data), capture_output=True, check=True, text=True, cwd=data
+    )
     import json
 
     key: str = json.loads(made.stdout)["key"]
@@ -68,7 +83,9 @@ def add_key(data: Path, scope: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, dict[str, str], Path]]:
+def keyed(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Served, dict[str, str], Path]]:
     """A server that wants keys, with one key for each scope."""
     data = tmp_path_factory.mktemp("console")
     keys = {scope: add_key(data, scope) for scope in ("read", "write", "admin")}
@@ -98,10 +115,14 @@ class Visitor:
         self.page.add_init_script(SHIFTS)
         self.page.on("request", self._note)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.executed.append(dialog.message), dialog.dismiss()))
+        self.page.on(
+            "dialog", lambda dialog: (self.executed.append(dialog.message), dialog.dismiss())
+        )
 
     def _note(self, request: Any) -> None:
-        if not request.url.startswith((f"http://{self.address}", f"ws://{self.address}", "data:", "blob:")):
+        if not request.url.startswith(
+            (f"http://{self.address}", f"ws://{self.address}", "data:", "blob:")
+        ):
             self.foreign.append(request.url)
 
     def click(self, target: Locator) -> None:
@@ -113,7 +134,9 @@ class Visitor:
         self.page.goto(f"http://{self.address}{path}")
 
     def shift(self) -> float:
-        """Cumulative layout shift of the page so far, as browsers report it: shifts soon after a person's own action do not count."""
+        """Cumulative layout shift of the page so far, as browsers report it: shifts soon after a
+        person's own action do not count.
+        """
         moved: float = self.page.evaluate("window.shifted")
         return moved
 
@@ -127,7 +150,11 @@ class Visitor:
         """Serious accessibility findings of what is shown now."""
         self.page.evaluate(AXE.read_text())
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        return [f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found["violations"] if one["impact"] in ("serious", "critical")]
+        return [
+            f"{one['id']}: {one['nodes'][0]['html'][:160]}"
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
 
 
 @pytest.fixture

@@ -15,10 +15,25 @@ LESSON = {"type": "bug", "title": "Lesson", "content": "learned"}
 def test_the_overview_shows_damage_and_its_remedy(browser: Browser, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with serve_http(data) as server:
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "rekall_add", "arguments": LESSON}}
-        opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-        _, headers, _ = server.post("/mcp", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening})
-        server.post("/mcp", body, {"Mcp-Session-Id": headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"})
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": "rekall_add", "arguments": LESSON},
+        }
+        opening = {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
+        _, headers, _ = server.post(
+            "/mcp", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": opening}
+        )
+        server.post(
+            "/mcp",
+            body,
+            {"Mcp-Session-Id": headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"},
+        )
     connection = apsw.Connection(str(data / "memory.db"))
     connection.execute("UPDATE memory_entries SET content = 'another'")
     assert connection.changes() == 1

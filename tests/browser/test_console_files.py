@@ -1,4 +1,6 @@
-"""What a first-time user does on the Files page: store, change, find by words, read the passage, delete and bring back."""
+"""What a first-time user does on the Files page: store, change, find by words, read the passage,
+delete and bring back.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,25 @@ HOSTILE = "<img src=x onerror=\"alert('owned')\">"
 
 
 def store(server: Served, key: str, project: str, path: str, content: str) -> None:
-    call(server, key, "file_write", {"project": project, "path": path, "content": content, "mode": "TRUNCATE"})
+    call(
+        server,
+        key,
+        "file_write",
+        {"project": project, "path": path, "content": content, "mode": "TRUNCATE"},
+    )
 
 
 def test_a_person_makes_a_file_saves_it_finds_it_by_words_and_brings_it_back(
     visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
 ) -> None:
     server, keys, _ = keyed
-    store(server, keys["write"], "handbook", "/guides/deploy.md", f"# Deploy\n\nRoll back with the blue switch.\n\n{HOSTILE}\n")
+    store(
+        server,
+        keys["write"],
+        "handbook",
+        "/guides/deploy.md",
+        f"# Deploy\n\nRoll back with the blue switch.\n\n{HOSTILE}\n",
+    )
     visitor.sign_in(keys["write"])
     page = visitor.page
     visitor.go("/console/files?project=handbook")
@@ -54,7 +67,9 @@ def test_a_person_makes_a_file_saves_it_finds_it_by_words_and_brings_it_back(
     assert visitor.problems == []
 
 
-def test_a_reader_reads_and_is_not_offered_to_write(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_reader_reads_and_is_not_offered_to_write(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     server, keys, _ = keyed
     store(server, keys["write"], "reading", "/a.md", "Only to be read.")
     visitor.sign_in(keys["read"])
@@ -65,7 +80,9 @@ def test_a_reader_reads_and_is_not_offered_to_write(visitor: Visitor, keyed: tup
     expect(visitor.page.get_by_role("button", name="New file")).to_have_count(0)
 
 
-def test_a_dropped_file_is_stored_and_never_replaces_what_is_there(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_dropped_file_is_stored_and_never_replaces_what_is_there(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     server, keys, _ = keyed
     store(server, keys["write"], "drops", "/there.md", "First.")
     visitor.sign_in(keys["write"])
@@ -77,7 +94,9 @@ def test_a_dropped_file_is_stored_and_never_replaces_what_is_there(visitor: Visi
     expect(page.get_by_text("Stored /new.md")).to_be_visible()
     chooser.set_input_files({"name": "there.md", "mimeType": "text/markdown", "buffer": b"Second."})
     expect(page.get_by_text("/there.md is there already")).to_be_visible()
-    chooser.set_input_files({"name": "raw.bin", "mimeType": "application/octet-stream", "buffer": b"\xff\xfe\x00"})
+    chooser.set_input_files(
+        {"name": "raw.bin", "mimeType": "application/octet-stream", "buffer": b"\xff\xfe\x00"}
+    )
     expect(page.get_by_text("raw.bin is not UTF-8 text")).to_be_visible()
     store(server, keys["write"], "drops", "/_x5Bid_x5D.md", "Another file.")
     chooser.set_input_files({"name": "[id].md", "mimeType": "text/markdown", "buffer": b"Spelled."})

@@ -1,4 +1,6 @@
-"""Hidden characters in every stored field: the console shows each of them, and leaves text that people write alone."""
+"""Hidden characters in every stored field: the console shows each of them, and leaves text that
+people write alone.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,38 @@ ALL_TEXT = """() => {
 
 
 def plant(server: Served, key: str) -> str:
-    rule = {"id": "hidden-rule", "title": TEXT, "body": TEXT, "owner": TEXT[:80], "rationale": TEXT, "audience": "all", "categories": ["a"]}
+    rule = {
+        "id": "hidden-rule",
+        "title": TEXT,
+        "body": TEXT,
+        "owner": TEXT[:80],
+        "rationale": TEXT,
+        "audience": "all",
+        "categories": ["a"],
+    }
     added = call(server, key, "instructions_add", {"entry": rule, "lax": True})
     assert any("U+202E" in warning for warning in added["warnings"])
-    call(server, key, "feedback_submit", {"type": "issue", "severity": "low", "title": TEXT, "description": TEXT})
-    document = {"openapi": "3.0.3", "info": {"title": TEXT, "version": "1"}, "paths": {"/a": {"get": {"summary": TEXT, "responses": {}}}}}
-    for path, content in (("/note.md", TEXT), ("/api.json", json.dumps(document, ensure_ascii=False))):
-        call(server, key, "file_write", {"project": PROJECT, "path": path, "content": content, "mode": "TRUNCATE"})
+    call(
+        server,
+        key,
+        "feedback_submit",
+        {"type": "issue", "severity": "low", "title": TEXT, "description": TEXT},
+    )
+    document = {
+        "openapi": "3.0.3",
+        "info": {"title": TEXT, "version": "1"},
+        "paths": {"/a": {"get": {"summary": TEXT, "responses": {}}}},
+    }
+    for path, content in (
+        ("/note.md", TEXT),
+        ("/api.json", json.dumps(document, ensure_ascii=False)),
+    ):
+        call(
+            server,
+            key,
+            "file_write",
+            {"project": PROJECT, "path": path, "content": content, "mode": "TRUNCATE"},
+        )
     fields = {"content": TEXT, "tags": [TEXT[:50]], "context": TEXT, "project": PROJECT}
     return str(call(server, key, "rekall_add", {"type": "bug", "title": TEXT[:90], **fields})["id"])
 
@@ -72,7 +99,9 @@ def test_every_page_shows_hidden_characters_and_keeps_ordinary_joiners(
     assert visitor.problems == []
 
 
-def test_an_editor_keeps_the_characters_and_names_them(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_an_editor_keeps_the_characters_and_names_them(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     plant(keyed[0], keyed[1]["admin"])
     visitor.sign_in(keyed[1]["admin"])
     page = visitor.page

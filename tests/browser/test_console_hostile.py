@@ -1,4 +1,6 @@
-"""Markup planted in every stored field, then every page visited: nothing runs, nothing is fetched from elsewhere, it stays text."""
+"""Markup planted in every stored field, then every page visited: nothing runs, nothing is
+fetched from elsewhere, it stays text.
+"""
 
 from __future__ import annotations
 
@@ -32,31 +34,67 @@ def plant(server: Served, key: str) -> str:
         "categories": ["evil"],
         "status": "approved",
     }
-    extra = {"rationale": EVIL, "nextReviewDue": "2020-01-01T00:00:00.000Z", "semanticSummary": EVIL, "deprecatedBy": EVIL[:60]}
+    extra = {
+        "rationale": EVIL,
+        "nextReviewDue": "2020-01-01T00:00:00.000Z",
+        "semanticSummary": EVIL,
+        "deprecatedBy": EVIL[:60],
+    }
     call(server, key, "instructions_add", {"entry": {**rule, **extra}, "lax": True})
     call(server, key, "instructions_add", {"entry": {**rule, "id": "evil-other"}, "lax": True})
-    call(server, key, "instructions_add", {"entry": {"id": RULE, "body": f"changed {EVIL}"}, "overwrite": True, "lax": True})
+    call(
+        server,
+        key,
+        "instructions_add",
+        {"entry": {"id": RULE, "body": f"changed {EVIL}"}, "overwrite": True, "lax": True},
+    )
     call(server, key, "usage_track", {"id": RULE})
     tags = {"context": {"x": EVIL}, "tags": [EVIL], "metadata": {"y": EVIL}}
-    call(server, key, "feedback_submit", {"type": "security", "severity": "critical", "title": EVIL, "description": EVIL, **tags})
+    call(
+        server,
+        key,
+        "feedback_submit",
+        {"type": "security", "severity": "critical", "title": EVIL, "description": EVIL, **tags},
+    )
     evil, image = json.dumps(EVIL), json.dumps(IMAGE)  # quoted as YAML and JSON both read it
-    schema = f"{{description: {evil}, properties: {{{image}: {{type: string, description: {evil}}}}}}}"
+    schema = (
+        f"{{description: {evil}, properties: {{{image}: {{type: string, description: {evil}}}}}}}"
+    )
     document = (
-        f"openapi: 3.0.3\ninfo:\n  title: {evil}\n  version: '1'\n  description: {evil}\nservers:\n  - url: {image}\npaths:\n"
-        f"  {json.dumps('/' + IMAGE)}:\n    get:\n      operationId: {evil}\n      summary: {evil}\n      tags: [{evil}]\n"
+        f"openapi: 3.0.3\ninfo:\n  title: {evil}\n  version: '1'\n  description: "
+        f"{evil}\nservers:\n  - url: {image}\npaths:\n"
+        f"  {json.dumps('/' + IMAGE)}:\n    get:\n      operationId: {evil}\n      summary: "
+        f"{evil}\n      tags: [{evil}]\n"
         "      parameters:\n"
         f"        - {{name: {image}, in: query, description: {evil}, schema: {{type: string}}}}\n"
         f"      responses:\n        '200': {{description: {evil}, {evil}: 1}}\n"
         f"components:\n  schemas:\n    Evil: {schema}\n"
     )
-    for path, content in (("/evil.md", EVIL), ("/evil.html", EVIL), ("/api.yaml", document), ("/gone.md", EVIL)):
-        call(server, key, "file_write", {"project": PROJECT, "path": path, "content": content, "mode": "TRUNCATE"})
+    for path, content in (
+        ("/evil.md", EVIL),
+        ("/evil.html", EVIL),
+        ("/api.yaml", document),
+        ("/gone.md", EVIL),
+    ):
+        call(
+            server,
+            key,
+            "file_write",
+            {"project": PROJECT, "path": path, "content": content, "mode": "TRUNCATE"},
+        )
     call(server, key, "file_delete", {"project": PROJECT, "path": "/gone.md"})
     fields = {"content": EVIL, "tags": [EVIL[:60]], "context": EVIL, "project": PROJECT}
     first = call(server, key, "rekall_add", {"type": "bug", "title": SHORT, **fields})["id"]
-    second = call(server, key, "rekall_add", {"type": "bug", "title": f"a{SHORT[:90]}", **fields})["id"]
+    second = call(server, key, "rekall_add", {"type": "bug", "title": f"a{SHORT[:90]}", **fields})[
+        "id"
+    ]
     call(server, key, "rekall_link", {"source_id": first, "target_id": second})
-    lost = call(server, key, "rekall_add", {"type": "pattern", "title": f"b{SHORT[:90]}", **fields, "content": f"lost {EVIL}"})["id"]
+    lost = call(
+        server,
+        key,
+        "rekall_add",
+        {"type": "pattern", "title": f"b{SHORT[:90]}", **fields, "content": f"lost {EVIL}"},
+    )["id"]
     call(server, key, "memory_delete", {"id": lost})
     for _ in range(600):
         if call(server, key, "file_index_status", {"project": PROJECT})["up_to_date"]:
@@ -72,7 +110,10 @@ def views(memory: str) -> list[tuple[str, str]]:
     return [
         ("/console/", "Calls per second"),
         ("/console/instructions?q=owned", "Instructions:"),
-        (f"/console/instructions?q={quote(IMAGE)}&owner={quote(IMAGE)}&category={quote(IMAGE)}", "No instruction fits"),
+        (
+            f"/console/instructions?q={quote(IMAGE)}&owner={quote(IMAGE)}&category={quote(IMAGE)}",
+            "No instruction fits",
+        ),
         ("/console/instructions?tab=graph&usage=1", "Copy source"),
         ("/console/instructions?tab=graph&look=raw", "flowchart TB"),
         ("/console/instructions?tab=governance", "Review overdue"),
@@ -91,7 +132,10 @@ def views(memory: str) -> list[tuple[str, str]]:
         (api, "Choose a finding to go"),
         (f"{api}&tab=operations", "Operations:"),
         (f"{api}&tab=schemas&schema=Evil", "Properties:"),
-        (f"{api}&tab=compare&other={quote(f'file:{PROJECT}/api.yaml', safe='')}", "Nothing changed"),
+        (
+            f"{api}&tab=compare&other={quote(f'file:{PROJECT}/api.yaml', safe='')}",
+            "Nothing changed",
+        ),
         (f"{api}&tab=overlay", "Preview"),
         (f"{api}&tab=generate", "Package"),
         (f"/console/tools?q={quote(IMAGE)}", "No tool has this word"),
@@ -115,7 +159,9 @@ def test_markup_in_every_stored_field_stays_text_on_every_page(
         visitor.go(path)
         page.get_by_text(text).first.wait_for()
         page.wait_for_timeout(150)
-        assert page.locator("img[src*=elsewhere], img[src=x], script:text('owned')").count() == 0, path
+        assert page.locator("img[src*=elsewhere], img[src=x], script:text('owned')").count() == 0, (
+            path
+        )
         assert (visitor.executed, visitor.foreign) == ([], []), path
     visitor.go("/console/audit?tool=rekall_add")
     page.get_by_role("button", name="rekall_add").first.click()
@@ -139,7 +185,9 @@ def test_a_key_that_may_only_read_is_offered_nothing_that_changes(
     visitor.sign_in(keyed[1]["read"])
     page = visitor.page
     offers = (
-        "Save|New|New file|Upload|Restore|Append|Rename|Delete|Remove|Undo|Add|Correct|Link|Accept|Reject|Bring back|Store|Mark as reviewed"
+        "Save|New|New "
+        "file|Upload|Restore|Append|Rename|Delete|Remove|Undo|Add|Correct|Link|Accept|Reject|Bring "
+        "back|Store|Mark as reviewed"
     )
     for path, text in views(memory):
         if path.startswith(("/console/audit", "/console/tools")):
@@ -147,4 +195,6 @@ def test_a_key_that_may_only_read_is_offered_nothing_that_changes(
         visitor.go(path)
         page.get_by_text(text).first.wait_for()
         for name in offers.split("|"):
-            assert page.get_by_role("button", name=name, exact=True).count() == 0, f"{path} offers {name}"
+            assert page.get_by_role("button", name=name, exact=True).count() == 0, (
+                f"{path} offers {name}"
+            )

@@ -1,4 +1,6 @@
-"""What a first-time user does on the Instructions page: write a rule, be told what is wrong, change it, undo, see the graph."""
+"""What a first-time user does on the Instructions page: write a rule, be told what is wrong,
+change it, undo, see the graph.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ HOSTILE = "<img src=x onerror=\"alert('owned')\">"
 
 def graph(server: Served, key: str | None, query: str) -> tuple[int, dict[str, Any]]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    request = urllib.request.Request(f"http://{server.address}/api/graph/mermaid{query}", headers=headers)
+    request = urllib.request.Request(
+        f"http://{server.address}/api/graph/mermaid{query}", headers=headers
+    )
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.status, json.loads(answer.read())
@@ -26,12 +30,26 @@ def graph(server: Served, key: str | None, query: str) -> tuple[int, dict[str, A
 
 
 def add(server: Served, key: str, identity: str, **fields: Any) -> None:
-    call(server, key, "instructions_add", {"entry": {"id": identity, "title": identity, "body": "Be kind.", **fields}, "lax": True})
+    call(
+        server,
+        key,
+        "instructions_add",
+        {"entry": {"id": identity, "title": identity, "body": "Be kind.", **fields}, "lax": True},
+    )
 
 
-def test_a_person_writes_a_rule_mends_it_changes_it_and_undoes_it(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_person_writes_a_rule_mends_it_changes_it_and_undoes_it(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     server, keys, _ = keyed
-    add(server, keys["admin"], "hostile-rule", title=f"Title {HOSTILE}", body=f"Body {HOSTILE}", categories=["ops"])
+    add(
+        server,
+        keys["admin"],
+        "hostile-rule",
+        title=f"Title {HOSTILE}",
+        body=f"Body {HOSTILE}",
+        categories=["ops"],
+    )
     visitor.sign_in(keys["admin"])
     page = visitor.page
     page.get_by_role("button", name="Instructions").click()
@@ -48,7 +66,9 @@ def test_a_person_writes_a_rule_mends_it_changes_it_and_undoes_it(visitor: Visit
 
     page.get_by_label("Title").fill("Roll back before all else")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("dialog")).to_contain_text("Roll back first -> Roll back before all else")
+    expect(page.get_by_role("dialog")).to_contain_text(
+        "Roll back first -> Roll back before all else"
+    )
     page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_role("button", name="Go back to before this")).to_be_visible()
     page.get_by_role("button", name="Undo", exact=True).click()
@@ -67,7 +87,9 @@ def test_a_person_writes_a_rule_mends_it_changes_it_and_undoes_it(visitor: Visit
     assert visitor.problems == []
 
 
-def test_a_person_sees_the_graph_filters_it_and_reads_its_source(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_person_sees_the_graph_filters_it_and_reads_its_source(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     server, keys, _ = keyed
     add(server, keys["admin"], "graph-one", categories=["graphs", "ops"])
     add(server, keys["admin"], "graph-two", categories=["graphs"])
@@ -86,7 +108,9 @@ def test_a_person_sees_the_graph_filters_it_and_reads_its_source(visitor: Visito
     assert visitor.problems == []
 
 
-def test_the_graph_endpoint_answers_as_the_contract_says(keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_the_graph_endpoint_answers_as_the_contract_says(
+    keyed: tuple[Served, dict[str, str], Path],
+) -> None:
     server, keys, _ = keyed
     add(server, keys["admin"], "endpoint-one", categories=["endpoint"])
     status, plain = graph(server, keys["read"], "")
@@ -96,7 +120,9 @@ def test_the_graph_endpoint_answers_as_the_contract_says(keyed: tuple[Served, di
     assert plain["meta"]["graphSchemaVersion"] == 1
     assert "flowchart TB" in plain["mermaid"]
     status, rich = graph(
-        server, keys["read"], "?enrich=true&includeCategoryNodes=1&includeEdgeTypes=primary,belongs&maxEdges=1&includeUsage=true"
+        server,
+        keys["read"],
+        "?enrich=true&includeCategoryNodes=1&includeEdgeTypes=primary,belongs&maxEdges=1&includeUsage=true",
     )
     assert status == 200
     assert rich["meta"]["graphSchemaVersion"] == 2
@@ -105,12 +131,20 @@ def test_the_graph_endpoint_answers_as_the_contract_says(keyed: tuple[Served, di
     assert graph(server, None, "")[0] == 401
     assert graph(server, keys["read"], "?maxEdges=-1") == (
         400,
-        {"success": False, "error": {"code": "INVALID_ARGUMENT", "message": "maxEdges must be a whole number, 0 or more."}},
+        {
+            "success": False,
+            "error": {
+                "code": "INVALID_ARGUMENT",
+                "message": "maxEdges must be a whole number, 0 or more.",
+            },
+        },
     )
     assert graph(server, keys["read"], "?includeEdgeTypes=nonsense")[0] == 400
 
 
-def test_where_mutation_is_off_the_page_says_how_to_turn_it_on(browser: Browser, tmp_path: Path) -> None:
+def test_where_mutation_is_off_the_page_says_how_to_turn_it_on(
+    browser: Browser, tmp_path: Path
+) -> None:
     with serve_http(tmp_path) as server:
         visitor = Visitor(browser.new_context(), server.address)
         visitor.go("/console/instructions")
@@ -119,7 +153,9 @@ def test_where_mutation_is_off_the_page_says_how_to_turn_it_on(browser: Browser,
         visitor.page.context.close()
 
 
-def test_values_that_cannot_be_read_are_shown_under_governance(browser: Browser, tmp_path: Path) -> None:
+def test_values_that_cannot_be_read_are_shown_under_governance(
+    browser: Browser, tmp_path: Path
+) -> None:
     folder = tmp_path / "instructions"
     (folder / "team").mkdir(parents=True)
     (folder / "team" / "b.json").write_text("{}")
@@ -127,6 +163,8 @@ def test_values_that_cannot_be_read_are_shown_under_governance(browser: Browser,
     with serve_http(tmp_path, {"INSTRUCTIONS_DIR": str(folder)}) as server:
         visitor = Visitor(browser.new_context(), server.address)
         visitor.go("/console/instructions?tab=governance")
-        expect(visitor.page.get_by_text('a, priority: "high" cannot be read; it is read as 50')).to_be_visible(timeout=60_000)
+        expect(
+            visitor.page.get_by_text('a, priority: "high" cannot be read; it is read as 50')
+        ).to_be_visible(timeout=60_000)
         expect(visitor.page.get_by_text("Files in subfolders are not read: team")).to_be_visible()
         visitor.page.context.close()

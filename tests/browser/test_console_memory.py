@@ -1,4 +1,6 @@
-"""What a first-time user does on the Memory page: add a lesson, find it with the reason, link it, see the drawing, correct it."""
+"""What a first-time user does on the Memory page: add a lesson, find it with the reason, link
+it, see the drawing, correct it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ def test_a_person_adds_a_lesson_finds_it_links_it_and_sees_the_drawing(
     visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
 ) -> None:
     server, keys, _ = keyed
-    call(server, keys["write"], "rekall_add", {"type": "bug", "title": f"Sockets leak {HOSTILE}", "content": f"Close them. {HOSTILE}"})
+    call(
+        server,
+        keys["write"],
+        "rekall_add",
+        {"type": "bug", "title": f"Sockets leak {HOSTILE}", "content": f"Close them. {HOSTILE}"},
+    )
     visitor.sign_in(keys["write"])
     page = visitor.page
     page.get_by_role("button", name="Memory").click()
@@ -50,11 +57,18 @@ def test_a_person_adds_a_lesson_finds_it_links_it_and_sees_the_drawing(
     assert visitor.problems == []
 
 
-def test_a_person_sees_both_sides_of_a_suggestion_and_accepts_it(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_person_sees_both_sides_of_a_suggestion_and_accepts_it(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     server, keys, _ = keyed
     for title in ("Pin the compiler version in builds", "Pin the compiler version for builds"):
         content = f"{title}: a new compiler changed the artefact."
-        call(server, keys["write"], "rekall_add", {"type": "pattern", "title": title, "content": content})
+        call(
+            server,
+            keys["write"],
+            "rekall_add",
+            {"type": "pattern", "title": title, "content": content},
+        )
     visitor.sign_in(keys["write"])
     page = visitor.page
     visitor.go("/console/memory?tab=suggestions")
@@ -68,7 +82,9 @@ def test_a_person_sees_both_sides_of_a_suggestion_and_accepts_it(visitor: Visito
     expect(page.locator("svg[aria-roledescription^=flowchart]")).to_contain_text("for builds")
 
 
-def test_a_reader_may_search_but_not_add(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_reader_may_search_but_not_add(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     visitor.sign_in(keyed[1]["read"])
     visitor.go("/console/memory")
     expect(visitor.page.get_by_label("Search the memory, as an agent would")).to_be_visible()

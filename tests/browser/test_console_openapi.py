@@ -1,4 +1,6 @@
-"""What a first-time user does on the OpenAPI page: paste a document, see what is wrong and where, look at an operation, compare."""
+"""What a first-time user does on the OpenAPI page: paste a document, see what is wrong and
+where, look at an operation, compare.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ def test_a_person_tries_the_example_and_sees_what_a_newer_version_breaks(
     page.get_by_role("button", name="Example").click()
     expect(page.get_by_text("Not valid")).to_be_visible()
     page.get_by_role("tab", name="Compare").click()
-    page.get_by_label("paste it here").fill("openapi: 3.1.0\ninfo: {title: Pets, version: 2.0.0}\npaths: {}\n")
+    page.get_by_label("paste it here").fill(
+        "openapi: 3.1.0\ninfo: {title: Pets, version: 2.0.0}\npaths: {}\n"
+    )
     page.get_by_role("button", name="Show changes").click()
     expect(page.get_by_text("Breaks every client")).to_be_visible()
     expect(page.get_by_text("GET /pets/{id} was removed.")).to_be_visible()

@@ -37,14 +37,19 @@ PAGES = (
     ("/console/openapi?ref=file:seen/api.yaml", "Nothing to mend"),
     ("/console/openapi?ref=file:seen/api.yaml&tab=operations", "Operations:"),
     ("/console/openapi?ref=file:seen/api.yaml&tab=schemas", "Schemas:"),
-    ("/console/openapi?ref=file:seen/api.yaml&tab=compare&other=file:seen/api.yaml", "Nothing changed that clients"),
+    (
+        "/console/openapi?ref=file:seen/api.yaml&tab=compare&other=file:seen/api.yaml",
+        "Nothing changed that clients",
+    ),
     ("/console/openapi?ref=file:seen/api.yaml&tab=overlay", "Preview"),
     ("/console/openapi?ref=file:seen/api.yaml&tab=generate", "Package"),
     ("/console/tools", "health_check"),
     ("/console/tools/file_search", "No call yet"),
     ("/console/audit", "Check the chains"),
 )
-COMBINATIONS = [(400, "light"), (1280, "dark")] + ([(400, "dark"), (1280, "light"), (1600, "dark")] if SOAK else [])
+COMBINATIONS = [(400, "light"), (1280, "dark")] + (
+    [(400, "dark"), (1280, "light"), (1600, "dark")] if SOAK else []
+)
 
 
 def test_without_a_key_there_is_nothing_to_see(visitor: Visitor) -> None:
@@ -58,7 +63,9 @@ def test_without_a_key_there_is_nothing_to_see(visitor: Visitor) -> None:
 def test_the_login_form_wants_its_own_token(keyed: tuple[Served, dict[str, str], Path]) -> None:
     server, keys, _ = keyed
     body = f"key={keys['admin']}&csrf=guessed".encode()
-    request = urllib.request.Request(f"http://{server.address}/console/login", data=body, method="POST")
+    request = urllib.request.Request(
+        f"http://{server.address}/console/login", data=body, method="POST"
+    )
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(request, timeout=10)
     assert refused.value.code == 403
@@ -106,7 +113,9 @@ def test_a_change_made_from_a_form_is_in_the_audit_and_hostile_text_stays_text(
     assert visitor.foreign == []
 
 
-def test_a_reader_is_told_why_it_may_not_write(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_reader_is_told_why_it_may_not_write(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     visitor.sign_in(keyed[1]["read"])
     visitor.go("/console/tools/file_delete")
     visitor.page.get_by_label("project *").fill("demo")
@@ -115,17 +124,32 @@ def test_a_reader_is_told_why_it_may_not_write(visitor: Visitor, keyed: tuple[Se
     expect(visitor.page.get_by_text("SCOPE_REQUIRED").first).to_be_visible()
 
 
-def test_a_revoked_key_ends_an_open_page(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_a_revoked_key_ends_an_open_page(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     _, _, data = keyed
     key = add_key(data, "write")
     visitor.sign_in(key)
-    listed = subprocess.run([str(COMMONPLACE), "keys", "list", "--json"], env=environment(data), capture_output=True, check=True, text=True)
+    listed = subprocess.run(
+        [str(COMMONPLACE), "keys", "list", "--json"],
+        env=environment(data),
+        capture_output=True,
+        check=True,
+        text=True,
+    )
     identifier = json.loads(listed.stdout)["keys"][-1]["id"]
-    subprocess.run([str(COMMONPLACE), "keys", "revoke", identifier], env=environment(data), capture_output=True, check=True)
+    subprocess.run(
+        [str(COMMONPLACE), "keys", "revoke", identifier],
+        env=environment(data),
+        capture_output=True,
+        check=True,
+    )
     visitor.page.wait_for_url("**/console/login", timeout=30_000)
 
 
-def test_signing_out_ends_the_session(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_signing_out_ends_the_session(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     visitor.sign_in(keyed[1]["read"])
     visitor.page.get_by_role("button", name="Sign out").click()
     visitor.page.wait_for_url("**/console/login")
@@ -133,7 +157,9 @@ def test_signing_out_ends_the_session(visitor: Visitor, keyed: tuple[Served, dic
     expect(visitor.page).to_have_url(f"http://{visitor.address}/console/login")
 
 
-def test_the_keyboard_palette_goes_anywhere(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_the_keyboard_palette_goes_anywhere(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     visitor.sign_in(keyed[1]["read"])
     visitor.page.get_by_text("Calls per second").first.wait_for()
     visitor.page.keyboard.press("Control+k")
@@ -142,7 +168,9 @@ def test_the_keyboard_palette_goes_anywhere(visitor: Visitor, keyed: tuple[Serve
     visitor.page.wait_for_url("**/console/audit")
 
 
-def test_an_unknown_address_is_answered_by_the_console(visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]) -> None:
+def test_an_unknown_address_is_answered_by_the_console(
+    visitor: Visitor, keyed: tuple[Served, dict[str, str], Path]
+) -> None:
     visitor.sign_in(keyed[1]["read"])
     answer = visitor.page.goto(f"http://{visitor.address}/console/no-such-page")
     assert answer is not None
@@ -156,10 +184,28 @@ def test_on_a_narrow_dark_screen_lists_are_cards_that_the_keyboard_opens(
     browser: Browser, keyed: tuple[Served, dict[str, str], Path]
 ) -> None:
     server, keys, _ = keyed
-    rule = {"id": "narrow-rule", "title": "Seen narrowly", "body": "Be seen.", "lastReviewedAt": "2020-01-01T00:00:00Z"}
-    call(server, keys["admin"], "instructions_add", {"entry": {**rule, "nextReviewDue": "2020-02-01T00:00:00Z"}, "lax": True})
-    document = "openapi: 3.1.0\ninfo: {title: Narrow, version: '1'}\npaths: {/a: {get: {operationId: narrowly}}}\n"
-    call(server, keys["admin"], "file_write", {"project": "narrow", "path": "/api.yaml", "content": document})
+    rule = {
+        "id": "narrow-rule",
+        "title": "Seen narrowly",
+        "body": "Be seen.",
+        "lastReviewedAt": "2020-01-01T00:00:00Z",
+    }
+    call(
+        server,
+        keys["admin"],
+        "instructions_add",
+        {"entry": {**rule, "nextReviewDue": "2020-02-01T00:00:00Z"}, "lax": True},
+    )
+    document = (
+        "openapi: 3.1.0\ninfo: {title: Narrow, version: '1'}\npaths: {/a: {get: "
+        "{operationId: narrowly}}}\n"
+    )
+    call(
+        server,
+        keys["admin"],
+        "file_write",
+        {"project": "narrow", "path": "/api.yaml", "content": document},
+    )
     context = browser.new_context(viewport={"width": 400, "height": 900}, color_scheme="dark")
     context.set_default_timeout(30_000)
     visitor = Visitor(context, server.address)
@@ -191,20 +237,52 @@ def test_on_a_narrow_dark_screen_lists_are_cards_that_the_keyboard_opens(
 
 def something_on_every_page(server: Served, key: str) -> None:
     document = (
-        "openapi: 3.1.0\ninfo: {title: Seen, version: '1'}\npaths:\n  /a:\n    get:\n      operationId: a\n      summary: A\n"
-        "      responses: {'200': {description: ok}}\ncomponents:\n  schemas:\n    Seen: {type: object, properties: {a: {type: string}}}\n"
+        "openapi: 3.1.0\ninfo: {title: Seen, version: '1'}\npaths:\n  /a:\n    get:\n      "
+        "operationId: a\n      summary: A\n"
+        "      responses: {'200': {description: ok}}\ncomponents:\n  schemas:\n    Seen: {type: "
+        "object, properties: {a: {type: string}}}\n"
     )
     for path, content in (("/notes.md", "Seen by everybody."), ("/api.yaml", document)):
-        call(server, key, "file_write", {"project": "seen", "path": path, "content": content, "mode": "TRUNCATE"})
-    rule = {"id": "seen-everywhere", "title": "Seen everywhere", "body": "Be seen.", "categories": ["looks"]}
+        call(
+            server,
+            key,
+            "file_write",
+            {"project": "seen", "path": path, "content": content, "mode": "TRUNCATE"},
+        )
+    rule = {
+        "id": "seen-everywhere",
+        "title": "Seen everywhere",
+        "body": "Be seen.",
+        "categories": ["looks"],
+    }
     call(server, key, "instructions_add", {"entry": rule, "lax": True})
-    call(server, key, "rekall_add", {"type": "pattern", "title": "Seen once", "content": "Seen in the console."})
-    overdue = {**rule, "id": "seen-too-late", "lastReviewedAt": "2020-01-01T00:00:00Z", "nextReviewDue": "2020-02-01T00:00:00Z"}
+    call(
+        server,
+        key,
+        "rekall_add",
+        {"type": "pattern", "title": "Seen once", "content": "Seen in the console."},
+    )
+    overdue = {
+        **rule,
+        "id": "seen-too-late",
+        "lastReviewedAt": "2020-01-01T00:00:00Z",
+        "nextReviewDue": "2020-02-01T00:00:00Z",
+    }
     call(server, key, "instructions_add", {"entry": overdue, "lax": True})
-    forgotten = call(server, key, "rekall_add", {"type": "pattern", "title": "Seen no more", "content": "Deleted from the console."})
+    forgotten = call(
+        server,
+        key,
+        "rekall_add",
+        {"type": "pattern", "title": "Seen no more", "content": "Deleted from the console."},
+    )
     call(server, key, "memory_delete", {"id": forgotten["id"]})
     call(server, key, "usage_track", {"id": "seen-everywhere"})
-    call(server, key, "feedback_submit", {"type": "issue", "title": "Seen", "description": "Seen by a person."})
+    call(
+        server,
+        key,
+        "feedback_submit",
+        {"type": "issue", "title": "Seen", "description": "Seen by a person."},
+    )
     for _ in range(600):  # the index follows within seconds
         if call(server, key, "file_index_status", {"project": "seen"})["up_to_date"]:
             return
@@ -217,7 +295,9 @@ def faults(visitor: Visitor, path: str, text: str, width: int) -> list[str]:
     visitor.page.get_by_text(text).first.wait_for()
     visitor.page.wait_for_timeout(300)  # charts and editors draw
     wrong = [f"{path}: {finding}" for finding in visitor.axe()]
-    overflow = visitor.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    overflow = visitor.page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
     if overflow > 1:
         wrong.append(f"{path} is {overflow} px too wide at {width}")
     if visitor.shift() >= 0.1:
@@ -243,7 +323,9 @@ def test_every_page_is_accessible_fits_and_stays_still(
     visitor.page.wait_for_timeout(700)  # the theme is asked from the browser once
     wrong: list[str] = []
     for path, text in PAGES:
-        if faults(visitor, path, text, width):  # a busy machine draws late: what is really wrong is wrong at the second look too
+        if faults(
+            visitor, path, text, width
+        ):  # a busy machine draws late: what is really wrong is wrong at the second look too
             wrong += faults(visitor, path, text, width)
     assert wrong == []
     assert visitor.problems == []
@@ -260,12 +342,19 @@ def test_the_security_headers_are_set(keyed: tuple[Served, dict[str, str], Path]
 
 
 @pytest.mark.parametrize("cookie", ["", "Cookie: commonplace_console=guessed\r\n"])
-def test_the_websocket_wants_a_session_too(keyed: tuple[Served, dict[str, str], Path], cookie: str) -> None:
+def test_the_websocket_wants_a_session_too(
+    keyed: tuple[Served, dict[str, str], Path], cookie: str
+) -> None:
     host, _, port = keyed[0].address.partition(":")
-    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    upgrade = (
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: "
+        "13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    )
     path = "/console/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
     with socket.create_connection((host, int(port)), timeout=10) as link:
-        link.sendall(f"GET {path} HTTP/1.1\r\nHost: {keyed[0].address}\r\n{cookie}{upgrade}\r\n".encode())
+        link.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: {keyed[0].address}\r\n{cookie}{upgrade}\r\n".encode()
+        )
         assert b" 403 " in link.recv(200)
 
 
@@ -275,7 +364,13 @@ def test_a_console_of_its_own_shows_a_server_elsewhere(
     server, keys, _ = keyed
     command = [str(COMMONPLACE), "console", "--server", f"http://{server.address}", "--port", "0"]
     with (tmp_path / "stderr.txt").open("w+") as errors:
-        process = subprocess.Popen(command, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+        process = subprocess.Popen(
+            command,
+            env=environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=errors,
+            stderr=errors,
+        )
         try:
             address = announced(tmp_path / "stderr.txt", process)
             visitor = Visitor(browser.new_context(), address)
@@ -293,10 +388,25 @@ def test_a_console_of_its_own_shows_a_server_elsewhere(
             process.wait(20)
 
 
-def test_a_console_of_its_own_for_a_server_without_keys_asks_for_none(browser: Browser, tmp_path: Path) -> None:
+def test_a_console_of_its_own_for_a_server_without_keys_asks_for_none(
+    browser: Browser, tmp_path: Path
+) -> None:
     with serve_http(tmp_path / "server") as server, (tmp_path / "stderr.txt").open("w+") as errors:
-        command = [str(COMMONPLACE), "console", "--server", f"http://{server.address}", "--port", "0"]
-        process = subprocess.Popen(command, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
+        command = [
+            str(COMMONPLACE),
+            "console",
+            "--server",
+            f"http://{server.address}",
+            "--port",
+            "0",
+        ]
+        process = subprocess.Popen(
+            command,
+            env=environment(tmp_path),
+            stdin=subprocess.DEVNULL,
+            stdout=errors,
+            stderr=errors,
+        )
         try:
             visitor = Visitor(browser.new_context(), announced(tmp_path / "stderr.txt", process))
             visitor.go("/console/tools")
@@ -308,9 +418,20 @@ def test_a_console_of_its_own_for_a_server_without_keys_asks_for_none(browser: B
 
 
 @pytest.mark.parametrize("path", ["nowhere", "http://{server}/healthz", "http://127.0.0.1:1"])
-def test_a_console_of_its_own_says_where_there_is_no_server(keyed: tuple[Served, dict[str, str], Path], path: str, tmp_path: Path) -> None:
-    command = [str(COMMONPLACE), "console", "--server", path.format(server=keyed[0].address), "--port", "0"]
-    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, timeout=60)
+def test_a_console_of_its_own_says_where_there_is_no_server(
+    keyed: tuple[Served, dict[str, str], Path], path: str, tmp_path: Path
+) -> None:
+    command = [
+        str(COMMONPLACE),
+        "console",
+        "--server",
+        path.format(server=keyed[0].address),
+        "--port",
+        "0",
+    ]
+    done = subprocess.run(
+        command, env=environment(tmp_path), capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 7
     assert done.stderr.startswith("error: The")
     assert "Traceback" not in done.stderr

@@ -1,4 +1,6 @@
-"""Any edit, drop, swap, copy or cut of the audit trail is found, in trails that several processes wrote."""
+"""Any edit, drop, swap, copy or cut of the audit trail is found, in trails that several
+processes wrote.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ audit.close()
 def trail(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three processes at once, then two one after the other, so that chains witness each other."""
     directory = tmp_path_factory.mktemp("trail")
-    together = [subprocess.Popen([sys.executable, "-c", WRITE, str(directory), "25"]) for _ in range(3)]
+    together = [
+        subprocess.Popen([sys.executable, "-c", WRITE, str(directory), "25"]) for _ in range(3)
+    ]
     assert [process.wait(60) for process in together] == [0, 0, 0]
     for _ in range(2):
         subprocess.run([sys.executable, "-c", WRITE, str(directory), "5"], check=True)
@@ -74,7 +78,14 @@ def cut_inside(lines: list[bytes], draw: st.DataObject) -> list[bytes]:
     return [whole[: draw.draw(st.integers(0, len(whole) - 1), label="bytes")]]
 
 
-CHANGES: list[Callable[[list[bytes], st.DataObject], list[bytes]]] = [edit, drop, swap, repeat, cut_tail, cut_inside]
+CHANGES: list[Callable[[list[bytes], st.DataObject], list[bytes]]] = [
+    edit,
+    drop,
+    swap,
+    repeat,
+    cut_tail,
+    cut_inside,
+]
 
 
 @settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -96,12 +107,19 @@ def test_any_tampering_with_a_chain_is_found(trail: Path, data: st.DataObject) -
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_any_tampering_across_files_is_found(trail: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_tampering_across_files_is_found(
+    trail: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     copy = tmp_path_factory.mktemp("copy") / "audit"
     shutil.copytree(trail, copy)
     chains, heads = sorted((copy / "chains").iterdir()), sorted((copy / "heads").iterdir())
     first, second = data.draw(st.permutations(chains).map(lambda order: order[:2]), label="chains")
-    what = data.draw(st.sampled_from(["remove chain", "remove head", "swap chains", "move line", "edit head", "swap heads"]), label="what")
+    what = data.draw(
+        st.sampled_from(
+            ["remove chain", "remove head", "swap chains", "move line", "edit head", "swap heads"]
+        ),
+        label="what",
+    )
     if what == "remove chain":
         first.unlink()
     elif what == "remove head":

@@ -1,6 +1,8 @@
-"""Files against a plain dictionary: several tenants and projects, random operations, no leak and no divergence.
+"""Files against a plain dictionary: several tenants and projects, random operations, no leak and
+no divergence.
 
-The same walk is taken on SQLite and PostgreSQL side by side, and every outcome compared."""
+The same walk is taken on SQLite and PostgreSQL side by side, and every outcome compared.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,20 @@ class Model:
     def below(self, owner: Owner, path: str) -> list[str]:
         return sorted(name for name in self.of(owner) if name.startswith(path + "/"))
 
-    def write(self, owner: Owner, path: str, content: bytes, offset: int, mode: WriteMode) -> str | None:
+    def write(
+        self, owner: Owner, path: str, content: bytes, offset: int, mode: WriteMode
+    ) -> str | None:
         files = self.of(owner)
         if self.below(owner, path):
             return "IS_DIRECTORY"
         if any(path.startswith(name + "/") for name in files):
             return "NOT_DIRECTORY"
         old = files.get(path, b"")
-        if offset < 0 or (mode is WriteMode.TRUNCATE and offset) or (mode is WriteMode.OVERWRITE and offset > len(old)):
+        if (
+            offset < 0
+            or (mode is WriteMode.TRUNCATE and offset)
+            or (mode is WriteMode.OVERWRITE and offset > len(old))
+        ):
             return "INVALID_OFFSET"
         new = {
             WriteMode.APPEND: old + content,
@@ -68,7 +76,10 @@ class Model:
             return "INVALID_OFFSET"
         if len(new) > MAX_FILE:
             return "PAYLOAD_TOO_LARGE"
-        if len(new) > len(old) and sum(map(len, files.values())) - len(old) + len(new) > MAX_PROJECT:
+        if (
+            len(new) > len(old)
+            and sum(map(len, files.values())) - len(old) + len(new) > MAX_PROJECT
+        ):
             return "QUOTA_EXCEEDED"
         files[path] = new
         return None
@@ -125,13 +136,19 @@ class FilesMachine(RuleBasedStateMachine):
         self.database.close()
         self.folder.cleanup()
 
-    def run(self, owner: Owner, method: str, *arguments: Any, **options: Any) -> tuple[Any, str | None]:
+    def run(
+        self, owner: Owner, method: str, *arguments: Any, **options: Any
+    ) -> tuple[Any, str | None]:
         return self.ask(self.files, owner, method, *arguments, **options)
 
-    def ask(self, files: Files, owner: Owner, method: str, *arguments: Any, **options: Any) -> tuple[Any, str | None]:
+    def ask(
+        self, files: Files, owner: Owner, method: str, *arguments: Any, **options: Any
+    ) -> tuple[Any, str | None]:
         auth = AuthContext(Tenant(owner[0]), ALL_SCOPES, "test")
         try:
-            return self.loop.run_until_complete(getattr(files.service, method)(auth, owner[1], *arguments, **options)), None
+            return self.loop.run_until_complete(
+                getattr(files.service, method)(auth, owner[1], *arguments, **options)
+            ), None
         except CommonplaceError as error:
             return None, error.code.name
 
@@ -142,7 +159,13 @@ class FilesMachine(RuleBasedStateMachine):
     def remember(self, path: str) -> str:
         return path
 
-    @rule(owner=OWNERS, path=st.one_of(used, PATHS), content=WORDS, offset=st.integers(-1, 12), mode=st.sampled_from(list(WriteMode)))
+    @rule(
+        owner=OWNERS,
+        path=st.one_of(used, PATHS),
+        content=WORDS,
+        offset=st.integers(-1, 12),
+        mode=st.sampled_from(list(WriteMode)),
+    )
     def write(self, owner: Owner, path: str, content: str, offset: int, mode: WriteMode) -> None:
         _, code = self.run(owner, "write", path, content, offset, mode)
         assert code == self.model.write(owner, path, content.encode(), offset, mode)
@@ -157,7 +180,12 @@ class FilesMachine(RuleBasedStateMachine):
         _, code = self.run(owner, "rename", path, new_path)
         assert code == self.model.rename(owner, path, new_path)
 
-    @rule(owner=OWNERS, path=st.one_of(used, PATHS), offset=st.integers(0, 20), length=st.integers(-1, 20))
+    @rule(
+        owner=OWNERS,
+        path=st.one_of(used, PATHS),
+        offset=st.integers(0, 20),
+        length=st.integers(-1, 20),
+    )
     def read(self, owner: Owner, path: str, offset: int, length: int) -> None:
         answer, code = self.run(owner, "read", path, offset, length)
         content = self.model.of(owner).get(path)
@@ -168,7 +196,12 @@ class FilesMachine(RuleBasedStateMachine):
             assert answer.content == wanted.decode("utf-8", "ignore")
             assert content[answer.start : answer.end] == answer.content.encode()
 
-    @rule(owner=OWNERS, path=st.one_of(st.just(""), used, PATHS), depth=st.integers(1, 4), limit=st.integers(1, 12))
+    @rule(
+        owner=OWNERS,
+        path=st.one_of(st.just(""), used, PATHS),
+        depth=st.integers(1, 4),
+        limit=st.integers(1, 12),
+    )
     def listing(self, owner: Owner, path: str, depth: int, limit: int) -> None:
         answer, code = self.run(owner, "listing", path, depth, limit)
         if path in self.model.of(owner):
@@ -180,11 +213,21 @@ class FilesMachine(RuleBasedStateMachine):
             assert [entry.path for entry in answer.entries] == expected[:limit]
             assert answer.has_more == (len(expected) > limit)
 
-    @rule(owner=OWNERS, word=st.sampled_from(["walrus", "seven"]), prefix=st.sampled_from(["", "/a", "/a_", "/a%", "/b/a"]))
-    def search_finds_exactly_the_live_files_that_hold_the_word(self, owner: Owner, word: str, prefix: str) -> None:
+    @rule(
+        owner=OWNERS,
+        word=st.sampled_from(["walrus", "seven"]),
+        prefix=st.sampled_from(["", "/a", "/a_", "/a%", "/b/a"]),
+    )
+    def search_finds_exactly_the_live_files_that_hold_the_word(
+        self, owner: Owner, word: str, prefix: str
+    ) -> None:
         self.settle()
         answer, _ = self.run(owner, "search", word, prefix, 20)
-        expected = {name for name, content in self.model.of(owner).items() if word.encode() in content and name.startswith(prefix)}
+        expected = {
+            name
+            for name, content in self.model.of(owner).items()
+            if word.encode() in content and name.startswith(prefix)
+        }
         assert {chunk.chunk.path for chunk in answer.chunks} == expected
 
     @rule(owner=OWNERS, word=st.sampled_from(["walrus", "seven"]))
@@ -216,7 +259,9 @@ class BothStoresMachine(FilesMachine):
         self.other_database.close()
         super().teardown()
 
-    def run(self, owner: Owner, method: str, *arguments: Any, **options: Any) -> tuple[Any, str | None]:
+    def run(
+        self, owner: Owner, method: str, *arguments: Any, **options: Any
+    ) -> tuple[Any, str | None]:
         here = super().run(owner, method, *arguments, **options)
         there = self.ask(self.other, owner, method, *arguments, **options)
         assert comparable(here) == comparable(there)
@@ -235,9 +280,15 @@ class BothStoresMachine(FilesMachine):
 
 
 def comparable(value: Any) -> Any:
-    """An answer without its times and row numbers, and with scores as far as two ways of adding agree."""
+    """An answer without its times and row numbers, and with scores as far as two ways of adding
+    agree.
+    """
     if dataclasses.is_dataclass(value):
-        names = [field.name for field in dataclasses.fields(value) if field.name not in ("id", "key") and not field.name.endswith("_at")]
+        names = [
+            field.name
+            for field in dataclasses.fields(value)
+            if field.name not in ("id", "key") and not field.name.endswith("_at")
+        ]
         return {name: comparable(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {name: comparable(item) for name, item in value.items()}
@@ -247,8 +298,12 @@ def comparable(value: Any) -> Any:
 
 
 TestBothStoresAgree = BothStoresMachine.TestCase
-TestBothStoresAgree.settings = settings(max_examples=200 if SOAK else 6, stateful_step_count=40, suppress_health_check=list(HealthCheck))
+TestBothStoresAgree.settings = settings(
+    max_examples=200 if SOAK else 6, stateful_step_count=40, suppress_health_check=list(HealthCheck)
+)
 TestFilesAgainstADictionary = FilesMachine.TestCase
 TestFilesAgainstADictionary.settings = settings(
-    max_examples=400 if SOAK else 30, stateful_step_count=50, suppress_health_check=list(HealthCheck)
+    max_examples=400 if SOAK else 30,
+    stateful_step_count=50,
+    suppress_health_check=list(HealthCheck),
 )

@@ -1,4 +1,6 @@
-"""Hostile input to a live stdio process: whatever is owed an answer gets exactly that answer, and the process lives on."""
+"""Hostile input to a live stdio process: whatever is owed an answer gets exactly that answer,
+and the process lives on.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.hostile import BARE, BATCH_ERA, ENVELOPE, STATELESS_ERA, Owed, lines, matches, mutant, owed
+from conformance.hostile import (
+    BARE,
+    BATCH_ERA,
+    ENVELOPE,
+    STATELESS_ERA,
+    Owed,
+    lines,
+    matches,
+    mutant,
+    owed,
+)
 from conformance.lines import Lines, live
 from conformance.program import COMMONPLACE, FIXTURES, Served, environment, serve_http
 from hypothesis import HealthCheck, Phase, given, settings
@@ -27,7 +39,9 @@ LINES_PER_EXAMPLE = 20
 MUTANTS = 9 if SOAK else 1  # of every line that hypothesis drew, which draws slowly
 MIB = 1 << 20
 GROWTH_BYTES = (48 if SOAK else 16) * MIB
-LOADED_BYTES = 96 * MIB  # where a line may happen to open the connection, and the SDK and the tools are then loaded
+LOADED_BYTES = (
+    96 * MIB
+)  # where a line may happen to open the connection, and the SDK and the tools are then loaded
 LIMIT_BYTES = 64 * MIB
 END_SECONDS = 30.0
 EXTRA = {**FIXTURES, "COMMONPLACE_EXTRA_TOOLSETS": "conformance.tools:toolset,sample_tools:toolset"}
@@ -35,12 +49,19 @@ HANDSHAKE = {"capabilities": {}, "clientInfo": {"name": "hostile", "version": "1
 
 
 def enter(process: Lines, era: str | None) -> None:
-    """Bring a connection into its era, and to life what is loaded when first asked for: the SDK, the tools."""
+    """Bring a connection into its era, and to life what is loaded when first asked for: the SDK,
+    the tools.
+    """
     if era is None:
         return
     params = {"_meta": ENVELOPE} if era == STATELESS_ERA else {}
     if era != STATELESS_ERA:
-        assert process.request("initialize", {"protocolVersion": era, **HANDSHAKE})["result"]["protocolVersion"] == era
+        assert (
+            process.request("initialize", {"protocolVersion": era, **HANDSHAKE})["result"][
+                "protocolVersion"
+            ]
+            == era
+        )
     for method in ("resources/list", "tools/list"):
         assert "result" in process.request(method, params)
 
@@ -79,7 +100,9 @@ def settle(process: Lines, sent: list[bytes], era: str | None) -> None:
 
 
 def pair(answers: list[dict[str, Any]], debts: list[Owed]) -> list[int | None]:
-    """An answer for every debt, none twice: lines may share an id, so the first that fits need not be the right one."""
+    """An answer for every debt, none twice: lines may share an id, so the first that fits need
+    not be the right one.
+    """
     holders: dict[int, int] = {}
 
     def pay(debt: int, tried: set[int]) -> bool:
@@ -97,7 +120,9 @@ def pair(answers: list[dict[str, Any]], debts: list[Owed]) -> list[int | None]:
     return [paid.get(debt) for debt in range(len(debts))]
 
 
-def test_every_hostile_line_is_answered_as_the_standard_says_and_memory_stays_flat(process: Lines, era: str | None) -> None:
+def test_every_hostile_line_is_answered_as_the_standard_says_and_memory_stays_flat(
+    process: Lines, era: str | None
+) -> None:
     count = 0
     warm_bytes = 0
 
@@ -105,14 +130,22 @@ def test_every_hostile_line_is_answered_as_the_standard_says_and_memory_stays_fl
         max_examples=1 + LINES // (len(ERAS) * LINES_PER_EXAMPLE * (1 + MUTANTS)),
         database=None,
         derandomize=not SOAK,
-        phases=[Phase.generate],  # a live process has a past: a smaller example would not fail alone
+        phases=[
+            Phase.generate
+        ],  # a live process has a past: a smaller example would not fail alone
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.lists(lines, min_size=LINES_PER_EXAMPLE, max_size=LINES_PER_EXAMPLE), st.integers(0, 1 << 32))
+    @given(
+        st.lists(lines, min_size=LINES_PER_EXAMPLE, max_size=LINES_PER_EXAMPLE),
+        st.integers(0, 1 << 32),
+    )
     def campaign(drawn: list[bytes], seed: int) -> None:
         nonlocal count, warm_bytes
         chance = random.Random(seed)
-        for sent in (drawn, *([mutant(line, drawn, chance) for line in drawn] for _ in range(MUTANTS))):
+        for sent in (
+            drawn,
+            *([mutant(line, drawn, chance) for line in drawn] for _ in range(MUTANTS)),
+        ):
             settle(process, sent, era)
             count += len(sent)
         if not warm_bytes and count >= LINES // len(ERAS) // 4:
@@ -120,7 +153,9 @@ def test_every_hostile_line_is_answered_as_the_standard_says_and_memory_stays_fl
 
     campaign()
     assert count >= LINES // len(ERAS)
-    assert process.resident_bytes() - warm_bytes < GROWTH_BYTES + (LOADED_BYTES if era is None else 0)
+    assert process.resident_bytes() - warm_bytes < GROWTH_BYTES + (
+        LOADED_BYTES if era is None else 0
+    )
     assert "Traceback" not in process.errors.read_text()
     assert process.end_input() == 0
 
@@ -131,9 +166,16 @@ def over_http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-@settings(max_examples=20_000 if SOAK else 150, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=20_000 if SOAK else 150,
+    database=None,
+    derandomize=not SOAK,
+    suppress_health_check=list(HealthCheck),
+)
 @given(body=lines.filter(bytes.strip))
-def test_a_hostile_body_is_answered_and_never_breaks_the_server(over_http: Served, body: bytes) -> None:
+def test_a_hostile_body_is_answered_and_never_breaks_the_server(
+    over_http: Served, body: bytes
+) -> None:
     status, _, raw = over_http.post("/rpc", body)
     debts = owed(body, BARE)
     if debts:
@@ -170,16 +212,24 @@ def test_a_hostile_body_is_answered_and_never_breaks_the_server(over_http: Serve
         (b'{"jsonrpc":"2.0","id":3,"method":"no/such"}', (3, -32601)),
         (b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"none"}}', (3, -32602)),
         (b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":[]}', (3, -32602)),
-        (b'{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"ping"}', (123456789012345678901234567890, "result")),
+        (
+            b'{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"ping"}',
+            (123456789012345678901234567890, "result"),
+        ),
         (b'{"jsonrpc":"2.0","id":-1.5,"method":"ping"}', (-1.5, "result")),
         (b'{"jsonrpc":"2.0","id":"","method":"ping"}', ("", "result")),
         (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', (2, "result")),
-        (b'{"jsonrpc":"2.0","id":12345678901234567890123,"method":"resources/list"}', (12345678901234567890123, "result")),
+        (
+            b'{"jsonrpc":"2.0","id":12345678901234567890123,"method":"resources/list"}',
+            (12345678901234567890123, "result"),
+        ),
         (b'  {"jsonrpc":"2.0","id":4,"method":"ping"}\r', (4, "result")),
     ],
     ids=lambda value: repr(value)[:50],
 )
-def test_a_known_hostile_line_is_answered(shared: Lines, line: bytes, answer: tuple[Any, Any]) -> None:
+def test_a_known_hostile_line_is_answered(
+    shared: Lines, line: bytes, answer: tuple[Any, Any]
+) -> None:
     found = shared.exchange(line + b"\n", lambda read: len(read) >= 1)
     assert len(found) == 1
     assert found[0]["id"] == answer[0]
@@ -193,14 +243,27 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lines]:
         yield started
 
 
-@pytest.mark.parametrize("line", [b"", b"   ", b"\r", b'{"jsonrpc":"2.0","method":"no/such"}', b'{"jsonrpc":"2.0","id":9,"result":{}}'])
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"   ",
+        b"\r",
+        b'{"jsonrpc":"2.0","method":"no/such"}',
+        b'{"jsonrpc":"2.0","id":9,"result":{}}',
+    ],
+)
 def test_what_is_owed_nothing_gets_nothing(shared: Lines, line: bytes) -> None:
     after = b'{"jsonrpc":"2.0","id":"after","method":"ping"}'
-    assert shared.exchange(line + b"\n" + after + b"\n", lambda read: len(read) >= 1) == [{"jsonrpc": "2.0", "id": "after", "result": {}}]
+    assert shared.exchange(line + b"\n" + after + b"\n", lambda read: len(read) >= 1) == [
+        {"jsonrpc": "2.0", "id": "after", "result": {}}
+    ]
 
 
 def test_an_unknown_bare_method_is_unknown_whatever_it_brings(over_http: Served) -> None:
-    answer = json.loads(over_http.post("/rpc", b'{"jsonrpc":"2.0","id":1,"method":"no/such","params":[]}')[2])
+    answer = json.loads(
+        over_http.post("/rpc", b'{"jsonrpc":"2.0","id":1,"method":"no/such","params":[]}')[2]
+    )
     assert answer["error"]["code"] == -32601
 
 
@@ -211,10 +274,20 @@ def test_requests_with_the_same_id_are_each_answered(shared: Lines) -> None:
     assert all(answer["result"]["isError"] is False for answer in answers)
 
 
-@settings(max_examples=200 if SOAK else 15, database=None, derandomize=not SOAK, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=200 if SOAK else 15,
+    database=None,
+    derandomize=not SOAK,
+    suppress_health_check=list(HealthCheck),
+)
 @given(cuts=st.lists(st.integers(1, 400), max_size=40), lead=st.integers(0, 3))
-def test_it_does_not_matter_where_writes_are_split(shared: Lines, cuts: list[int], lead: int) -> None:
-    asked = [{"jsonrpc": "2.0", "id": number, "method": "ping", "params": {"pad": "ü" * (number * 7)}} for number in range(lead, 12)]
+def test_it_does_not_matter_where_writes_are_split(
+    shared: Lines, cuts: list[int], lead: int
+) -> None:
+    asked = [
+        {"jsonrpc": "2.0", "id": number, "method": "ping", "params": {"pad": "ü" * (number * 7)}}
+        for number in range(lead, 12)
+    ]
     data = b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in asked)
     answers: list[Any] = []
     for cut in cuts:
@@ -230,12 +303,19 @@ def test_a_batch_is_answered_as_one_array_where_batches_exist(tmp_path: Path) ->
         batch = [
             {"jsonrpc": "2.0", "id": 1, "method": "ping"},
             {"jsonrpc": "2.0", "method": "notifications/none"},
-            {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 0.05}}},
+            {
+                "jsonrpc": "2.0",
+                "id": 2,
+                "method": "tools/call",
+                "params": {"name": "wait", "arguments": {"seconds": 0.05}},
+            },
             5,
             {"jsonrpc": "2.0", "id": 3, "method": "resources/list"},
             {"jsonrpc": "2.0", "id": 4, "method": "initialize", "params": {}},
         ]
-        (answers,) = process.exchange(json.dumps(batch).encode() + b"\n", lambda read: len(read) >= 1)
+        (answers,) = process.exchange(
+            json.dumps(batch).encode() + b"\n", lambda read: len(read) >= 1
+        )
         assert sorted((str(one["id"]), one.get("error", {}).get("code")) for one in answers) == [
             ("1", None),
             ("2", None),
@@ -245,13 +325,23 @@ def test_a_batch_is_answered_as_one_array_where_batches_exist(tmp_path: Path) ->
         ]
         silent = json.dumps([{"jsonrpc": "2.0", "method": "notifications/none"}]).encode()
         after = b'{"jsonrpc":"2.0","id":"after","method":"ping"}'
-        assert process.exchange(silent + b"\n" + after + b"\n", lambda read: len(read) >= 1)[0]["id"] == "after"
+        assert (
+            process.exchange(silent + b"\n" + after + b"\n", lambda read: len(read) >= 1)[0]["id"]
+            == "after"
+        )
         cancelled = [
-            {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 30}}},
+            {
+                "jsonrpc": "2.0",
+                "id": 5,
+                "method": "tools/call",
+                "params": {"name": "wait", "arguments": {"seconds": 30}},
+            },
             {"jsonrpc": "2.0", "id": 6, "method": "ping"},
             {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 5}},
         ]
-        (rest,) = process.exchange(json.dumps(cancelled).encode() + b"\n", lambda read: len(read) >= 1)
+        (rest,) = process.exchange(
+            json.dumps(cancelled).encode() + b"\n", lambda read: len(read) >= 1
+        )
         assert [one["id"] for one in rest] == [6]
 
 
@@ -260,24 +350,49 @@ def test_a_line_above_the_limit_is_refused_and_the_next_one_served(tmp_path: Pat
         enter(process, "2025-11-25")
         ping = b'{"jsonrpc":"2.0","id":"next","method":"ping"}\n'
         for size in (LIMIT_BYTES + 1, LIMIT_BYTES + 3 * MIB):
-            refused, served = process.exchange(b"x" * size + b"\n" + ping, lambda read: len(read) >= 2)
+            refused, served = process.exchange(
+                b"x" * size + b"\n" + ping, lambda read: len(read) >= 2
+            )
             assert (refused["id"], refused["error"]["code"]) == (None, -32001)
             assert served == {"jsonrpc": "2.0", "id": "next", "result": {}}
-        fits = b'{"jsonrpc":"2.0","id":"big","method":"ping","params":{"pad":"%s"}}' % (b"y" * (LIMIT_BYTES - MIB))
+        fits = b'{"jsonrpc":"2.0","id":"big","method":"ping","params":{"pad":"%s"}}' % (
+            b"y" * (LIMIT_BYTES - MIB)
+        )
         assert process.exchange(fits + b"\n", lambda read: len(read) >= 1)[0]["id"] == "big"
         assert process.request("ping")["result"] == {}
 
 
 def run_once(data: Path, given: Any) -> subprocess.CompletedProcess[bytes]:
     command = [str(COMMONPLACE), "serve"]
-    return subprocess.run(command, env=environment(data, EXTRA), stdin=given, capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        command,
+        env=environment(data, EXTRA),
+        stdin=given,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("last_newline", [True, False])
 def test_a_regular_file_as_input_is_answered_whole(tmp_path: Path, last_newline: bool) -> None:
-    asked = [{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", **HANDSHAKE}}]
+    asked = [
+        {
+            "jsonrpc": "2.0",
+            "id": 0,
+            "method": "initialize",
+            "params": {"protocolVersion": "2025-11-25", **HANDSHAKE},
+        }
+    ]
     asked += [{"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(1, 50)]
-    asked += [{"jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 0.2}}}]
+    asked += [
+        {
+            "jsonrpc": "2.0",
+            "id": 50,
+            "method": "tools/call",
+            "params": {"name": "wait", "arguments": {"seconds": 0.2}},
+        }
+    ]
     script = tmp_path / "in.jsonl"
     script.write_text("\n".join(json.dumps(one) for one in asked) + ("\n" if last_newline else ""))
     with script.open("rb") as given:
@@ -290,7 +405,9 @@ def test_a_regular_file_as_input_is_answered_whole(tmp_path: Path, last_newline:
             check=False,
         )
     assert finished.returncode == 0
-    assert sorted(json.loads(line)["id"] for line in finished.stdout.splitlines()) == list(range(51))
+    assert sorted(json.loads(line)["id"] for line in finished.stdout.splitlines()) == list(
+        range(51)
+    )
     assert finished.stderr == b""
 
 
@@ -300,7 +417,9 @@ def test_no_input_at_all_ends_at_once(tmp_path: Path) -> None:
 
 
 def test_the_clients_death_ends_the_process(tmp_path: Path) -> None:
-    """A client that is killed cannot say goodbye; its server must not outlive it, even with a call under way."""
+    """A client that is killed cannot say goodbye; its server must not outlive it, even with a
+    call under way.
+    """
     client = """
 import json, subprocess, sys, time
 server = subprocess.Popen([sys.argv[1], "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -314,7 +433,10 @@ print(server.pid, flush=True)
 time.sleep(600)
 """
     killed = subprocess.Popen(
-        [sys.executable, "-c", client, str(COMMONPLACE)], env=environment(tmp_path, EXTRA), stdout=subprocess.PIPE, cwd=tmp_path
+        [sys.executable, "-c", client, str(COMMONPLACE)],
+        env=environment(tmp_path, EXTRA),
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
     )
     assert killed.stdout is not None
     with killed.stdout:

@@ -12,14 +12,35 @@ from commonplace.search.bits import bits_of, numbers_in, those_in
 from commonplace.search.inverted import InvertedIndex, stems_of
 
 WORDS = st.sampled_from(
-    ["error", "Errors", "getUserName", "e-mail", "the", "log", "logging", "été", "İx", "数据库", "a.b", "->", "x1", "HTTP2Server"]
+    [
+        "error",
+        "Errors",
+        "getUserName",
+        "e-mail",
+        "the",
+        "log",
+        "logging",
+        "été",
+        "İx",
+        "数据库",
+        "a.b",
+        "->",
+        "x1",
+        "HTTP2Server",
+    ]
 )
 TEXT = st.lists(WORDS | st.text("abE -._İß\n", max_size=4), max_size=8).map(" ".join)
-WRITES = st.lists(st.tuples(st.sampled_from("pqrst"), st.none() | st.tuples(TEXT, TEXT)), max_size=12)
+WRITES = st.lists(
+    st.tuples(st.sampled_from("pqrst"), st.none() | st.tuples(TEXT, TEXT)), max_size=12
+)
 
 
-def build(writes: list[tuple[str, tuple[str, str] | None]], queries: list[str]) -> tuple[InvertedIndex, dict[str, tuple[str, str]]]:
-    """Apply writes, asking in between so that everything the index keeps is kept true by later writes."""
+def build(
+    writes: list[tuple[str, tuple[str, str] | None]], queries: list[str]
+) -> tuple[InvertedIndex, dict[str, tuple[str, str]]]:
+    """Apply writes, asking in between so that everything the index keeps is kept true by later
+    writes.
+    """
     present: dict[str, tuple[str, str]] = {}
     index = InvertedIndex(lambda name: "\n".join(present[name]).lower() if name in present else "")
     for name, fields in writes:
@@ -40,7 +61,11 @@ def test_every_text_that_contains_the_query_is_found_whatever_was_written_before
 ) -> None:
     index, present = build(writes, [query])
     needle = query.strip().lower()
-    expected = {name for name, fields in present.items() if needle and any(needle in field.lower() for field in fields)}
+    expected = {
+        name
+        for name, fields in present.items()
+        if needle and any(needle in field.lower() for field in fields)
+    }
     found = index.search(query, 1000)
     assert expected <= set(found.names)
     assert expected <= index.matching(query)

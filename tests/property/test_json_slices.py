@@ -1,4 +1,6 @@
-"""Decoding in slices gives what one decoding gives, wherever the text is cut; the scan counts what the text holds."""
+"""Decoding in slices gives what one decoding gives, wherever the text is cut; the scan counts
+what the text holds.
+"""
 
 from __future__ import annotations
 
@@ -12,26 +14,48 @@ from hypothesis import strategies as st
 
 from commonplace.kernel import json_scan
 from commonplace.kernel.json_scan import StructureError, StructureLimits, StructureScan
-from commonplace.kernel.json_slices import SliceError, decode_string, fill, loads_in_slices, without_strings
+from commonplace.kernel.json_slices import (
+    SliceError,
+    decode_string,
+    fill,
+    loads_in_slices,
+    without_strings,
+)
 
 TEXT = st.text(st.sampled_from('ab"\\,:{}[]\n\u00e9\u20ac\U0001f600/')) | st.text()
-SCALARS = st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False) | TEXT
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=6) | st.dictionaries(TEXT, inner, max_size=6), max_leaves=40)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXT
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(TEXT, inner, max_size=6),
+    max_leaves=40,
+)
 ROOTS = st.lists(VALUES, max_size=8) | st.dictionaries(TEXT, VALUES, max_size=8)
 
 
 def written(value: Any, indent: int | None, ascii_only: bool) -> bytes:
-    return json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    return json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 @given(ROOTS, st.integers(1, 60), st.sampled_from([None, 0, 2]), st.booleans())
-def test_slices_of_any_size_give_the_same_value_in_the_same_order(value: Any, size: int, indent: int | None, ascii_only: bool) -> None:
+def test_slices_of_any_size_give_the_same_value_in_the_same_order(
+    value: Any, size: int, indent: int | None, ascii_only: bool
+) -> None:
     raw = written(value, indent, ascii_only)
     assert orjson.dumps(loads_in_slices(raw, slice_bytes=size)) == orjson.dumps(orjson.loads(raw))
 
 
 @given(ROOTS, st.integers(1, 40), st.data())
-def test_text_that_one_decoding_refuses_is_refused_in_slices_too(value: Any, size: int, data: st.DataObject) -> None:
+def test_text_that_one_decoding_refuses_is_refused_in_slices_too(
+    value: Any, size: int, data: st.DataObject
+) -> None:
     raw = bytearray(written(value, None, True))
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(raw) - 1)) if raw else 0
@@ -50,7 +74,19 @@ def test_text_that_one_decoding_refuses_is_refused_in_slices_too(value: Any, siz
 
 
 @pytest.mark.parametrize(
-    "text", [b"[,1]", b"[1,,2]", b"[1,]", b'{"a":1,}', b'{,"a":1}', b'{"a":[,1]}', b"[1],[2]", b"[1]]", b"[[1]", b"[1,2"]
+    "text",
+    [
+        b"[,1]",
+        b"[1,,2]",
+        b"[1,]",
+        b'{"a":1,}',
+        b'{,"a":1}',
+        b'{"a":[,1]}',
+        b"[1],[2]",
+        b"[1]]",
+        b"[[1]",
+        b"[1,2",
+    ],
 )
 def test_a_comma_too_many_and_a_bracket_too_few_are_refused(text: bytes) -> None:
     with pytest.raises(SliceError):
@@ -71,7 +107,9 @@ def test_the_scan_counts_containers_and_depth_whatever_the_chunks(value: Any, si
         if type(node) in (dict, list):
             containers += 1
             deepest = max(deepest, depth)
-            levels += [(child, depth + 1) for child in (node.values() if type(node) is dict else node)]
+            levels += [
+                (child, depth + 1) for child in (node.values() if type(node) is dict else node)
+            ]
     assert (scan.containers, scan.depth) == (containers, 0)
     with pytest.raises(StructureError):
         feed_whole(raw, StructureLimits(containers=containers - 1))
@@ -84,7 +122,9 @@ def feed_whole(raw: bytes, limits: StructureLimits) -> None:
 
 
 @given(st.dictionaries(TEXT, TEXT | st.lists(TEXT), min_size=1), st.integers(1, 12), st.booleans())
-def test_long_strings_are_found_and_put_back(value: dict[str, Any], size: int, ascii_only: bool) -> None:
+def test_long_strings_are_found_and_put_back(
+    value: dict[str, Any], size: int, ascii_only: bool
+) -> None:
     raw = written(value, None, ascii_only)
     try:
         expected = orjson.loads(raw)

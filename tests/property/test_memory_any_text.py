@@ -54,16 +54,29 @@ LAX = settings(max_examples=100, suppress_health_check=[HealthCheck.function_sco
 
 @LAX
 @given(query=TEXT, context=TEXT, project=st.none() | TEXT)
-def test_any_text_is_a_question(shared: Calls, query: str, context: str, project: str | None) -> None:
-    answer = shared("rekall_search", query=query, context=context, project=project, why=True, max_tokens=2000)
+def test_any_text_is_a_question(
+    shared: Calls, query: str, context: str, project: str | None
+) -> None:
+    answer = shared(
+        "rekall_search", query=query, context=context, project=project, why=True, max_tokens=2000
+    )
     assert answer["query"] == query
     assert all(0 <= result["score"] <= 1 for result in answer["results"])
 
 
 @LAX
-@given(title=TEXT.map(lambda text: text[:100]), content=TEXT, context=TEXT, tags=st.lists(TEXT.map(lambda text: text[:50]), max_size=5))
-def test_any_text_can_be_kept_and_shown(shared: Calls, title: str, content: str, context: str, tags: list[str]) -> None:
-    outcome = shared.outcome("rekall_add", type="bug", title=title, content=content, context=context, tags=tags)
+@given(
+    title=TEXT.map(lambda text: text[:100]),
+    content=TEXT,
+    context=TEXT,
+    tags=st.lists(TEXT.map(lambda text: text[:50]), max_size=5),
+)
+def test_any_text_can_be_kept_and_shown(
+    shared: Calls, title: str, content: str, context: str, tags: list[str]
+) -> None:
+    outcome = shared.outcome(
+        "rekall_add", type="bug", title=title, content=content, context=context, tags=tags
+    )
     if not title.replace("\x00", "").strip():
         assert outcome.error is not None
         assert outcome.error.code.name == "INVALID_ARGUMENT"
@@ -80,4 +93,6 @@ def test_any_text_can_be_kept_and_shown(shared: Calls, title: str, content: str,
 @given(word=st.text(alphabet="bcdfghjklmnpqrstvwxz", min_size=6, max_size=20))
 def test_a_word_that_was_added_is_found(shared: Calls, word: str) -> None:
     added = shared("rekall_add", type="reference", title=f"about {word}", content="")
-    assert added["id"] in [result["id"] for result in shared("rekall_search", query=word, limit=20)["results"]]
+    assert added["id"] in [
+        result["id"] for result in shared("rekall_search", query=word, limit=20)["results"]
+    ]

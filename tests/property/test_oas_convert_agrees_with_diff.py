@@ -1,4 +1,6 @@
-"""A converted document means what its source means; where an older version cannot say it, the issues name the place."""
+"""A converted document means what its source means; where an older version cannot say it, the
+issues name the place.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,13 @@ RANDOM_DOCUMENTS = 400
 
 
 def corpus(data: Path, soak: bool) -> Iterator[Document]:
-    """The documents that load: all of them in a soak, else the small ones and two of middle size."""
+    """The documents that load: all of them in a soak, else the small ones and two of middle
+    size.
+    """
     for path in sorted([*data.glob("openapi/dev/*"), *data.glob("openapi/conformance/**/*")]):
-        if path.suffix not in (".json", ".yaml") or not (soak or path.stat().st_size < SMALL_BYTES or path.name in ALWAYS):
+        if path.suffix not in (".json", ".yaml") or not (
+            soak or path.stat().st_size < SMALL_BYTES or path.name in ALWAYS
+        ):
             continue
         try:
             yield load(path.read_bytes(), name=path.name)
@@ -40,7 +46,9 @@ def corpus(data: Path, soak: bool) -> Iterator[Document]:
 
 
 def compared(source: Document, target: Family) -> tuple[Conversion, list[Change]]:
-    made = name_breaking_changes(source, source.data, convert(source.data, source.family, target), target)
+    made = name_breaking_changes(
+        source, source.data, convert(source.data, source.family, target), target
+    )
     revision = load(orjson.dumps(made.document))
     changes = diff(source, revision, Resolver(source), Resolver(revision))
     return made, [change for change in changes if change.level in BREAKING]
@@ -76,7 +84,11 @@ def test_issues_name_every_breaking_change_of_a_downward_conversion(data: Path, 
         for target in older(source):
             made, breaking = compared(source, target)
             places = [source_path(issue.path) for issue in made.issues if issue.severity != "info"]
-            unnamed = [change for change in breaking if not any(around(source_path(change.path), place) for place in places)]
+            unnamed = [
+                change
+                for change in breaking
+                if not any(around(source_path(change.path), place) for place in places)
+            ]
             assert not unnamed, (source.name, target, shown(unnamed))
             checked += len(breaking)
     assert checked > 10
@@ -84,7 +96,9 @@ def test_issues_name_every_breaking_change_of_a_downward_conversion(data: Path, 
 
 def around(path: str, place: str) -> bool:
     """Whether one of two places holds the other. The document as a whole is no place."""
-    return (place.count("/") > 1 and f"{path}/".startswith(f"{place}/")) or f"{place}/".startswith(f"{path}/")
+    return (place.count("/") > 1 and f"{path}/".startswith(f"{place}/")) or f"{place}/".startswith(
+        f"{path}/"
+    )
 
 
 class Nullables:
@@ -94,7 +108,13 @@ class Nullables:
         self.random = random.Random(seed)
 
     def schema(self, depth: int = 0) -> dict[str, Any]:
-        kinds = ["string", "integer", "enum", "object", "reference"] + ["allOf", "oneOf", "anyOf", "array", "untyped"] * (depth < 3)
+        kinds = ["string", "integer", "enum", "object", "reference"] + [
+            "allOf",
+            "oneOf",
+            "anyOf",
+            "array",
+            "untyped",
+        ] * (depth < 3)
         made = self.make(self.random.choice(kinds), depth)
         if "$ref" not in made and self.random.random() < 0.5:
             made["nullable"] = True
@@ -104,9 +124,18 @@ class Nullables:
         if kind == "reference":
             return {"$ref": f"#/components/schemas/{self.random.choice('ABC')}"}
         if kind in ("allOf", "oneOf", "anyOf"):
-            made: dict[str, Any] = {kind: [self.schema(depth + 1) for _ in range(self.random.randint(1, 3))]}
+            made: dict[str, Any] = {
+                kind: [self.schema(depth + 1) for _ in range(self.random.randint(1, 3))]
+            }
             if kind == "allOf" and self.random.random() < 0.5:
-                made["allOf"].append(self.random.choice([{"nullable": True}, {"type": "object", "nullable": True, "description": "d"}]))
+                made["allOf"].append(
+                    self.random.choice(
+                        [
+                            {"nullable": True},
+                            {"type": "object", "nullable": True, "description": "d"},
+                        ]
+                    )
+                )
             if self.random.random() < 0.3:
                 made["type"] = "object"
             return made | ({"description": "d"} if self.random.random() < 0.3 else {})
@@ -114,15 +143,26 @@ class Nullables:
             return {"type": "array", "items": self.schema(depth + 1)}
         if kind == "object":
             names = self.random.sample("xyz", 2)
-            return {"type": "object", "properties": {name: self.schema(depth + 1) for name in names} if depth < 3 else {}}
+            return {
+                "type": "object",
+                "properties": {name: self.schema(depth + 1) for name in names} if depth < 3 else {},
+            }
         if kind == "enum":
             typed = {"type": "string"} if self.random.random() < 0.8 else {}
-            return {**typed, "enum": self.random.sample(["a", "b", "c", *([None] if self.random.random() < 0.3 else [])], 2)}
+            return {
+                **typed,
+                "enum": self.random.sample(
+                    ["a", "b", "c", *([None] if self.random.random() < 0.3 else [])], 2
+                ),
+            }
         return {} if kind == "untyped" else {"type": kind}
 
     def document(self) -> dict[str, Any]:
         content = {"application/json": {"schema": self.schema()}}
-        put = operation(requestBody={"content": content}, responses={"200": {"description": "d", "content": content}})
+        put = operation(
+            requestBody={"content": content},
+            responses={"200": {"description": "d", "content": content}},
+        )
         named = {name: {"type": "object", "properties": {"p": self.schema(2)}} for name in "AB"}
         named["C"] = {"type": "string", "enum": ["a", "b"], "nullable": True}
         return minimal("3.0.3", paths={"/x": {"put": put}}, components={"schemas": named})
@@ -132,11 +172,18 @@ def test_nullable_means_the_same_before_and_after_a_conversion(soak: bool) -> No
     for seed in range(RANDOM_DOCUMENTS * (20 if soak else 1)):
         source = document(Nullables(seed).document())
         _, breaking = compared(source, Family.V31)
-        assert not breaking, (seed, shown(breaking), orjson.dumps(source.data["paths"]["/x"]["put"]["requestBody"]).decode())
+        assert not breaking, (
+            seed,
+            shown(breaking),
+            orjson.dumps(source.data["paths"]["/x"]["put"]["requestBody"]).decode(),
+        )
 
 
 def test_a_nullable_enum_admits_null_after_the_conversion() -> None:
     schema = {"type": "string", "nullable": True, "enum": ["a", "b"]}
     made = convert(minimal("3.0.3", components={"schemas": {"S": schema}}), Family.V30, Family.V31)
-    assert made.document["components"]["schemas"]["S"] == {"type": ["string", "null"], "enum": ["a", "b", None]}
+    assert made.document["components"]["schemas"]["S"] == {
+        "type": ["string", "null"],
+        "enum": ["a", "b", None],
+    }
     assert [issue.path for issue in made.issues] == ["/components/schemas/S/enum"]

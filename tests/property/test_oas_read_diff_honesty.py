@@ -31,8 +31,12 @@ class Maker:
         self.random = random.Random(seed)
 
     def schema(self, depth: int = 0) -> dict[str, Any]:
-        kinds = ["string", "integer", "number", "boolean", "enum"] + (["array", "object", "object", "choice"] if depth < 3 else [])
-        kind = self.random.choice(kinds if depth else ["object", "array", "string", "integer", "enum", "choice"])
+        kinds = ["string", "integer", "number", "boolean", "enum"] + (
+            ["array", "object", "object", "choice"] if depth < 3 else []
+        )
+        kind = self.random.choice(
+            kinds if depth else ["object", "array", "string", "integer", "enum", "choice"]
+        )
         made = getattr(self, f"_{kind}")(depth)
         if kind not in ("enum", "choice") and self.random.random() < 0.2:
             made["nullable"] = True
@@ -53,15 +57,23 @@ class Maker:
         return {"type": "boolean"}
 
     def _enum(self, depth: int) -> dict[str, Any]:
-        return {"type": "string", "enum": self.random.sample(["a", "b", "c", "d", "e"], self.random.randint(1, 4))}
+        return {
+            "type": "string",
+            "enum": self.random.sample(["a", "b", "c", "d", "e"], self.random.randint(1, 4)),
+        }
 
     def _array(self, depth: int) -> dict[str, Any]:
         low, high = sorted(self.random.sample(range(5), 2))
-        return {"type": "array", "items": self.schema(depth + 1)} | self._some({"minItems": low, "maxItems": high})
+        return {"type": "array", "items": self.schema(depth + 1)} | self._some(
+            {"minItems": low, "maxItems": high}
+        )
 
     def _object(self, depth: int) -> dict[str, Any]:
         names = self.random.sample("pqrst", self.random.randint(1, 3))
-        made: dict[str, Any] = {"type": "object", "properties": {name: self.schema(depth + 1) for name in names}}
+        made: dict[str, Any] = {
+            "type": "object",
+            "properties": {name: self.schema(depth + 1) for name in names},
+        }
         required = [name for name in names if self.random.random() < 0.4]
         if required:
             made["required"] = required
@@ -76,7 +88,11 @@ class Maker:
             {"type": "boolean"},
             {"type": "array", "items": {"type": "integer"}},
         ]
-        return {self.random.choice(["oneOf", "anyOf"]): self.random.sample(branches, self.random.randint(2, 3))}
+        return {
+            self.random.choice(["oneOf", "anyOf"]): self.random.sample(
+                branches, self.random.randint(2, 3)
+            )
+        }
 
     def _some(self, parts: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in parts.items() if self.random.random() < 0.5}
@@ -90,16 +106,31 @@ class Maker:
 
     def _nodes(self, schema: dict[str, Any]) -> Any:
         yield schema
-        for child in (*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else ())):
+        for child in (
+            *schema.get("properties", {}).values(),
+            *([schema["items"]] if "items" in schema else ()),
+        ):
             yield from self._nodes(child)
 
     def _change(self, node: dict[str, Any]) -> None:
-        ways = [lambda: node.update(nullable=not node.get("nullable", False))] if "type" in node and "enum" not in node else []
-        for low, high in (("minLength", "maxLength"), ("minimum", "maximum"), ("minItems", "maxItems")):
+        ways = (
+            [lambda: node.update(nullable=not node.get("nullable", False))]
+            if "type" in node and "enum" not in node
+            else []
+        )
+        for low, high in (
+            ("minLength", "maxLength"),
+            ("minimum", "maximum"),
+            ("minItems", "maxItems"),
+        ):
             if high in node:
-                ways.append(lambda high=high: node.update({high: node[high] + self.random.choice([1, 2])}))
                 ways.append(
-                    lambda high=high, low=low: node.update({high: max(node[high] - 1, node.get(low, 0 if high != "maximum" else -99))})
+                    lambda high=high: node.update({high: node[high] + self.random.choice([1, 2])})
+                )
+                ways.append(
+                    lambda high=high, low=low: node.update(
+                        {high: max(node[high] - 1, node.get(low, 0 if high != "maximum" else -99))}
+                    )
                 )
                 ways.append(lambda high=high: node.pop(high))
         if "enum" in node:
@@ -110,15 +141,24 @@ class Maker:
             ways.append(lambda: node["properties"].update(added=self.schema(3)))
             ways.append(
                 lambda: node.update(
-                    required=[*node.get("required", []), *[n for n in node["properties"] if n not in node.get("required", [])][:1]]
+                    required=[
+                        *node.get("required", []),
+                        *[n for n in node["properties"] if n not in node.get("required", [])][:1],
+                    ]
                 )
             )
             ways.append(
-                lambda: node.update(additionalProperties=False) if "additionalProperties" not in node else node.pop("additionalProperties")
+                lambda: (
+                    node.update(additionalProperties=False)
+                    if "additionalProperties" not in node
+                    else node.pop("additionalProperties")
+                )
             )
             if node.get("required"):
                 ways.append(lambda: node["required"].pop())
-            removable = [name for name in node["properties"] if name not in node.get("required", [])]
+            removable = [
+                name for name in node["properties"] if name not in node.get("required", [])
+            ]
             if removable:
                 ways.append(lambda: node["properties"].pop(removable[0]))
         for keyword in ("oneOf", "anyOf"):
@@ -127,7 +167,9 @@ class Maker:
                 if len(node[keyword]) > 2:
                     ways.append(lambda keyword=keyword: node[keyword].pop())
         if node.get("type") in ("integer", "number"):
-            ways.append(lambda: node.update(type="number" if node["type"] == "integer" else "integer"))
+            ways.append(
+                lambda: node.update(type="number" if node["type"] == "integer" else "integer")
+            )
         if ways:
             self.random.choice(ways)()
 
@@ -144,18 +186,30 @@ class Maker:
         if kind == "string":
             low = schema.get("minLength", 0)
             high = schema.get("maxLength", low + 12)
-            return "".join(choose.choices(string.ascii_lowercase, k=choose.choice([low, high, choose.randint(low, max(low, high))])))
+            return "".join(
+                choose.choices(
+                    string.ascii_lowercase,
+                    k=choose.choice([low, high, choose.randint(low, max(low, high))]),
+                )
+            )
         if kind in ("integer", "number"):
             low = schema.get("minimum", schema.get("maximum", 10) - 40)
             high = schema.get("maximum", low + 80)
             value = choose.choice([low, high, choose.randint(low, max(low, high))])
-            return value + 0.5 if kind == "number" and value < high and choose.random() < 0.4 else value
+            return (
+                value + 0.5
+                if kind == "number" and value < high and choose.random() < 0.4
+                else value
+            )
         if kind == "boolean":
             return choose.random() < 0.5
         if kind == "array":
             low = schema.get("minItems", 0)
             high = schema.get("maxItems", low + 6)
-            return [self.instance(schema["items"], unknown) for _ in range(choose.choice([low, high, choose.randint(low, max(low, high))]))]
+            return [
+                self.instance(schema["items"], unknown)
+                for _ in range(choose.choice([low, high, choose.randint(low, max(low, high))]))
+            ]
         made = {
             name: self.instance(child, unknown)
             for name, child in schema.get("properties", {}).items()
@@ -169,8 +223,20 @@ class Maker:
 def described(schema: Any, direction: str) -> Any:
     content = {"application/json": {"schema": schema}}
     if direction == "request":
-        return document(minimal(paths={"/a": {"post": operation(requestBody={"content": content})}}))
-    return document(minimal(paths={"/a": {"post": operation(responses={"200": {"description": "fine", "content": content}})}}))
+        return document(
+            minimal(paths={"/a": {"post": operation(requestBody={"content": content})}})
+        )
+    return document(
+        minimal(
+            paths={
+                "/a": {
+                    "post": operation(
+                        responses={"200": {"description": "fine", "content": content}}
+                    )
+                }
+            }
+        )
+    )
 
 
 def judge(schema: Any, loaded: Any) -> Any:
@@ -179,7 +245,9 @@ def judge(schema: Any, loaded: Any) -> Any:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("direction", ["request", "response"])
-def test_breaking_verdicts_have_a_witness_and_the_others_have_none(direction: str, soak: bool) -> None:
+def test_breaking_verdicts_have_a_witness_and_the_others_have_none(
+    direction: str, soak: bool
+) -> None:
     counts = {"breaking": 0, "harmless": 0, "undecided": 0}
     for seed in range(4000 if soak else 250):
         maker = Maker(seed)
@@ -189,13 +257,25 @@ def test_breaking_verdicts_have_a_witness_and_the_others_have_none(direction: st
         found = diff(old, new, Resolver(old), Resolver(new))
         accepts_old, accepts_new = judge(first, old), judge(second, new)
         # The side whose values the other must still take: what clients send, or what they receive.
-        giver, taker, source = (accepts_old, accepts_new, first) if direction == "request" else (accepts_new, accepts_old, second)
+        giver, taker, source = (
+            (accepts_old, accepts_new, first)
+            if direction == "request"
+            else (accepts_new, accepts_old, second)
+        )
         levels = {change.level for change in found}
         told = [(change.rule.id, change.path) for change in found]
         if levels & BREAKING:
             counts["breaking"] += 1
-            values = (maker.instance(maker.random.choice([first, second]), unknown=True) for _ in range(TRIES))
-            assert any(giver.is_valid(value) and not taker.is_valid(value) for value in values), (seed, told, first, second)
+            values = (
+                maker.instance(maker.random.choice([first, second]), unknown=True)
+                for _ in range(TRIES)
+            )
+            assert any(giver.is_valid(value) and not taker.is_valid(value) for value in values), (
+                seed,
+                told,
+                first,
+                second,
+            )
         elif Level.WARNING in levels:
             counts["undecided"] += 1
         else:

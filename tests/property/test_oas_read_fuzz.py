@@ -1,4 +1,6 @@
-"""Mutated documents and random trees: every read tool answers or refuses with a code; nothing is INTERNAL, nothing hangs."""
+"""Mutated documents and random trees: every read tool answers or refuses with a code; nothing is
+INTERNAL, nothing hangs.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,13 @@ from commonplace.openapi.engine.load import load
 from oas_calls import Tools
 from oas_mutations import mutate
 
-SEEDS = ("petstore-3.0.yaml", "petstore-3.2.yaml", "tictactoe-3.1.yaml", "uber-2.0.json", "media-type-examples-3.2.yaml")
+SEEDS = (
+    "petstore-3.0.yaml",
+    "petstore-3.2.yaml",
+    "tictactoe-3.1.yaml",
+    "uber-2.0.json",
+    "media-type-examples-3.2.yaml",
+)
 WALKS = ("operations", "schemas", "parameters", "responses", "headers", "security", "paths", "refs")
 
 
@@ -28,9 +36,14 @@ def ask_everything(tools: Tools, text: str, original: str) -> None:
         ("parse", {"spec": spec, "full": True, "resolve_refs": True}),
         ("validate", {"spec": spec, "strict": True}),
     ]
-    calls += [(f"walk_{kind}", {"spec": spec, "detail": True, "resolve_refs": True}) for kind in WALKS]
+    calls += [
+        (f"walk_{kind}", {"spec": spec, "detail": True, "resolve_refs": True}) for kind in WALKS
+    ]
     calls += [(f"walk_{kind}", {"spec": spec}) for kind in WALKS]
-    calls += [("diff", {"base": {"content": original}, "revision": spec}), ("diff", {"base": spec, "revision": {"content": original}})]
+    calls += [
+        ("diff", {"base": {"content": original}, "revision": spec}),
+        ("diff", {"base": spec, "revision": {"content": original}}),
+    ]
     for name, arguments in calls:
         try:
             tools.call(name, **arguments)

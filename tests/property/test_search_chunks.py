@@ -1,4 +1,6 @@
-"""Chunks cover the text with exact byte offsets, stay small, and stay the same where the text does."""
+"""Chunks cover the text with exact byte offsets, stay small, and stay the same where the text
+does.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,40 @@ from hypothesis import strategies as st
 
 from commonplace.search.chunk import MAX_BYTES, split
 
-WORDS = ("alpha", "beta", "gamma", "delta", "wing", "drag", "flow", "é日本", "naïve", "😀", "def", "class", "return", "import", "value")
+WORDS = (
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "wing",
+    "drag",
+    "flow",
+    "é日本",
+    "naïve",
+    "😀",
+    "def",
+    "class",
+    "return",
+    "import",
+    "value",
+)
 LINES = st.lists(
     st.one_of(
         st.text(max_size=40),
-        st.sampled_from(["", "# Title", "## Part", "```", "~~~", "    indented", "def f(x):", "\r", "\u2028", "- item"]),
+        st.sampled_from(
+            [
+                "",
+                "# Title",
+                "## Part",
+                "```",
+                "~~~",
+                "    indented",
+                "def f(x):",
+                "\r",
+                "\u2028",
+                "- item",
+            ]
+        ),
         st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join),
         st.integers(1, 4000).map(lambda n: "x" * n),
         st.integers(1, 1500).map(lambda n: "é" * n),
@@ -47,7 +78,11 @@ def test_chunks_cover_the_text_exactly(lines: list[str]) -> None:
     assert at == len(data)
 
 
-@given(st.integers(0, 10_000), st.integers(0, 99), st.sampled_from(["", "A few new words here.\n\n", "# New heading\n\nBody.\n\n"]))
+@given(
+    st.integers(0, 10_000),
+    st.integers(0, 99),
+    st.sampled_from(["", "A few new words here.\n\n", "# New heading\n\nBody.\n\n"]),
+)
 @settings(max_examples=40)
 def test_an_edit_changes_few_chunks(seed: int, place: int, inserted: str) -> None:
     text = document(seed, 120)
@@ -78,9 +113,16 @@ def test_a_short_text_is_one_chunk_and_an_empty_one_none() -> None:
 
 def test_sections_start_chunks_and_carry_their_headings() -> None:
     body = "Words that fill the section well enough to stand alone. " * 10
-    text = f"# Guide\n\n{body}\n\n## Install\n\n{body}\n\n```\n# not a heading\n```\n\n## Use\n\n{body}\n"
+    text = (
+        f"# Guide\n\n{body}\n\n## Install\n\n{body}\n\n```\n# not a heading\n```\n\n## "
+        f"Use\n\n{body}\n"
+    )
     chunks = split(text)
-    assert [chunk.headings for chunk in chunks] == [("Guide",), ("Guide", "Install"), ("Guide", "Use")]
+    assert [chunk.headings for chunk in chunks] == [
+        ("Guide",),
+        ("Guide", "Install"),
+        ("Guide", "Use"),
+    ]
     assert "# not a heading" in chunks[1].text
 
 

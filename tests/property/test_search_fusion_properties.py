@@ -1,4 +1,6 @@
-"""Fusion, whatever the lists: a permutation of the candidates, scores in order, more evidence never ranks lower."""
+"""Fusion, whatever the lists: a permutation of the candidates, scores in order, more evidence
+never ranks lower.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +38,33 @@ def test_every_candidate_appears_once_in_order_of_its_score(
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-@given(results(), st.dictionaries(KEYS, st.floats(-1, 1), min_size=1, max_size=8), st.floats(0, 0.5), st.data())
+@given(
+    results(),
+    st.dictionaries(KEYS, st.floats(-1, 1), min_size=1, max_size=8),
+    st.floats(0, 0.5),
+    st.data(),
+)
 def test_a_higher_cosine_never_ranks_a_document_lower(
     result: LexicalResult, cosines: dict[str, float], more: float, data: st.DataObject
 ) -> None:
     key = data.draw(st.sampled_from(sorted(cosines)))
     before = [hit.key for hit in fuse(result, cosines)].index(key)
-    after = [hit.key for hit in fuse(result, {**cosines, key: min(1.0, cosines[key] + more)})].index(key)
+    after = [
+        hit.key for hit in fuse(result, {**cosines, key: min(1.0, cosines[key] + more)})
+    ].index(key)
     assert after <= before
 
 
 @given(st.integers(0, 2000), st.integers(0, 2000), st.booleans())
-def test_a_smaller_collection_never_lowers_a_score_and_a_large_one_leaves_it(few: int, many: int, with_meaning: bool) -> None:
+def test_a_smaller_collection_never_lowers_a_score_and_a_large_one_leaves_it(
+    few: int, many: int, with_meaning: bool
+) -> None:
     few, many = sorted((few, many))
     if few:
-        assert size_prior(few, with_meaning=with_meaning) >= size_prior(many, with_meaning=with_meaning) >= 0
+        assert (
+            size_prior(few, with_meaning=with_meaning)
+            >= size_prior(many, with_meaning=with_meaning)
+            >= 0
+        )
     if many >= SMALL:
         assert size_prior(many, with_meaning=with_meaning) == 0

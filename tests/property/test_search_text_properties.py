@@ -1,4 +1,6 @@
-"""Whatever the text: terms are bounded and folded, snippets fit, and a document is found by its own words."""
+"""Whatever the text: terms are bounded and folded, snippets fit, and a document is found by its
+own words.
+"""
 
 from __future__ import annotations
 

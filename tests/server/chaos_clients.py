@@ -1,6 +1,9 @@
-"""Clients of a deployment under faults: what each was promised, what it was told, and whether the two agree.
+"""Clients of a deployment under faults: what each was promised, what it was told, and whether
+the two agree.
 
-A write that was answered is a promise. One that was not may or may not have happened, and its path is not used again."""
+A write that was answered is a promise. One that was not may or may not have happened, and its path
+is not used again.
+"""
 
 from __future__ import annotations
 
@@ -59,14 +62,18 @@ class Deployment:
         except (httpx.HTTPError, json.JSONDecodeError, KeyError) as failed:
             window.note(type(failed).__name__, time.monotonic() - begun)
             raise Unanswered from failed
-        code = answer.get("error", {}).get("code") if isinstance(answer.get("error"), dict) else None
+        code = (
+            answer.get("error", {}).get("code") if isinstance(answer.get("error"), dict) else None
+        )
         window.note(code or "ok", time.monotonic() - begun)
         if code not in (None, "NOT_FOUND"):
             raise Unanswered(code)
         return answer
 
     async def look(self, tenant: str, tool: str, **arguments: Any) -> dict[str, Any]:
-        """A call that only reads, after all faults: a machine that was paused meanwhile costs another try, not the answer."""
+        """A call that only reads, after all faults: a machine that was paused meanwhile costs
+        another try, not the answer.
+        """
         for _ in range(LOOKS - 1):
             with contextlib.suppress(Unanswered):
                 return await self.call(tenant, tool, **arguments)
@@ -85,7 +92,11 @@ class Deployment:
         if "error" in answer:
             return {"error": answer["error"]["data"]}
         result = answer["result"]
-        told: dict[str, Any] = json.loads(result["content"][0]["text"]) if result["isError"] else result["structuredContent"]
+        told: dict[str, Any] = (
+            json.loads(result["content"][0]["text"])
+            if result["isError"]
+            else result["structuredContent"]
+        )
         return told
 
 
@@ -137,12 +148,17 @@ class Client:
 
     def _content(self, path: str) -> str:
         self.made += 1
-        return f"{self.mark} token{self.number}x{self.made} stands in {path.rpartition('/')[2]} beside {self.chance.choice(WORDS)}"
+        return (
+            f"{self.mark} token{self.number}x{self.made} stands in {path.rpartition('/')[2]} "
+            f"beside {self.chance.choice(WORDS)}"
+        )
 
     async def _store(self, path: str, old: str | None) -> None:
         content = self._content(path)
         try:
-            await self.deployment.call(self.tenant, "file_write", path=path, content=content, mode="TRUNCATE")
+            await self.deployment.call(
+                self.tenant, "file_write", path=path, content=content, mode="TRUNCATE"
+            )
         except Unanswered:
             self.live.pop(path, None)
             self.doubtful[path] = {old, content}
@@ -181,17 +197,28 @@ class Client:
         expected = self.live[path]
         answer = await self.deployment.call(self.tenant, "file_read", path=path)
         if answer.get("content") != expected:
-            self.deployment.wrong.append(f"{path} of client {self.number}: read {answer} instead of {expected!r}")
+            self.deployment.wrong.append(
+                f"{path} of client {self.number}: read {answer} instead of {expected!r}"
+            )
 
     async def _search(self) -> None:
         gone = set(self.deleted)
-        wanted = self.chance.choice(list(self.live.values())).split()[1] if self.chance.random() < 0.7 else self.chance.choice(WORDS)
+        wanted = (
+            self.chance.choice(list(self.live.values())).split()[1]
+            if self.chance.random() < 0.7
+            else self.chance.choice(WORDS)
+        )
         answer = await self.deployment.call(self.tenant, "file_search", query=wanted, limit=10)
         for chunk in answer["chunks"]:
             if chunk["file_path"] in gone:
-                self.deployment.wrong.append(f"search of client {self.number} returned the deleted {chunk['file_path']}")
+                self.deployment.wrong.append(
+                    f"search of client {self.number} returned the deleted {chunk['file_path']}"
+                )
             if self.mark not in chunk["chunk_content"]:
-                self.deployment.wrong.append(f"search of client {self.number} returned another tenant's {chunk['chunk_content']!r}")
+                self.deployment.wrong.append(
+                    f"search of client {self.number} returned another tenant's "
+                    f"{chunk['chunk_content']!r}"
+                )
 
     # -- the end
 
@@ -200,19 +227,29 @@ class Client:
         for path, content in self.live.items():
             answer = await self.deployment.look(self.tenant, "file_read", path=path)
             if answer.get("content") != content:
-                self.deployment.wrong.append(f"acknowledged write lost: {path} of client {self.number}: {answer}")
+                self.deployment.wrong.append(
+                    f"acknowledged write lost: {path} of client {self.number}: {answer}"
+                )
         for path, possible in self.doubtful.items():
             answer = await self.deployment.look(self.tenant, "file_read", path=path)
             if answer.get("content") not in possible:
-                self.deployment.wrong.append(f"{path} of client {self.number} holds {answer}, none of {possible}")
+                self.deployment.wrong.append(
+                    f"{path} of client {self.number} holds {answer}, none of {possible}"
+                )
         for path in self.deleted:
             if "content" in await self.deployment.look(self.tenant, "file_read", path=path):
-                self.deployment.wrong.append(f"acknowledged delete lost: {path} of client {self.number}")
+                self.deployment.wrong.append(
+                    f"acknowledged delete lost: {path} of client {self.number}"
+                )
         sample = self.chance.sample(sorted(self.live), min(found_sample, len(self.live)))
         for path in sample:
-            answer = await self.deployment.look(self.tenant, "file_search", query=self.live[path].split()[1], limit=5)
+            answer = await self.deployment.look(
+                self.tenant, "file_search", query=self.live[path].split()[1], limit=5
+            )
             if path not in [chunk["file_path"] for chunk in answer["chunks"]]:
-                self.deployment.wrong.append(f"live file not found: {path} of client {self.number}: {answer}")
+                self.deployment.wrong.append(
+                    f"live file not found: {path} of client {self.number}: {answer}"
+                )
         return len(sample)
 
 
@@ -221,17 +258,40 @@ def mark_of(tenant: str) -> str:
 
 
 def check_logs(clients: list[Client], contents: dict[tuple[str, str], str]) -> list[str]:
-    """Every acknowledged line stands once in its tenant's log; nothing stands there that nobody wrote."""
+    """Every acknowledged line stands once in its tenant's log; nothing stands there that nobody
+    wrote.
+    """
     wrong = []
     for (tenant, path), content in contents.items():
         lines = Counter(content.splitlines(keepends=True))
-        writers = [client for client in clients if client.tenant == tenant and client.log_path == path]
+        writers = [
+            client for client in clients if client.tenant == tenant and client.log_path == path
+        ]
         promised = {line for client in writers for line in client.appended}
         perhaps = {line for client in writers for line in client.perhaps_appended}
-        wrong += [f"lost from {path} of {tenant}: {line!r}" for line in promised if lines[line] != 1]
-        wrong += [f"nobody wrote {line!r} in {path} of {tenant}" for line in lines if line not in promised | perhaps]
-        wrong += [f"twice in {path} of {tenant}: {line!r}" for line, count in lines.items() if count > 1]
+        wrong += [
+            f"lost from {path} of {tenant}: {line!r}" for line in promised if lines[line] != 1
+        ]
+        wrong += [
+            f"nobody wrote {line!r} in {path} of {tenant}"
+            for line in lines
+            if line not in promised | perhaps
+        ]
+        wrong += [
+            f"twice in {path} of {tenant}: {line!r}" for line, count in lines.items() if count > 1
+        ]
     return wrong
 
 
-WORDS = ("walnut", "harvest", "october", "lantern", "glacier", "orchard", "violin", "compass", "meadow", "copper")
+WORDS = (
+    "walnut",
+    "harvest",
+    "october",
+    "lantern",
+    "glacier",
+    "orchard",
+    "violin",
+    "compass",
+    "meadow",
+    "copper",
+)

@@ -1,4 +1,6 @@
-"""The shipped program on stdio, as a client sees it: requests out, answers in, and a process that can be killed."""
+"""The shipped program on stdio, as a client sees it: requests out, answers in, and a process
+that can be killed.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,15 @@ class Gone(Exception):
 class Server:
     def __init__(self, data: Path, *options: str) -> None:
         command = [sys.executable, "-m", "commonplace", "serve", "--data", str(data), *options]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         self._id = 0
-        parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+        parameters = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        }
         self.request("initialize", parameters)
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
@@ -35,8 +43,14 @@ class Server:
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """A tool's structured answer; its error as a dictionary under `error`."""
-        result = self.request("tools/call", {"name": tool, "arguments": {"project": "p", **arguments}})
-        answer: dict[str, Any] = json.loads(result["content"][0]["text"]) if result["isError"] else result["structuredContent"]
+        result = self.request(
+            "tools/call", {"name": tool, "arguments": {"project": "p", **arguments}}
+        )
+        answer: dict[str, Any] = (
+            json.loads(result["content"][0]["text"])
+            if result["isError"]
+            else result["structuredContent"]
+        )
         return answer
 
     def kill(self) -> None:

@@ -1,4 +1,6 @@
-"""A shipped server on stdio for the tests of the instruction catalogue: bare calls, and an end by force."""
+"""A shipped server on stdio for the tests of the instruction catalogue: bare calls, and an end
+by force.
+"""
 
 from __future__ import annotations
 
@@ -13,22 +15,39 @@ from typing import Any
 class Server:
     """One process on one instruction folder."""
 
-    def __init__(self, home: Path, folder: Path | None = None, config: Path | None = None, **environment: str) -> None:
+    def __init__(
+        self, home: Path, folder: Path | None = None, config: Path | None = None, **environment: str
+    ) -> None:
         self.folder = folder or home / "instructions"
         home.mkdir(parents=True, exist_ok=True)
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "commonplace", "serve", "--data", str(home), *(("--config", str(config)) if config else ())],
+            [
+                sys.executable,
+                "-m",
+                "commonplace",
+                "serve",
+                "--data",
+                str(home),
+                *(("--config", str(config)) if config else ()),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=(home / "stderr.txt").open("ab"),
-            env={**os.environ, "MCP_ENABLE_MUTATION": "1", "INSTRUCTIONS_DIR": str(self.folder), **environment},
+            env={
+                **os.environ,
+                "MCP_ENABLE_MUTATION": "1",
+                "INSTRUCTIONS_DIR": str(self.folder),
+                **environment,
+            },
         )
         self._number = 0
 
     def send(self, method: str, **params: Any) -> int:
         self._number += 1
         assert self.process.stdin is not None
-        line = json.dumps({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        line = json.dumps(
+            {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        )
         self.process.stdin.write(line.encode() + b"\n")
         self.process.stdin.flush()
         return self._number
@@ -53,7 +72,9 @@ class Server:
         return answer["error"]
 
     def add(self, id_: str, body: str) -> Any:
-        return self.call("instructions/add", entry={"id": id_, "body": body}, lax=True, overwrite=True)
+        return self.call(
+            "instructions/add", entry={"id": id_, "body": body}, lax=True, overwrite=True
+        )
 
     def kill(self) -> None:
         self.process.kill()

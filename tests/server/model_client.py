@@ -1,4 +1,6 @@
-"""A real MCP client (the official SDK) on a served program, with a caller's keys in its headers; and settings of external models."""
+"""A real MCP client (the official SDK) on a served program, with a caller's keys in its headers;
+and settings of external models.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,19 @@ KEKS = {1: "first-kek-secret-0123456789", 2: "second-kek-secret-9876543210"}
 
 def external_models(url: str, **more: Any) -> dict[str, Any]:
     """`settings.mcp.files` with both external models on a server at `url`."""
-    embedding = {"provider": "openai", "model": "test-embedding", "endpoint": f"{url}/v1/embeddings", "dimensions": 64, "timeout_ms": 2000}
+    embedding = {
+        "provider": "openai",
+        "model": "test-embedding",
+        "endpoint": f"{url}/v1/embeddings",
+        "dimensions": 64,
+        "timeout_ms": 2000,
+    }
     rerank = {"enabled": True, "endpoint": f"{url}/v1/rerank", "timeout_ms": 2000}
     settings: dict[str, Any] = {
-        "search": {"embedding": {**embedding, **more.pop("embedding", {})}, "rerank": {**rerank, **more.pop("rerank", {})}},
+        "search": {
+            "embedding": {**embedding, **more.pop("embedding", {})},
+            "rerank": {**rerank, **more.pop("rerank", {})},
+        },
         "security": {"encryption_keks": KEKS, **more.pop("security", {})},
         "index": {"retry_backoff_ms": 50, **more.pop("index", {})},
     }
@@ -31,13 +42,22 @@ def external_models(url: str, **more: Any) -> dict[str, Any]:
 def configure(data: Path, files: dict[str, Any], **settings: Any) -> None:
     """Write the configuration that a program started in this folder reads."""
     data.mkdir(parents=True, exist_ok=True)
-    (data / "commonplace.yaml").write_text(json.dumps({"settings": {**settings, "mcp": {"files": files}}}))  # JSON is YAML
+    (data / "commonplace.yaml").write_text(
+        json.dumps({"settings": {**settings, "mcp": {"files": files}}})
+    )  # JSON is YAML
 
 
 class Caller:
     """One caller: its bearer, its model key, its project. Every call is a session of its own."""
 
-    def __init__(self, url: str, *, bearer: str | None = None, model_key: str | None = None, project: str = "p") -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        bearer: str | None = None,
+        model_key: str | None = None,
+        project: str = "p",
+    ) -> None:
         self.url = url
         self.project = project
         self.headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
@@ -60,14 +80,25 @@ class Caller:
             return answer
 
     def found(self, query: str, **arguments: Any) -> list[str]:
-        return [chunk["file_path"] for chunk in self.call("file_search", query=query, **arguments)["chunks"]]
+        return [
+            chunk["file_path"]
+            for chunk in self.call("file_search", query=query, **arguments)["chunks"]
+        ]
 
     def status(self) -> dict[str, Any]:
         return self.call("file_index_status")
 
     def settled(self, **expected: int) -> dict[str, Any]:
-        """Wait until words and vectors are done, or as far as `expected` says (`waiting_credential=1`)."""
-        wanted = {"pending": 0, "processing": 0, "embedding": 0, "waiting_credential": 0, **expected}
+        """Wait until words and vectors are done, or as far as `expected` says
+        (`waiting_credential=1`).
+        """
+        wanted = {
+            "pending": 0,
+            "processing": 0,
+            "embedding": 0,
+            "waiting_credential": 0,
+            **expected,
+        }
         return until(lambda: (state := self.status()) and wanted.items() <= state.items() and state)
 
 

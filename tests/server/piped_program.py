@@ -15,7 +15,11 @@ TIMEOUT_SECONDS = 60
 
 
 def converse(
-    folder: Path, variables: Mapping[str, str] | None, lines: Iterable[Mapping[str, Any] | str], *, data: Path | None = None
+    folder: Path,
+    variables: Mapping[str, str] | None,
+    lines: Iterable[Mapping[str, Any] | str],
+    *,
+    data: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """`commonplace serve` in `folder`, fed these lines until they end."""
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
@@ -52,7 +56,9 @@ class Piped:
 
 @contextlib.contextmanager
 def running(folder: Path, variables: Mapping[str, str]) -> Iterator[Piped]:
-    """`commonplace serve` in `folder` until the block ends; it must then end by itself, without complaint."""
+    """`commonplace serve` in `folder` until the block ends; it must then end by itself, without
+    complaint.
+    """
     process = subprocess.Popen(
         [COMMONPLACE, "serve"],
         stdin=subprocess.PIPE,

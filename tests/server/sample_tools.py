@@ -1,4 +1,6 @@
-"""A few plain tools for tests of the transports, plugged in by COMMONPLACE_EXTRA_TOOLSETS=sample_tools:toolset."""
+"""A few plain tools for tests of the transports, plugged in by
+COMMONPLACE_EXTRA_TOOLSETS=sample_tools:toolset.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class AddOutput(TypedDict):
 
 class WaitInput(Arguments):
     seconds: float = Field(description="How long", ge=0, le=60)
-    mark: str | None = Field(default=None, description="A file to write when the wait was cancelled")
+    mark: str | None = Field(
+        default=None, description="A file to write when the wait was cancelled"
+    )
     steps: int = Field(default=0, description="Progress reports before the end", ge=0, le=100)
 
 
@@ -54,9 +58,24 @@ def toolset() -> Toolset:
     shared: dict[str, Any] = {"toolset": "sample"}
     tools = (
         Tool(
-            "add", title="Add", description="Add two numbers", input=AddInput, output=AddOutput, handler=add, bare=("sample/add",), **shared
+            "add",
+            title="Add",
+            description="Add two numbers",
+            input=AddInput,
+            output=AddOutput,
+            handler=add,
+            bare=("sample/add",),
+            **shared,
         ),
-        Tool("wait", title="Wait", description="Wait a while", input=WaitInput, output=WaitOutput, handler=wait, **shared),
+        Tool(
+            "wait",
+            title="Wait",
+            description="Wait a while",
+            input=WaitInput,
+            output=WaitOutput,
+            handler=wait,
+            **shared,
+        ),
         Tool(
             "put",
             title="Put",

@@ -1,4 +1,6 @@
-"""A backup taken while a server is written to holds everything acknowledged before it, and nothing half."""
+"""A backup taken while a server is written to holds everything acknowledged before it, and
+nothing half.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ META = {
 def call(server: Served, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     params = {"name": tool, "arguments": arguments, "_meta": META}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool}
-    _, _, body = server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)
+    _, _, body = server.post(
+        "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers
+    )
     result: dict[str, Any] = json.loads(body)["result"]
     assert not result["isError"], result
     answer: dict[str, Any] = result["structuredContent"]
@@ -29,15 +33,33 @@ def call(server: Served, tool: str, arguments: dict[str, Any]) -> dict[str, Any]
 
 def command(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [COMMONPLACE, *arguments], capture_output=True, text=True, timeout=120, cwd=data.parent, env=environment(data), check=False
+        [COMMONPLACE, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=data.parent,
+        env=environment(data),
+        check=False,
     )
 
 
 def write_all(server: Served, number: int) -> None:
     """One change in each store."""
-    call(server, "file_write", {"project": "p", "path": f"/n{number}.md", "content": f"note {number}"})
-    call(server, "rekall_add", {"type": "bug", "title": f"Lesson {number}", "content": f"learned {number}"})
-    call(server, "instructions_add", {"entry": {"id": f"rule-{number}", "title": "r", "body": f"Rule {number}."}, "lax": True})
+    call(
+        server,
+        "file_write",
+        {"project": "p", "path": f"/n{number}.md", "content": f"note {number}"},
+    )
+    call(
+        server,
+        "rekall_add",
+        {"type": "bug", "title": f"Lesson {number}", "content": f"learned {number}"},
+    )
+    call(
+        server,
+        "instructions_add",
+        {"entry": {"id": f"rule-{number}", "title": "r", "body": f"Rule {number}."}, "lax": True},
+    )
 
 
 def test_a_backup_of_a_busy_server_is_whole_and_restores(tmp_path: Path) -> None:
@@ -75,8 +97,13 @@ def test_a_backup_of_a_busy_server_is_whole_and_restores(tmp_path: Path) -> None
         assert {f"/n{number}.md" for number in range(5)} <= names
         assert len(names) <= written[0]
         assert {f"rule-{number}" for number in range(5)} <= {item["id"] for item in rules["items"]}
-        assert {f"Lesson {number}" for number in range(5)} <= {entry["title"] for entry in lessons["entries"]}
+        assert {f"Lesson {number}" for number in range(5)} <= {
+            entry["title"] for entry in lessons["entries"]
+        }
         for entry in files:
             number = entry["path"].removeprefix("/n").removesuffix(".md")
-            assert call(server, "file_read", {"project": "p", "path": entry["path"]})["content"] == f"note {number}"
+            assert (
+                call(server, "file_read", {"project": "p", "path": entry["path"]})["content"]
+                == f"note {number}"
+            )
         assert call(server, "integrity_verify", {})["issueCount"] == 0

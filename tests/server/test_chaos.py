@@ -1,7 +1,9 @@
-"""A deployment under faults: three servers, two workers, fifty clients, while PostgreSQL, Valkey, workers and the model fail in turn.
+"""A deployment under faults: three servers, two workers, fifty clients, while PostgreSQL,
+Valkey, workers and the model fail in turn.
 
-`COMMONPLACE_SOAK=1` runs it for minutes: 8 times through all faults, or as often as `COMMONPLACE_CHAOS_ROUNDS` says. The table of faults
-and outcomes is printed."""
+`COMMONPLACE_SOAK=1` runs it for minutes: 8 times through all faults, or as often as
+`COMMONPLACE_CHAOS_ROUNDS` says. The table of faults and outcomes is printed.
+"""
 
 from __future__ import annotations
 
@@ -47,28 +49,47 @@ class World:
 
     def __init__(self, folder: Path, stack: contextlib.ExitStack) -> None:
         self.folder = folder
-        self._hands = stack.enter_context(ThreadPoolExecutor(1))  # a server ends with the thread that started it: this one stays
+        self._hands = stack.enter_context(
+            ThreadPoolExecutor(1)
+        )  # a server ends with the thread that started it: this one stays
         self.model = stack.enter_context(ModelServer())
-        # Commits wait for their log as in production: a crash of the database may lose what was not, and here it crashes.
+        # Commits wait for their log as in production: a crash of the database may lose what was
+        # not, and here it crashes.
         self.postgres, self.valkey = Postgres(**{**FAST, "synchronous_commit": "on"}), Valkey()
         stack.callback(self.postgres.close)
         stack.callback(self.valkey.close)
         self.workers: list[subprocess.Popen[bytes]] = []
         stack.callback(self._end_workers)
-        for name in [f"server{number}" for number in range(SERVERS)] + [f"worker{number}" for number in range(WORKERS)]:
+        for name in [f"server{number}" for number in range(SERVERS)] + [
+            f"worker{number}" for number in range(WORKERS)
+        ]:
             self._configure(folder / name)
         self._command(folder / "server0", "migrate")
-        self.servers = [stack.enter_context(serve_http(folder / f"server{n}", None, "--no-worker")).url for n in range(SERVERS)]
+        self.servers = [
+            stack.enter_context(serve_http(folder / f"server{n}", None, "--no-worker")).url
+            for n in range(SERVERS)
+        ]
         self.workers = [self.start_worker(number) for number in range(WORKERS)]
 
     def _configure(self, data: Path) -> None:
         limits = {"timeout_ms": 1000}
-        files = external_models(self.model.url, embedding=limits, rerank={"timeout_ms": 500}, index={"retry_backoff_ms": 200})
+        files = external_models(
+            self.model.url,
+            embedding=limits,
+            rerank={"timeout_ms": 500},
+            index={"retry_backoff_ms": 200},
+        )
         storage = {"url": self.postgres.url, "cache_url": self.valkey.url}
         configure(data, files, storage=storage, auth={"mode": "passthrough"})
 
     def _command(self, data: Path, *arguments: str) -> None:
-        done = subprocess.run([str(COMMONPLACE), *arguments], env=environment(data), cwd=data, capture_output=True, text=True)
+        done = subprocess.run(
+            [str(COMMONPLACE), *arguments],
+            env=environment(data),
+            cwd=data,
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
 
     def start_worker(self, number: int) -> subprocess.Popen[bytes]:
@@ -152,9 +173,14 @@ class World:
             return int(row[0])
 
     async def until_none(self, what: str, statement: str) -> float:
-        begun, looks = time.monotonic(), 0  # counted, not timed: a test run may be paused for a while
+        begun, looks = (
+            time.monotonic(),
+            0,
+        )  # counted, not timed: a test run may be paused for a while
         while left := await asyncio.to_thread(self.count, statement):
-            assert looks < SETTLE_SECONDS / LOOK_SECONDS, f"{left} {what} after {SETTLE_SECONDS:g} s: {self.errors()}"
+            assert looks < SETTLE_SECONDS / LOOK_SECONDS, (
+                f"{left} {what} after {SETTLE_SECONDS:g} s: {self.errors()}"
+            )
             looks += 1
             await asyncio.sleep(LOOK_SECONDS)
         return time.monotonic() - begun
@@ -167,7 +193,10 @@ class World:
 
     def errors(self) -> str:
         """The ends of what servers and workers wrote, for a failure to show."""
-        return "\n".join(f"{path.parent.name}: {path.read_text()[-1500:]}" for path in self.folder.glob("*/stderr.txt"))
+        return "\n".join(
+            f"{path.parent.name}: {path.read_text()[-1500:]}"
+            for path in self.folder.glob("*/stderr.txt")
+        )
 
 
 @pytest.fixture
@@ -190,7 +219,9 @@ async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str
     async with httpx.AsyncClient(limits=limits) as http:
         windows = [Window("(no fault)")]
         deployment = Deployment(world.servers, http, windows[0])
-        clients = [Client(n, KEYS[n % TENANTS], deployment, random.Random(n)) for n in range(CLIENTS)]
+        clients = [
+            Client(n, KEYS[n % TENANTS], deployment, random.Random(n)) for n in range(CLIENTS)
+        ]
         async with at_work(clients):
             begun = time.monotonic()
             await asyncio.sleep(CALM_SECONDS * 3)
@@ -210,14 +241,28 @@ async def campaign(world: World) -> tuple[list[Window], list[str], dict[str, str
 
 
 async def end_state(world: World, deployment: Deployment, clients: list[Client]) -> dict[str, str]:
-    """Words settle by themselves; vectors settle after one more call of each tenant; then everything promised is looked up."""
-    words = await world.until_none("index jobs", "SELECT count(*) FROM mcp_file_index_jobs WHERE status <> 'dead'")
-    under_way = "SELECT count(*) FROM mcp_file_vector_jobs WHERE status IN ('pending', 'processing')"
+    """Words settle by themselves; vectors settle after one more call of each tenant; then
+    everything promised is looked up.
+    """
+    words = await world.until_none(
+        "index jobs", "SELECT count(*) FROM mcp_file_index_jobs WHERE status <> 'dead'"
+    )
+    under_way = (
+        "SELECT count(*) FROM mcp_file_vector_jobs WHERE status IN ('pending', 'processing')"
+    )
     await world.until_none("vector jobs", under_way)
-    waiting = world.count("SELECT count(*) FROM mcp_file_vector_jobs WHERE status = 'waiting_credential'")
+    waiting = world.count(
+        "SELECT count(*) FROM mcp_file_vector_jobs WHERE status = 'waiting_credential'"
+    )
     await asyncio.gather(*(deployment.look(key, "file_stat", path="/nothing") for key in KEYS))
-    vectors = await world.until_none("vector jobs", "SELECT count(*) FROM mcp_file_vector_jobs WHERE status NOT IN ('held', 'dead')")
-    missing = "SELECT count(*) FROM mcp_file_chunks c LEFT JOIN mcp_file_chunk_embeddings e ON e.chunk_id = c.id WHERE e.chunk_id IS NULL"
+    vectors = await world.until_none(
+        "vector jobs",
+        "SELECT count(*) FROM mcp_file_vector_jobs WHERE status NOT IN ('held', 'dead')",
+    )
+    missing = (
+        "SELECT count(*) FROM mcp_file_chunks c LEFT JOIN mcp_file_chunk_embeddings e ON "
+        "e.chunk_id = c.id WHERE e.chunk_id IS NULL"
+    )
     if left := world.count(missing):
         deployment.wrong.append(f"{left} chunks without a vector")
     for table in ("mcp_file_index_jobs", "mcp_file_vector_jobs"):
@@ -237,8 +282,12 @@ async def end_state(world: World, deployment: Deployment, clients: list[Client])
             logs[key, path] = answer.get("content", "")
     deployment.wrong += check_logs(clients, logs)
     return {
-        "acknowledged": str(sum(len(client.live) + len(client.deleted) + len(client.appended) for client in clients)),
-        "in doubt": str(sum(len(client.doubtful) + len(client.perhaps_appended) for client in clients)),
+        "acknowledged": str(
+            sum(len(client.live) + len(client.deleted) + len(client.appended) for client in clients)
+        ),
+        "in doubt": str(
+            sum(len(client.doubtful) + len(client.perhaps_appended) for client in clients)
+        ),
         "live files found by their words": f"{found} of {found}",
         "chunks, all with a vector": str(world.count("SELECT count(*) FROM mcp_file_chunks")),
         "files that waited for their tenant's next call": str(waiting),
@@ -248,7 +297,9 @@ async def end_state(world: World, deployment: Deployment, clients: list[Client])
 
 
 def leaks(model: ModelServer) -> list[str]:
-    """Each request to the model carried a key of ours to know, and texts of that key's tenant alone."""
+    """Each request to the model carried a key of ours to know, and texts of that key's tenant
+    alone.
+    """
     wrong = [f"an unknown key reached the model: {key}" for key in model.keys - set(KEYS)]
     marks = {key: mark_of(key) for key in KEYS}
     for request in model.requests:
@@ -268,15 +319,24 @@ def shown(windows: list[Window], end: dict[str, str]) -> str:
     lines = ["", f"{'fault':<30} {'seconds':>7} {'calls':>6} {'ok':>6} {'slowest':>8}  otherwise"]
     for window in merged.values():
         good = window.answers["ok"] + window.answers["NOT_FOUND"]
-        others = ", ".join(f"{code} {count}" for code, count in window.answers.most_common() if code not in ("ok", "NOT_FOUND"))
-        figures = f"{window.lasted_seconds:>7.1f} {sum(window.answers.values()):>6} {good:>6} {window.slowest_seconds:>7.2f}s"
+        others = ", ".join(
+            f"{code} {count}"
+            for code, count in window.answers.most_common()
+            if code not in ("ok", "NOT_FOUND")
+        )
+        figures = (
+            f"{window.lasted_seconds:>7.1f} {sum(window.answers.values()):>6} {good:>6} "
+            f"{window.slowest_seconds:>7.2f}s"
+        )
         lines.append(f"{window.fault:<30} {figures}  {others or '-'}")
     return "\n".join([*lines, *(f"{name}: {value}" for name, value in end.items())])
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600 if SOAK else 300)
-def test_under_faults_no_promise_is_broken(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_under_faults_no_promise_is_broken(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
     windows, wrong, end = asyncio.run(campaign(world))
     with capsys.disabled():
         print(shown(windows, end))  # noqa: T201 - the table is the result
@@ -284,4 +344,6 @@ def test_under_faults_no_promise_is_broken(world: World, capsys: pytest.CaptureF
     calls = sum((window.answers for window in windows), start=type(windows[0].answers)())
     assert calls["INTERNAL"] == 0, world.errors()
     secrets = [secret.encode() for secret in (*KEYS, *KEKS.values())]
-    assert [path for path, content in world.written() if any(secret in content for secret in secrets)] == []
+    assert [
+        path for path, content in world.written() if any(secret in content for secret in secrets)
+    ] == []

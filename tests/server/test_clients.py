@@ -1,4 +1,6 @@
-"""Official clients against the shipped program: each lists the tools, calls one, and reads an error code from a wrong call."""
+"""Official clients against the shipped program: each lists the tools, calls one, and reads an
+error code from a wrong call.
+"""
 
 from __future__ import annotations
 
@@ -38,24 +40,39 @@ def run_node(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A Node program, with the wheel's Node on the path and a home of its own."""
     path = f"{Path(node()).parent}{os.pathsep}{os.environ['PATH']}"
     env = environment(home / "stdio", {"PATH": path, "HOME": str(home)})
-    return subprocess.run([node(), *arguments], env=env, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
+    return subprocess.run(
+        [node(), *arguments],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
 
 
 def code_in(result: Mapping[str, Any]) -> str:
-    """Our stable code, where every client finds it: in the text of a result that says it is an error."""
+    """Our stable code, where every client finds it: in the text of a result that says it is an
+    error.
+    """
     assert result["isError"] is True
     assert "structuredContent" not in result
     return str(json.loads(result["content"][0]["text"])["error"]["code"])
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_the_inspector_lists_calls_and_reads_an_error_code(home: Path, server: Served, transport: str) -> None:
+def test_the_inspector_lists_calls_and_reads_an_error_code(
+    home: Path, server: Served, transport: str
+) -> None:
     target = [str(COMMONPLACE), "serve"] if transport == "stdio" else [server.url]
 
     def inspect(*options: str) -> tuple[int, Any]:
         launcher = OFFICIAL / "inspector" / "clients" / "launcher" / "build" / "index.js"
         # -e goes to the server it starts, which gets little of our environment
-        env = ["-e", f"COMMONPLACE_HOME={home / 'stdio'}"] if transport == "stdio" else ["--transport", "http"]
+        env = (
+            ["-e", f"COMMONPLACE_HOME={home / 'stdio'}"]
+            if transport == "stdio"
+            else ["--transport", "http"]
+        )
         finished = run_node(home, str(launcher), "--cli", *target, *env, *options)
         assert finished.stdout, finished.stderr
         return finished.returncode, json.loads(finished.stdout)
@@ -66,13 +83,17 @@ def test_the_inspector_lists_calls_and_reads_an_error_code(home: Path, server: S
     code, called = inspect("--method", "tools/call", "--tool-name", "health_check")
     assert code == 0
     assert called["structuredContent"]["status"] == "ok"
-    code, wrong = inspect("--method", "tools/call", "--tool-name", "health_check", "--tool-arg", "bogus=1")
+    code, wrong = inspect(
+        "--method", "tools/call", "--tool-name", "health_check", "--tool-arg", "bogus=1"
+    )
     assert code != 0
     assert code_in(wrong) == "INVALID_ARGUMENT"
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_the_typescript_client_lists_calls_and_reads_an_error_code(home: Path, server: Served, transport: str) -> None:
+def test_the_typescript_client_lists_calls_and_reads_an_error_code(
+    home: Path, server: Served, transport: str
+) -> None:
     target = ["stdio", str(COMMONPLACE), "serve"] if transport == "stdio" else ["http", server.url]
     finished = run_node(home, str(CLIENT), str(OFFICIAL / "sdk"), *target)
     assert finished.returncode == 0, finished.stderr
@@ -86,10 +107,17 @@ def test_the_typescript_client_lists_calls_and_reads_an_error_code(home: Path, s
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_the_python_client_lists_calls_and_reads_an_error_code(home: Path, server: Served, transport: str, mode: str) -> None:
+def test_the_python_client_lists_calls_and_reads_an_error_code(
+    home: Path, server: Served, transport: str, mode: str
+) -> None:
     async def use() -> None:
-        stdio = StdioServerParameters(command=str(COMMONPLACE), args=["serve"], env=environment(home / "stdio"))
-        async with asyncio.timeout(TIMEOUT_SECONDS), Client(stdio if transport == "stdio" else server.url, mode=mode) as client:
+        stdio = StdioServerParameters(
+            command=str(COMMONPLACE), args=["serve"], env=environment(home / "stdio")
+        )
+        async with (
+            asyncio.timeout(TIMEOUT_SECONDS),
+            Client(stdio if transport == "stdio" else server.url, mode=mode) as client,
+        ):
             listed = await client.list_tools()
             assert "health_check" in {tool.name for tool in listed.tools}
             right = await client.call_tool("health_check", {})
@@ -113,7 +141,9 @@ class Person:
 
     async def say(self, context: Any, params: Any) -> CreateMessageResult:
         said = params.messages[0].content
-        return CreateMessageResult(role="assistant", model="none", content=TextContent(text=f"echo of {said.text}"))
+        return CreateMessageResult(
+            role="assistant", model="none", content=TextContent(text=f"echo of {said.text}")
+        )
 
     async def fill_in(self, context: Any, params: Any) -> ElicitResult:
         wanted = params.requested_schema["properties"]
@@ -139,9 +169,13 @@ def equipped(home: Path) -> Iterator[Served]:
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_a_tool_may_ask_and_tell_its_client_in_both_eras(home: Path, equipped: Served, transport: str, mode: str) -> None:
+def test_a_tool_may_ask_and_tell_its_client_in_both_eras(
+    home: Path, equipped: Served, transport: str, mode: str
+) -> None:
     person = Person()
-    stdio = StdioServerParameters(command=str(COMMONPLACE), args=["serve"], env=environment(home / "stdio", FIXTURES))
+    stdio = StdioServerParameters(
+        command=str(COMMONPLACE), args=["serve"], env=environment(home / "stdio", FIXTURES)
+    )
     client = Client(
         stdio if transport == "stdio" else equipped.url,
         mode=mode,
@@ -156,14 +190,28 @@ def test_a_tool_may_ask_and_tell_its_client_in_both_eras(home: Path, equipped: S
             await client.call_tool("test_tool_with_progress", {}, progress_callback=person.watch)
             assert person.progress == [0, 50, 100]
             await client.call_tool("test_tool_with_logging", {})
-            assert person.heard == ["Tool execution started", "Tool processing data", "Tool execution completed"]
+            assert person.heard == [
+                "Tool execution started",
+                "Tool processing data",
+                "Tool execution completed",
+            ]
             contents = (await client.read_resource("test://template/9/data")).contents
             assert '"id":"9"' in str(getattr(contents[0], "text", ""))
             if mode == "legacy":
-                assert text_of(await client.call_tool("test_sampling", {"prompt": "hi"})) == "LLM response: echo of hi"
-                assert "'username': 'Ada'" in text_of(await client.call_tool("test_elicitation", {"message": "who?"}))
+                assert (
+                    text_of(await client.call_tool("test_sampling", {"prompt": "hi"}))
+                    == "LLM response: echo of hi"
+                )
+                assert "'username': 'Ada'" in text_of(
+                    await client.call_tool("test_elicitation", {"message": "who?"})
+                )
             else:
-                assert text_of(await client.call_tool("test_input_required_result_multi_round", {})) == "Ada likes blue."
-                assert "echo of What" in text_of(await client.call_tool("test_input_required_result_sampling", {}))
+                assert (
+                    text_of(await client.call_tool("test_input_required_result_multi_round", {}))
+                    == "Ada likes blue."
+                )
+                assert "echo of What" in text_of(
+                    await client.call_tool("test_input_required_result_sampling", {})
+                )
 
     asyncio.run(use())

@@ -1,7 +1,10 @@
-"""The official conformance suites against the shipped `commonplace serve --http`, fixtures plugged in through bootstrap.
+"""The official conformance suites against the shipped `commonplace serve --http`, fixtures
+plugged in through bootstrap.
 
-One server answers all runs, in this order: first everything that must pass, then the count of tools nobody knows, then the
-frozen requirement sets, whose `tasks-*` (an extension we do not offer) do ask for unknown tools."""
+One server answers all runs, in this order: first everything that must pass, then the count of tools
+nobody knows, then the frozen requirement sets, whose `tasks-*` (an extension we do not offer) do
+ask for unknown tools.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from conformance.tools import TOOLS
 
 UNKNOWN_TOOL = "(unknown)"
 HANDSHAKE, STATELESS = "2025-11-25", "2026-07-28"
-# The stable suite opens this stream as a 2025-03-26 client, to which a server must not send what it then misses; the alpha asks rightly.
+# The stable suite opens this stream as a 2025-03-26 client, to which a server must not send what it
+# then misses; the alpha asks rightly.
 MISASKED = {(STABLE, "server-sse-polling")}
 # The suites look at this one in the listing only.
 UNCALLED = {"json_schema_2020_12_tool"}
@@ -25,7 +29,9 @@ UNCALLED = {"json_schema_2020_12_tool"}
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    verdicts: dict[tuple[str, str], dict[str, Verdict]]  # (package, what was asked) -> scenario -> verdict
+    verdicts: dict[
+        tuple[str, str], dict[str, Verdict]
+    ]  # (package, what was asked) -> scenario -> verdict
     called_before_tasks: dict[str, int]
     called_after_tasks: dict[str, int]
 
@@ -58,7 +64,9 @@ def test_every_scenario_but_tasks_passes_with_at_least_one_real_check(campaign: 
         f"{package} {asked}: {scenario}": verdict.complaints or dict(verdict.statuses)
         for (package, asked), verdicts in campaign.verdicts.items()
         for scenario, verdict in verdicts.items()
-        if not scenario.startswith("tasks-") and (package, scenario) not in MISASKED and not verdict.passed
+        if not scenario.startswith("tasks-")
+        and (package, scenario) not in MISASKED
+        and not verdict.passed
     }
     assert failed == {}
 
@@ -82,7 +90,9 @@ def test_the_stable_suite_ran_all_its_scenarios(campaign: Campaign) -> None:
 
 def test_no_pass_rests_on_an_unknown_tool(campaign: Campaign) -> None:
     assert UNKNOWN_TOOL not in campaign.called_before_tasks
-    assert campaign.called_after_tasks[UNKNOWN_TOOL] > 0  # the counter works: tasks-* ask for tools that are not there
+    assert (
+        campaign.called_after_tasks[UNKNOWN_TOOL] > 0
+    )  # the counter works: tasks-* ask for tools that are not there
 
 
 def test_every_fixture_was_called(campaign: Campaign) -> None:

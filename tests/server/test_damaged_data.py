@@ -1,4 +1,6 @@
-"""Damage of stored data is found by doctor, by backup and by the server itself; what can be derived is rebuilt."""
+"""Damage of stored data is found by doctor, by backup and by the server itself; what can be
+derived is rebuilt.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,13 @@ DAMAGE_BYTES = 40_000
 
 def command(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [COMMONPLACE, *arguments], capture_output=True, text=True, timeout=120, cwd=data.parent, env=environment(data), check=False
+        [COMMONPLACE, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=data.parent,
+        env=environment(data),
+        check=False,
     )
 
 
@@ -46,8 +54,16 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for path, content in contents().items():
             call(server, "file_write", {"project": "p", "path": path, "content": content})
         for number in range(20):
-            call(server, "rekall_add", {"type": "bug", "title": f"Lesson {number}", "content": f"learned {number} " * 50})
-        call(server, "instructions_add", {"entry": {"id": "rule-1", "title": "r", "body": "Rule one."}, "lax": True})
+            call(
+                server,
+                "rekall_add",
+                {"type": "bug", "title": f"Lesson {number}", "content": f"learned {number} " * 50},
+            )
+        call(
+            server,
+            "instructions_add",
+            {"entry": {"id": "rule-1", "title": "r", "body": "Rule one."}, "lax": True},
+        )
         feedback = {"type": "issue", "severity": "low", "title": "t", "description": "d"}
         call(server, "feedback_submit", feedback)
         wait_for(lambda: indexed(server), 120)
@@ -63,7 +79,12 @@ def data(filled: Path, tmp_path: Path) -> Path:
 def page_of(data: Path, table: str, share: float = 0.5) -> int:
     """The offset of a page in the middle of a table."""
     connection = apsw.Connection(str(data / "commonplace.db"))
-    pages = [row[0] for row in connection.execute("SELECT pageno FROM dbstat WHERE name = ? ORDER BY pageno", (table,))]
+    pages = [
+        row[0]
+        for row in connection.execute(
+            "SELECT pageno FROM dbstat WHERE name = ? ORDER BY pageno", (table,)
+        )
+    ]
     connection.close()
     return (pages[int(len(pages) * share)] - 1) * 4096
 
@@ -82,10 +103,14 @@ def damage(data: Path, table: str) -> None:
 
 def findings(data: Path) -> tuple[int, list[dict[str, str]]]:
     examined = command(data, "doctor", "--json")
-    return examined.returncode, [check for check in json.loads(examined.stdout)["checks"] if check["name"] == "integrity"]
+    return examined.returncode, [
+        check for check in json.loads(examined.stdout)["checks"] if check["name"] == "integrity"
+    ]
 
 
-def test_forty_kilobytes_overwritten_fail_doctor_and_backup_and_the_old_archive_stays(data: Path, tmp_path: Path) -> None:
+def test_forty_kilobytes_overwritten_fail_doctor_and_backup_and_the_old_archive_stays(
+    data: Path, tmp_path: Path
+) -> None:
     archive = tmp_path / "backup.tar.gz"
     code, checks = findings(data)
     assert (code, {check["status"] for check in checks}) == (0, {"ok"})
@@ -95,7 +120,9 @@ def test_forty_kilobytes_overwritten_fail_doctor_and_backup_and_the_old_archive_
     code, checks = findings(data)
     failed = [check for check in checks if check["status"] == "fail"]
     assert code == 1
-    assert any("mcp_files" in check["finding"] and "restore" in check["fix"].lower() for check in failed), checks
+    assert any(
+        "mcp_files" in check["finding"] and "restore" in check["fix"].lower() for check in failed
+    ), checks
     refused = command(data, "backup", str(archive))
     assert refused.returncode != 0
     assert "commonplace.db cannot be backed up: it is damaged" in refused.stderr
@@ -164,7 +191,9 @@ def test_damage_of_derived_tables_is_rebuilt_without_loss(data: Path) -> None:
         wait_for(lambda: indexed(server), 120)
         path, content = next(iter(contents().items()))
         assert call(server, "file_read", {"project": "p", "path": path})["content"] == content
-        found = call(server, "file_search", {"project": "p", "query": " ".join(content.split()[:6])})["chunks"]
+        found = call(
+            server, "file_search", {"project": "p", "query": " ".join(content.split()[:6])}
+        )["chunks"]
         assert path in [chunk["file_path"] for chunk in found]
         assert call(server, "memory_list", {"limit": 1})["total"] == 20
 
@@ -196,5 +225,10 @@ def test_a_server_finds_damage_by_itself_and_says_so_in_readiness_and_status(dat
 
 def test_a_server_with_whole_data_says_when_it_was_checked(data: Path) -> None:
     with serve_http(data) as server:
-        wait_for(lambda: set(ready(server)["integrity"]["checked_at"]) == {"commonplace.db", "memory.db"}, 60)
+        wait_for(
+            lambda: (
+                set(ready(server)["integrity"]["checked_at"]) == {"commonplace.db", "memory.db"}
+            ),
+            60,
+        )
         assert ready(server)["integrity"]["status"] == "ok"

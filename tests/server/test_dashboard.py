@@ -1,4 +1,6 @@
-"""The dashboard of a stdio server grants at most what the process at the pipe has, and that process does not depend on it."""
+"""The dashboard of a stdio server grants at most what the process at the pipe has, and that
+process does not depend on it.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,15 @@ def address_of(server: Any) -> str:
     return found[1]
 
 
-def fetch(address: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> tuple[int, Any]:
+def fetch(
+    address: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+) -> tuple[int, Any]:
     data = None if body is None else json.dumps(body).encode()
-    sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **(headers or {})}
+    sent = {
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        **(headers or {}),
+    }
     request = urllib.request.Request(f"http://{address}{path}", data=data, headers=sent)
     try:
         with urllib.request.urlopen(request, timeout=30) as answer:
@@ -43,12 +51,19 @@ def fetch(address: str, path: str, body: object = None, headers: Mapping[str, st
         return refused.code, json.loads(refused.read() or b"null")
 
 
-def call(address: str, tool: str, arguments: Mapping[str, Any], token: str | None = None) -> tuple[Any, str | None]:
+def call(
+    address: str, tool: str, arguments: Mapping[str, Any], token: str | None = None
+) -> tuple[Any, str | None]:
     """Structured content and error code of a tools/call at the dashboard's /mcp."""
     params = {"name": tool, "arguments": arguments, "_meta": META}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool}
     headers |= {"Authorization": f"Bearer {token}"} if token else {}
-    status, answer = fetch(address, "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)
+    status, answer = fetch(
+        address,
+        "/mcp",
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+        headers,
+    )
     if status != 200:
         return None, str(answer["error"]["data"]["code"])
     result = answer["result"]
@@ -68,9 +83,15 @@ def test_the_dashboard_is_whoever_the_pipe_is(tmp_path: Path, store: KeyStore) -
         address = address_of(server)
         you = call(address, "server_status", {})[0]["you"]
         assert (you["label"], you["scopes"]) == ("alice", ["read"])
-        assert call(address, "file_write", {"project": "p", "path": "/a", "content": "x"})[1] == "SCOPE_REQUIRED"
+        assert (
+            call(address, "file_write", {"project": "p", "path": "/a", "content": "x"})[1]
+            == "SCOPE_REQUIRED"
+        )
         assert call(address, "audit_verify", {})[1] == "SCOPE_REQUIRED"
-        assert fetch(address, "/rpc", {"jsonrpc": "2.0", "id": 1, "method": "instructions/reload"})[0] == 403
+        assert (
+            fetch(address, "/rpc", {"jsonrpc": "2.0", "id": 1, "method": "instructions/reload"})[0]
+            == 403
+        )
         metrics = urllib.request.Request(f"http://{address}/metrics")
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(metrics, timeout=30)
@@ -79,9 +100,13 @@ def test_the_dashboard_is_whoever_the_pipe_is(tmp_path: Path, store: KeyStore) -
         assert call(address, "server_status", {})[1] == "UNAUTHENTICATED"
 
 
-def test_callers_of_the_dashboard_do_not_read_this_machines_files(tmp_path: Path, store: KeyStore) -> None:
+def test_callers_of_the_dashboard_do_not_read_this_machines_files(
+    tmp_path: Path, store: KeyStore
+) -> None:
     spec = tmp_path / "api.json"
-    spec.write_text(json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {}}))
+    spec.write_text(
+        json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {}})
+    )
     with running(tmp_path, ANY_PORT) as server:
         address = address_of(server)
         assert call(address, "oas_parse", {"spec": {"file": str(spec)}})[1] == "PATH_NOT_ALLOWED"
@@ -90,7 +115,9 @@ def test_callers_of_the_dashboard_do_not_read_this_machines_files(tmp_path: Path
         assert answer["result"]["isError"] is False  # the pipe's own client still does
 
 
-def test_a_key_at_the_dashboard_never_has_more_than_the_pipe(tmp_path: Path, store: KeyStore) -> None:
+def test_a_key_at_the_dashboard_never_has_more_than_the_pipe(
+    tmp_path: Path, store: KeyStore
+) -> None:
     _, pipe = store.add("team-a", "alice", Scope.READ)
     _, admin = store.add("team-a", "root", Scope.ADMIN)
     _, other = store.add("team-b", "bob", Scope.READ)
@@ -107,7 +134,14 @@ def test_a_busy_port_leaves_the_pipe_alone(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        variables = {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "1"}
+        variables = {
+            "MCP_DASHBOARD": "1",
+            "MCP_DASHBOARD_PORT": str(port),
+            "MCP_DASHBOARD_TRIES": "1",
+        }
         with running(tmp_path, variables) as server:
-            assert f"dashboard: not started. Cannot listen on 127.0.0.1:{port}" in server.errors.readline()
+            assert (
+                f"dashboard: not started. Cannot listen on 127.0.0.1:{port}"
+                in server.errors.readline()
+            )
             assert server.ask(STATUS)["result"]["status"] == "ok"

@@ -1,6 +1,9 @@
-"""Our core against the SDK's own server around the same product: the same requests, the same answers as JSON values.
+"""Our core against the SDK's own server around the same product: the same requests, the same
+answers as JSON values.
 
-Only what has to differ is set aside: the words of error messages, error data that only explains, and trace ids."""
+Only what has to differ is set aside: the words of error messages, error data that only explains,
+and trace ids.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,15 @@ from conformance.corpus import (
     initialize,
     routing,
 )
-from conformance.peers import Answers, HttpPeer, over_our_connection, over_the_sdk, product, with_our_http, with_sdk_http
+from conformance.peers import (
+    Answers,
+    HttpPeer,
+    over_our_connection,
+    over_the_sdk,
+    product,
+    with_our_http,
+    with_sdk_http,
+)
 from mcp_types.methods import SPEC_CLIENT_METHODS
 
 from commonplace.edge.connection import SDK_METHODS
@@ -53,7 +64,9 @@ def _normal(answer: dict[str, Any]) -> dict[str, Any]:
 
 def compare(script: list[dict[str, Any]], *, plain: bool = False) -> None:
     async def both() -> tuple[Answers, Answers]:
-        return await over_our_connection(product(plain=plain), script), await over_the_sdk(product(plain=plain), script)
+        return await over_our_connection(product(plain=plain), script), await over_the_sdk(
+            product(plain=plain), script
+        )
 
     ours, theirs = asyncio.run(both())
     assert normal(ours) == normal(theirs)
@@ -75,7 +88,19 @@ def test_a_connection_opens_as_the_sdks_does(name: str) -> None:
     compare(OPENINGS[name])
 
 
-@pytest.mark.parametrize("name", ["discover", "list", "call", "list prompts", "list resources", "complete", "ping", "unknown method"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "discover",
+        "list",
+        "call",
+        "list prompts",
+        "list resources",
+        "complete",
+        "ping",
+        "unknown method",
+    ],
+)
 def test_a_product_with_tools_alone_answers_as_the_sdk_does(name: str) -> None:
     compare([enveloped(REQUESTS[name])], plain=True)
     compare([initialize(), INITIALIZED, REQUESTS[name]], plain=True)
@@ -139,7 +164,9 @@ def test_a_faulty_http_request_is_refused_as_the_sdk_does(name: str) -> None:
     assert ours == theirs
 
 
-async def in_session(peer: HttpPeer, body: Any, changes: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
+async def in_session(
+    peer: HttpPeer, body: Any, changes: dict[str, str]
+) -> tuple[int, list[dict[str, Any]]]:
     _, opened, _ = await peer.post(initialize(), {})
     session = {"mcp-session-id": opened["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
     await peer.post(INITIALIZED, session)

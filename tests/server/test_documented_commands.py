@@ -1,6 +1,8 @@
-"""Every command in README and docs is one that the program takes, and works as printed in a fresh checkout.
+"""Every command in README and docs is one that the program takes, and works as printed in a
+fresh checkout.
 
-The tutorial has a test of its own (test_tutorial.py), which also compares what is shown."""
+The tutorial has a test of its own (test_tutorial.py), which also compares what is shown.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,17 @@ from commonplace.cli.commands import program
 from commonplace.cli.serve import parser
 
 BIN = Path(sys.executable).parent
-PAGES = [ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "SECURITY.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+]
 RUN = ["README.md", "files.md", "instructions.md", "operate.md", "openapi-write.md"]
 NOT_RUN = {
     "make ": "sets up and serves, or runs these tests",
-    "commonplace serve": "runs until it is stopped; test_the_line_that_a_server_prints_connects_a_client starts one",
+    "commonplace serve": "runs until it is stopped; test_the_line_that_a_server_prints_connects_a_client starts "
+    "one",
     "commonplace keys rotate": "takes the id that `keys add` printed; tests/unit/ops/test_command_line.py runs it",
     "commonplace keys revoke": "the same",
     "commonplace --data /srv/new restore": "an archive of another day, and a folder of the system",
@@ -43,7 +51,10 @@ paths:
       responses: {'200': {description: ok}}
 """
 SWAGGER = {"swagger": "2.0", "info": {"title": "t", "version": "1"}, "paths": {}}
-OVERLAY = "overlay: 1.0.0\ninfo: {title: o, version: '1'}\nactions:\n- target: $.info\n  update: {title: Sandbox}\n"
+OVERLAY = (
+    "overlay: 1.0.0\ninfo: {title: o, version: '1'}\nactions:\n- target: $.info\n  update: "
+    "{title: Sandbox}\n"
+)
 
 
 class Documented(NamedTuple):
@@ -67,7 +78,11 @@ def commands() -> Iterator[Documented]:
 
 def named_in_text() -> Iterator[Documented]:
     """Commands between backquotes, in running text."""
-    for page in [*PAGES, ROOT / "docs" / "tutorial" / "first-steps.md", *sorted((ROOT / "docs" / "reference").glob("*.md"))]:
+    for page in [
+        *PAGES,
+        ROOT / "docs" / "tutorial" / "first-steps.md",
+        *sorted((ROOT / "docs" / "reference").glob("*.md")),
+    ]:
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
         for command in re.findall(r"`((?:[A-Z_]+=\S+ )*commonplace [a-z-][^`]*)`", text):
             yield Documented(page.name, " ".join(command.split()))
@@ -77,7 +92,9 @@ ALL = list(commands())
 
 
 def parsed(command: str) -> list[list[str]]:
-    """The words of each call of our program in a command line, without variables, pipes and redirections."""
+    """The words of each call of our program in a command line, without variables, pipes and
+    redirections.
+    """
     found = []
     for part in re.split(r"\s*(?:;|&&|\||&$)\s*", re.sub(r"\$\([^)]*\)", "today", command)):
         words = shlex.split(re.split(r"\s[<>]", part)[0])
@@ -127,7 +144,9 @@ def test_commands_named_in_the_text_exist() -> None:
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder as after `make setup`, with the files that the pages speak of, and a shell that knows nothing of ours."""
+    """A folder as after `make setup`, with the files that the pages speak of, and a shell that
+    knows nothing of ours.
+    """
     folder = tmp_path_factory.mktemp("checkout")
     (folder / ".venv").symlink_to(BIN.parent)
     (folder / "docs").mkdir()
@@ -155,20 +174,35 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def run(folder: Path, settings: dict[str, str], command: str) -> subprocess.CompletedProcess[str]:
     """A command in a shell that did what README says first."""
     script = f". .venv/bin/activate && {command}"
-    return subprocess.run(["bash", "-c", script], cwd=folder, env=settings, capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 @pytest.mark.parametrize("page", RUN)
-def test_the_commands_of_a_page_work_as_printed(page: str, checkout: tuple[Path, dict[str, str]]) -> None:
+def test_the_commands_of_a_page_work_as_printed(
+    page: str, checkout: tuple[Path, dict[str, str]]
+) -> None:
     folder, settings = checkout
     ran = 0
     for documented in ALL:
-        if documented.page != page or any(documented.command.startswith(start) for start in NOT_RUN):
+        if documented.page != page or any(
+            documented.command.startswith(start) for start in NOT_RUN
+        ):
             continue
         done = run(folder, settings, documented.command)
-        assert done.returncode in (0, FOUND_SOMETHING), f"{documented.command}\n{done.stdout}{done.stderr}"
+        assert done.returncode in (0, FOUND_SOMETHING), (
+            f"{documented.command}\n{done.stdout}{done.stderr}"
+        )
         assert "Traceback" not in done.stderr
-        assert done.returncode == 0 or not done.stderr.startswith("error:"), f"{documented.command}\n{done.stderr}"
+        assert done.returncode == 0 or not done.stderr.startswith("error:"), (
+            f"{documented.command}\n{done.stderr}"
+        )
         ran += 1
     assert ran >= 3
 
@@ -178,14 +212,22 @@ def test_the_line_that_a_server_prints_connects_a_client(tmp_path: Path) -> None
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / ".venv").symlink_to(BIN.parent)
-    settings = {**environment(tmp_path / "home"), "HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    settings = {
+        **environment(tmp_path / "home"),
+        "HOME": str(tmp_path),
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+    }
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = folder / "log"
     with log.open("w") as output:
         server = subprocess.Popen(
-            [".venv/bin/commonplace", "serve", "--http", f"127.0.0.1:{port}"], cwd=folder, env=settings, stderr=output, stdout=output
+            [".venv/bin/commonplace", "serve", "--http", f"127.0.0.1:{port}"],
+            cwd=folder,
+            env=settings,
+            stderr=output,
+            stdout=output,
         )
     try:
         until = time.monotonic() + 60
@@ -193,15 +235,31 @@ def test_the_line_that_a_server_prints_connects_a_client(tmp_path: Path) -> None
             assert time.monotonic() < until, log.read_text()
             time.sleep(0.05)
         assert found[1].startswith(".venv/bin/commonplace connect")
-        done = subprocess.run(["bash", "-c", found[1]], cwd=folder, env=settings, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            ["bash", "-c", found[1]],
+            cwd=folder,
+            env=settings,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["mcpServers"]["commonplace"]["url"] == f"http://127.0.0.1:{port}/mcp"
+        assert (
+            json.loads(done.stdout)["mcpServers"]["commonplace"]["url"]
+            == f"http://127.0.0.1:{port}/mcp"
+        )
     finally:
         server.terminate()
         server.wait(30)
 
 
 def test_set_up_says_how_to_reach_the_command() -> None:
-    made = subprocess.run(["make", "-n", "setup"], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "MAKEFLAGS": ""})
+    made = subprocess.run(
+        ["make", "-n", "setup"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MAKEFLAGS": ""},
+    )
     assert ". .venv/bin/activate" in made.stdout
     assert ". .venv/bin/activate" in (ROOT / "README.md").read_text()

@@ -1,4 +1,6 @@
-"""External models through the shipped program and a real MCP client: whose key goes where, what happens when something is away."""
+"""External models through the shipped program and a real MCP client: whose key goes where, what
+happens when something is away.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,26 @@ def model() -> Iterator[ModelServer]:
 
 
 def commonplace_key(data: Path, tenant: str) -> str:
-    command = [str(COMMONPLACE), "keys", "add", "--tenant", tenant, "--label", tenant, "--scope", "write"]
-    made = subprocess.run(command, env=environment(data), cwd=data, capture_output=True, text=True, check=True)
+    command = [
+        str(COMMONPLACE),
+        "keys",
+        "add",
+        "--tenant",
+        tenant,
+        "--label",
+        tenant,
+        "--scope",
+        "write",
+    ]
+    made = subprocess.run(
+        command, env=environment(data), cwd=data, capture_output=True, text=True, check=True
+    )
     return next(word for word in made.stdout.split() if word.startswith("cp_"))
 
 
-def test_each_caller_searches_by_meaning_with_its_own_key_and_no_other_key_leaves(model: ModelServer, tmp_path: Path) -> None:
+def test_each_caller_searches_by_meaning_with_its_own_key_and_no_other_key_leaves(
+    model: ModelServer, tmp_path: Path
+) -> None:
     configure(tmp_path, external_models(model.url), auth={"mode": "keys"})
     ours = {tenant: commonplace_key(tmp_path, tenant) for tenant in ("alpha", "bravo")}
     with serve_http(tmp_path) as served:
@@ -45,7 +61,10 @@ def test_each_caller_searches_by_meaning_with_its_own_key_and_no_other_key_leave
         assert "rerank" in answer["chunks"][0]["explain"]
         assert bravo.found("walnut october") in ([], ["/b.md"])
         sent = b"".join(request.raw for request in model.requests)
-        by_key = {key: b"".join(request.raw for request in model.requests if request.key == key) for key in model.keys}
+        by_key = {
+            key: b"".join(request.raw for request in model.requests if request.key == key)
+            for key in model.keys
+        }
     assert model.keys == {KEY_A, KEY_B}
     assert b"walnut falls" in by_key[KEY_A]
     assert b"apple falls" not in by_key[KEY_A]
@@ -55,7 +74,9 @@ def test_each_caller_searches_by_meaning_with_its_own_key_and_no_other_key_leave
     assert b"cp_" not in everything
 
 
-def test_a_caller_without_a_key_gets_the_local_way_and_is_told(model: ModelServer, tmp_path: Path) -> None:
+def test_a_caller_without_a_key_gets_the_local_way_and_is_told(
+    model: ModelServer, tmp_path: Path
+) -> None:
     configure(tmp_path, external_models(model.url))
     with serve_http(tmp_path) as served:
         caller = Caller(served.url)
@@ -73,7 +94,9 @@ def test_a_caller_without_a_key_gets_the_local_way_and_is_told(model: ModelServe
         assert model.keys == {KEY_A}
 
 
-def test_a_commonplace_key_in_the_model_header_stays_here(model: ModelServer, tmp_path: Path) -> None:
+def test_a_commonplace_key_in_the_model_header_stays_here(
+    model: ModelServer, tmp_path: Path
+) -> None:
     configure(tmp_path, external_models(model.url), auth={"mode": "keys"})
     ours = commonplace_key(tmp_path, "alpha")
     with serve_http(tmp_path) as served:
@@ -93,24 +116,36 @@ def test_in_passthrough_the_bearer_is_the_key(model: ModelServer, tmp_path: Path
         for caller, text in ((own, "walnut one"), (other, "walnut two"), (team, "walnut three")):
             caller.call("file_write", path="/a.md", content=text)
         own.settled(), other.settled(), team.settled(waiting_credential=1)
-        assert [own.call("file_search", query="walnut")["chunks"][0]["chunk_content"] for _ in range(2)] == ["walnut one"] * 2
-        assert other.call("file_search", query="walnut")["chunks"][0]["chunk_content"] == "walnut two"
-        assert team.call("file_search", query="walnut")["chunks"][0]["chunk_content"] == "walnut three"
+        assert [
+            own.call("file_search", query="walnut")["chunks"][0]["chunk_content"] for _ in range(2)
+        ] == ["walnut one"] * 2
+        assert (
+            other.call("file_search", query="walnut")["chunks"][0]["chunk_content"] == "walnut two"
+        )
+        assert (
+            team.call("file_search", query="walnut")["chunks"][0]["chunk_content"] == "walnut three"
+        )
     assert model.keys == {KEY_A, KEY_B}
 
 
-def test_after_a_kill_the_next_call_brings_the_key_again(model: ModelServer, tmp_path: Path) -> None:
+def test_after_a_kill_the_next_call_brings_the_key_again(
+    model: ModelServer, tmp_path: Path
+) -> None:
     configure(tmp_path, external_models(model.url, embedding={"timeout_ms": 60_000}))
     model.fault = model.hang
     with serve_http(tmp_path) as served:
-        Caller(served.url, model_key=KEY_A).call("file_write", path="/a.md", content="the green walnut")
+        Caller(served.url, model_key=KEY_A).call(
+            "file_write", path="/a.md", content="the green walnut"
+        )
         until(lambda: model.requests)
         os.kill(served.process.pid, signal.SIGKILL)
         served.process.wait()
     model.well()
     model.requests.clear()
     with serve_http(tmp_path) as served:
-        Caller(served.url).settled(waiting_credential=1)  # the envelope was in the memory of the process that is gone
+        Caller(served.url).settled(
+            waiting_credential=1
+        )  # the envelope was in the memory of the process that is gone
         caller = Caller(served.url, model_key=KEY_B)
         assert caller.found("walnut") == ["/a.md"]
         caller.settled()
@@ -118,8 +153,13 @@ def test_after_a_kill_the_next_call_brings_the_key_again(model: ModelServer, tmp
     assert model.keys == {KEY_B}
 
 
-def test_when_models_fail_the_answer_says_which_way_it_was_found(model: ModelServer, tmp_path: Path) -> None:
-    configure(tmp_path, external_models(model.url, embedding={"timeout_ms": 300}, rerank={"timeout_ms": 300}))
+def test_when_models_fail_the_answer_says_which_way_it_was_found(
+    model: ModelServer, tmp_path: Path
+) -> None:
+    configure(
+        tmp_path,
+        external_models(model.url, embedding={"timeout_ms": 300}, rerank={"timeout_ms": 300}),
+    )
     with serve_http(tmp_path) as served:
         caller = Caller(served.url, model_key=KEY_A)
         caller.call("file_write", path="/a.md", content="the green walnut")
@@ -131,12 +171,17 @@ def test_when_models_fail_the_answer_says_which_way_it_was_found(model: ModelSer
         only("/v1/rerank")
         answer = caller.call("file_search", query="walnut")
         assert answer["mode"] == "hybrid"
-        assert any("fused scores: the rerank model did not answer within 0.3 s" in note for note in answer["notes"])
+        assert any(
+            "fused scores: the rerank model did not answer within 0.3 s" in note
+            for note in answer["notes"]
+        )
         model.well()
         only("/v1/embeddings")
         answer = caller.call("file_search", query="walnut")
         assert answer["mode"].endswith("+rerank")
-        assert any("the embedding model did not answer within 0.3 s" in note for note in answer["notes"])
+        assert any(
+            "the embedding model did not answer within 0.3 s" in note for note in answer["notes"]
+        )
         model.well()
         model.fault = lambda request: (500, b"{}")
         answer = caller.call("file_search", query="walnut")
@@ -165,7 +210,9 @@ def test_a_refused_key_is_said_and_a_better_one_goes_on(model: ModelServer, tmp_
         assert better.call("file_search", query="walnut")["mode"] == "hybrid+rerank"
 
 
-def test_a_deleted_file_is_never_sent_to_the_rerank_model(model: ModelServer, tmp_path: Path) -> None:
+def test_a_deleted_file_is_never_sent_to_the_rerank_model(
+    model: ModelServer, tmp_path: Path
+) -> None:
     configure(tmp_path, external_models(model.url))
     with serve_http(tmp_path) as served:
         caller = Caller(served.url, model_key=KEY_A)
@@ -208,7 +255,13 @@ def test_no_key_is_in_anything_that_the_system_wrote(model: ModelServer, tmp_pat
         model.fault = model.hang
         caller.call("file_write", path="/c.md", content="on its way at the end")
         until(lambda: any("on its way" in str(request.body) for request in model.requests))
-    commands = (["config", "show"], ["doctor"], ["files", "status"], ["keys", "list"], ["audit", "verify"])
+    commands = (
+        ["config", "show"],
+        ["doctor"],
+        ["files", "status"],
+        ["keys", "list"],
+        ["audit", "verify"],
+    )
     for command in commands:
         done = subprocess.run(
             [str(COMMONPLACE), "--config", str(config / "commonplace.yaml"), *command],

@@ -16,7 +16,10 @@ from typing import Any
 import pytest
 from files_client import Gone, Server
 
-KILLS = int(os.environ.get("COMMONPLACE_KILLS") or (300 if os.environ.get("COMMONPLACE_SOAK") == "1" else 20))
+KILLS = int(
+    os.environ.get("COMMONPLACE_KILLS")
+    or (300 if os.environ.get("COMMONPLACE_SOAK") == "1" else 20)
+)
 WRITERS = 4
 
 
@@ -29,8 +32,13 @@ def servers() -> Iterator[list[Server]]:
             server.close()
 
 
-def until(seconds: float, condition: Callable[[], object], what: Callable[[], object] = lambda: "") -> float:
-    """Wait for a condition with a bound; how long it took. Time in which this process was stopped does not count."""
+def until(
+    seconds: float, condition: Callable[[], object], what: Callable[[], object] = lambda: ""
+) -> float:
+    """Wait for a condition with a bound; how long it took.
+
+    Time in which this process was stopped does not count.
+    """
     waited, last = 0.0, time.monotonic()
     while not condition():
         assert waited < seconds, f"not within its time: {what()}"
@@ -51,20 +59,34 @@ def holders(data: Path) -> list[int]:
     """Processes that hold the index lock, as the kernel knows them."""
     inode = str((data / "index.lock").stat().st_ino)
     locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
-    return [int(words[4]) for words in locks if words[5].rpartition(":")[2] == inode and words[1] != "->"]
+    return [
+        int(words[4])
+        for words in locks
+        if words[5].rpartition(":")[2] == inode and words[1] != "->"
+    ]
 
 
-def test_what_one_process_writes_another_reads_and_finds(servers: list[Server], tmp_path: Path) -> None:
+def test_what_one_process_writes_another_reads_and_finds(
+    servers: list[Server], tmp_path: Path
+) -> None:
     servers += [Server(tmp_path), Server(tmp_path)]
     first, second = servers
     first.call("file_write", path="/a.md", content="a walrus swims")
     assert second.call("file_read", path="/a.md")["content"] == "a walrus swims"
-    until(15, lambda: [chunk["file_path"] for chunk in second.call("file_search", query="walrus")["chunks"]] == ["/a.md"])
+    until(
+        15,
+        lambda: (
+            [chunk["file_path"] for chunk in second.call("file_search", query="walrus")["chunks"]]
+            == ["/a.md"]
+        ),
+    )
     second.call("file_delete", path="/a.md")
     assert first.call("file_search", query="walrus")["chunks"] == []
 
 
-def test_one_of_six_processes_indexes_and_another_takes_over(servers: list[Server], tmp_path: Path) -> None:
+def test_one_of_six_processes_indexes_and_another_takes_over(
+    servers: list[Server], tmp_path: Path
+) -> None:
     servers += [Server(tmp_path) for _ in range(6)]
     for server in servers:
         server.call("file_stat", path="/a")
@@ -84,7 +106,9 @@ def test_one_of_six_processes_indexes_and_another_takes_over(servers: list[Serve
     assert others[2].call("file_search", query="takeover")["chunks"][0]["file_path"] == "/after"
 
 
-def test_two_processes_append_to_one_file_in_one_sequence(servers: list[Server], tmp_path: Path) -> None:
+def test_two_processes_append_to_one_file_in_one_sequence(
+    servers: list[Server], tmp_path: Path
+) -> None:
     servers += [Server(tmp_path), Server(tmp_path)]
 
     def append(number: int) -> None:
@@ -99,7 +123,9 @@ def test_two_processes_append_to_one_file_in_one_sequence(servers: list[Server],
         thread.join()
     lines = servers[0].call("file_read", path="/log")["content"].split()
     for number in range(2):
-        assert [line for line in lines if line.startswith(f"{number}:")] == [f"{number}:{n}" for n in range(100)]
+        assert [line for line in lines if line.startswith(f"{number}:")] == [
+            f"{number}:{n}" for n in range(100)
+        ]
 
 
 def unique_word(number: int) -> str:
@@ -108,7 +134,9 @@ def unique_word(number: int) -> str:
 
 
 class Writer(threading.Thread):
-    """Writes through a server of its own, which may be killed under it; remembers what was acknowledged."""
+    """Writes through a server of its own, which may be killed under it; remembers what was
+    acknowledged.
+    """
 
     def __init__(self, number: int, data: Path) -> None:
         super().__init__(daemon=True)
@@ -118,7 +146,9 @@ class Writer(threading.Thread):
         self.maybe: set[str] = set()  # sent when the server died: done or not, both are right
         self.lines: list[str] = []
         self.errors: list[object] = []
-        self.busy = 0  # refused because the lock was not free in time: then nothing may have been written
+        self.busy = (
+            0  # refused because the lock was not free in time: then nothing may have been written
+        )
         self.done = 0
         self.stopping = False
         self.since_start = 0  # calls acknowledged by the server that now runs
@@ -160,7 +190,9 @@ class Writer(threading.Thread):
     def _start_again(self) -> None:
         try:
             self.server = Server(self.data)
-        except Exception as failed:  # nobody kills a server before it is assigned: it ended by itself
+        except (
+            Exception
+        ) as failed:  # nobody kills a server before it is assigned: it ended by itself
             self.errors.append(repr(failed))
             self.stopping = True
 
@@ -170,7 +202,9 @@ class Writer(threading.Thread):
 
 
 @pytest.mark.timeout(max(300, 15 * KILLS))
-def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Server], tmp_path: Path) -> None:
+def test_nothing_acknowledged_is_lost_when_processes_are_killed(
+    servers: list[Server], tmp_path: Path
+) -> None:
     rng = random.Random(5)
     writers = [Writer(number, tmp_path) for number in range(WRITERS)]
     for writer in writers:
@@ -180,14 +214,17 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Se
 
         def state(kill: int = kill, calls: int = calls, writer: Writer = writer) -> str:
             return (
-                f"kill {kill}: writer {writer.number} made {writer.since_start} of {calls}; alive {writer.is_alive()}, busy {writer.busy}"
+                f"kill {kill}: writer {writer.number} made {writer.since_start} of {calls}; "
+                f"alive {writer.is_alive()}, busy {writer.busy}"
             )
 
         until(60, lambda writer=writer, calls=calls: writer.reached(calls), state)  # type: ignore[misc]
         time.sleep(rng.uniform(0, 0.01))  # the random point inside a call, not a wait for anything
         writer.server.kill()
         if kill % 25 == 24:
-            print(kill + 1, "kills,", sum(writer.done for writer in writers), "calls done", flush=True)  # noqa: T201 - seen with -s
+            print(  # noqa: T201
+                kill + 1, "kills,", sum(writer.done for writer in writers), "calls done", flush=True
+            )
     for writer in writers:
         writer.stopping = True
     for writer in writers:
@@ -213,21 +250,39 @@ def test_nothing_acknowledged_is_lost_when_processes_are_killed(servers: list[Se
                 assert [chunk["file_path"] for chunk in found] == [path]
         log = server.call("file_read", path=f"/log{writer.number}")["content"].split()
         left = iter(log)
-        assert all(line in left for line in writer.lines), "an acknowledged line is lost or out of order"
+        assert all(line in left for line in writer.lines), (
+            "an acknowledged line is lost or out of order"
+        )
         assert len(log) == len(set(log))
     assert acknowledged > 20
 
 
 def import_beside(data: Path, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "commonplace", "--data", str(data), "files", "import", str(folder), "--project", "p", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "commonplace",
+        "--data",
+        str(data),
+        "files",
+        "import",
+        str(folder),
+        "--project",
+        "p",
+        "--json",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 
-def test_a_command_beside_a_server_leaves_indexing_to_it(servers: list[Server], tmp_path: Path) -> None:
-    """A command that leads embeds everything itself: two minutes of work for 6 MB, while the server is idle."""
+def test_a_command_beside_a_server_leaves_indexing_to_it(
+    servers: list[Server], tmp_path: Path
+) -> None:
+    """A command that leads embeds everything itself: two minutes of work for 6 MB, while the
+    server is idle.
+    """
     data, folder = tmp_path / "data", tmp_path / "folder"
     folder.mkdir()
     for number in range(40):
@@ -236,10 +291,15 @@ def test_a_command_beside_a_server_leaves_indexing_to_it(servers: list[Server], 
     assert import_beside(data, folder)["stored"] == 40
     assert leader(data) == servers[0].process.pid  # before the server is asked for anything
     until(30, lambda: servers[0].call("file_index_status")["up_to_date"])
-    assert servers[0].call("file_search", query="walrus chapter 17")["chunks"][0]["file_path"] == "/17.md"
+    assert (
+        servers[0].call("file_search", query="walrus chapter 17")["chunks"][0]["file_path"]
+        == "/17.md"
+    )
 
 
-def test_a_command_indexes_itself_where_the_server_does_not(servers: list[Server], tmp_path: Path) -> None:
+def test_a_command_indexes_itself_where_the_server_does_not(
+    servers: list[Server], tmp_path: Path
+) -> None:
     data, folder = tmp_path / "data", tmp_path / "folder"
     folder.mkdir()
     (folder / "a.md").write_text("a walrus")

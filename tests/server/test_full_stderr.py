@@ -14,7 +14,11 @@ INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
 }
 
 
@@ -33,7 +37,9 @@ def test_a_stdio_server_starts_and_ends_without_a_stderr(tmp_path: Path, stderr:
 
 def test_an_http_server_starts_and_ends_without_a_stderr(tmp_path: Path) -> None:
     command = ["sh", "-c", f"exec {COMMONPLACE} serve --http 127.0.0.1:0 2>/dev/full"]
-    with subprocess.Popen(command, env=environment(tmp_path, {"MCP_LOG_VERBOSE": "1"}), stdout=subprocess.DEVNULL) as server:
+    with subprocess.Popen(
+        command, env=environment(tmp_path, {"MCP_LOG_VERBOSE": "1"}), stdout=subprocess.DEVNULL
+    ) as server:
         try:
             listening = None
             for _ in range(600):
@@ -62,6 +68,8 @@ def listens(pid: int) -> bool:
 
 def test_a_command_that_fails_keeps_its_exit_code_without_a_stderr(tmp_path: Path) -> None:
     ended = subprocess.run(
-        ["sh", "-c", f"exec {COMMONPLACE} serve --http nowhere:99999999 2>/dev/full"], env=environment(tmp_path), timeout=60
+        ["sh", "-c", f"exec {COMMONPLACE} serve --http nowhere:99999999 2>/dev/full"],
+        env=environment(tmp_path),
+        timeout=60,
     )
     assert ended.returncode == 2

@@ -1,4 +1,6 @@
-"""Hidden characters as a client meets them: writes are warned, answers that hold them say so, others stay as they were."""
+"""Hidden characters as a client meets them: writes are warned, answers that hold them say so,
+others stay as they were.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,18 @@ ORDINARY = "می‌خواهم क्‍ष 👩🏽‍💻 ⚠️ שלום‏! \
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stdio]:
-    made = Stdio(tmp_path_factory.mktemp("hidden"), "--all-tools", extra={"MCP_ENABLE_MUTATION": "1"})
+    made = Stdio(
+        tmp_path_factory.mktemp("hidden"), "--all-tools", extra={"MCP_ENABLE_MUTATION": "1"}
+    )
     made.open()
     yield made
     made.close()
 
 
 def called(client: Stdio, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    result: dict[str, Any] = client.request("tools/call", {"name": tool, "arguments": arguments})["result"]
+    result: dict[str, Any] = client.request("tools/call", {"name": tool, "arguments": arguments})[
+        "result"
+    ]
     assert not result["isError"], result
     return result
 
@@ -35,10 +41,22 @@ def notes(result: dict[str, Any]) -> list[str]:
 WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("instructions_add", {"entry": {"id": "rule", "body": "TEXT", "title": "t"}, "lax": True}),
     ("instructions_import", {"entries": [{"id": "imported", "body": "TEXT"}], "mode": "skip"}),
-    ("instructions_dispatch", {"action": "add", "entry": {"id": "dispatched", "body": "TEXT"}, "lax": True}),
+    (
+        "instructions_dispatch",
+        {"action": "add", "entry": {"id": "dispatched", "body": "TEXT"}, "lax": True},
+    ),
     ("feedback_submit", {"type": "issue", "severity": "low", "title": "t", "description": "TEXT"}),
     ("file_write", {"project": "p", "path": "/a.md", "content": "TEXT"}),
-    ("file_edit", {"project": "p", "path": "/a.md", "old_text": "and", "new_text": "TEXT", "replace_all": True}),
+    (
+        "file_edit",
+        {
+            "project": "p",
+            "path": "/a.md",
+            "old_text": "and",
+            "new_text": "TEXT",
+            "replace_all": True,
+        },
+    ),
     ("rekall_add", {"type": "bug", "title": "t", "content": "TEXT"}),
 )
 
@@ -47,33 +65,68 @@ WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
 def test_a_write_of_hidden_characters_is_warned_and_one_of_ordinary_text_is_not(
     client: Stdio, tool: str, arguments: dict[str, Any]
 ) -> None:
-    hidden = json.loads(json.dumps(arguments).replace("TEXT", HIDDEN.replace("\U000e0041\U000e0042", "\\udb40\\udc41\\udb40\\udc42")))
+    hidden = json.loads(
+        json.dumps(arguments).replace(
+            "TEXT", HIDDEN.replace("\U000e0041\U000e0042", "\\udb40\\udc41\\udb40\\udc42")
+        )
+    )
     answer = called(client, tool, hidden)
     warnings = " ".join(answer["structuredContent"]["warnings"])
     assert "hidden characters" in warnings
     assert "RIGHT-TO-LEFT OVERRIDE" in warnings
     assert json.loads(answer["content"][0]["text"]) == answer["structuredContent"]
-    text = json.dumps(arguments).replace("TEXT", "and X").replace('"rule"', '"plain"').replace('"imported"', '"imported2"')
-    ordinary = json.loads(text.replace('"dispatched"', '"dispatched2"').replace("and X", f"and {ORDINARY}"))
-    assert "hidden" not in json.dumps(called(client, tool, ordinary)["structuredContent"].get("warnings", []))
+    text = (
+        json.dumps(arguments)
+        .replace("TEXT", "and X")
+        .replace('"rule"', '"plain"')
+        .replace('"imported"', '"imported2"')
+    )
+    ordinary = json.loads(
+        text.replace('"dispatched"', '"dispatched2"').replace("and X", f"and {ORDINARY}")
+    )
+    assert "hidden" not in json.dumps(
+        called(client, tool, ordinary)["structuredContent"].get("warnings", [])
+    )
 
 
-def test_an_answer_that_holds_hidden_characters_says_so_once_and_keeps_its_shape(client: Stdio) -> None:
+def test_an_answer_that_holds_hidden_characters_says_so_once_and_keeps_its_shape(
+    client: Stdio,
+) -> None:
     called(client, "file_write", {"project": "r", "path": "/hidden.md", "content": HIDDEN})
-    called(client, "file_write", {"project": "r", "path": "/plain.md", "content": f"\ufeff{ORDINARY}"})
+    called(
+        client, "file_write", {"project": "r", "path": "/plain.md", "content": f"\ufeff{ORDINARY}"}
+    )
     read = called(client, "file_read", {"project": "r", "path": "/hidden.md"})
     assert read["structuredContent"]["content"] == HIDDEN
     assert "warnings" not in read["structuredContent"]
     assert len(notes(read)) == 1
-    assert "4 hidden characters (1 U+202C POP DIRECTIONAL FORMATTING, 1 U+202E RIGHT-TO-LEFT OVERRIDE" in notes(read)[0]
+    assert (
+        "4 hidden characters (1 U+202C POP DIRECTIONAL FORMATTING, 1 U+202E RIGHT-TO-LEFT OVERRIDE"
+        in notes(read)[0]
+    )
     assert notes(called(client, "file_read", {"project": "r", "path": "/plain.md"})) == []
-    called(client, "file_write", {"project": "r", "path": "/escape.md", "content": "red \x1b[31m text"})
-    assert "1 U+001B ESCAPE" in notes(called(client, "file_read", {"project": "r", "path": "/escape.md"}))[0]
+    called(
+        client, "file_write", {"project": "r", "path": "/escape.md", "content": "red \x1b[31m text"}
+    )
+    assert (
+        "1 U+001B ESCAPE"
+        in notes(called(client, "file_read", {"project": "r", "path": "/escape.md"}))[0]
+    )
 
 
-def test_an_instruction_and_a_list_of_them_say_so_and_a_bare_answer_does_it_in_meta(client: Stdio) -> None:
-    called(client, "instructions_add", {"entry": {"id": "noted", "body": HIDDEN, "title": "t"}, "lax": True, "overwrite": True})
-    called(client, "instructions_add", {"entry": {"id": "clean", "body": ORDINARY, "title": "t"}, "lax": True, "overwrite": True})
+def test_an_instruction_and_a_list_of_them_say_so_and_a_bare_answer_does_it_in_meta(
+    client: Stdio,
+) -> None:
+    called(
+        client,
+        "instructions_add",
+        {"entry": {"id": "noted", "body": HIDDEN, "title": "t"}, "lax": True, "overwrite": True},
+    )
+    called(
+        client,
+        "instructions_add",
+        {"entry": {"id": "clean", "body": ORDINARY, "title": "t"}, "lax": True, "overwrite": True},
+    )
     for _ in range(2):
         assert len(notes(called(client, "instructions_get", {"id": "noted"}))) == 1
         assert notes(called(client, "instructions_get", {"id": "clean"})) == []
@@ -84,7 +137,9 @@ def test_an_instruction_and_a_list_of_them_say_so_and_a_bare_answer_does_it_in_m
 
 
 def test_an_error_that_quotes_hidden_characters_says_so(client: Stdio) -> None:
-    result = client.request("tools/call", {"name": "file_read", "arguments": {"project": "r\u202e", "path": "/none"}})["result"]
+    result = client.request(
+        "tools/call", {"name": "file_read", "arguments": {"project": "r\u202e", "path": "/none"}}
+    )["result"]
     assert result["isError"]
     assert json.loads(result["content"][0]["text"])["error"]["code"] == "NOT_FOUND"
 
@@ -101,24 +156,43 @@ def test_doctor_counts_and_names_the_places(client: Stdio, tmp_path: Path) -> No
     from conformance.program import COMMONPLACE, environment
 
     data = client.errors.parent
-    called(client, "rekall_add", {"type": "bug", "title": "counted", "content": f"counted {HIDDEN}"})
+    called(
+        client, "rekall_add", {"type": "bug", "title": "counted", "content": f"counted {HIDDEN}"}
+    )
     called(client, "file_write", {"project": "d", "path": "/counted.md", "content": HIDDEN})
-    called(client, "feedback_submit", {"type": "issue", "severity": "low", "title": "counted", "description": HIDDEN})
+    called(
+        client,
+        "feedback_submit",
+        {"type": "issue", "severity": "low", "title": "counted", "description": HIDDEN},
+    )
     called(client, "instructions_add", {"entry": {"id": "counted", "body": HIDDEN}, "lax": True})
-    listed = subprocess.run([COMMONPLACE, "doctor", "--hidden", "--json"], env=environment(data, {}), capture_output=True, cwd=data)
+    listed = subprocess.run(
+        [COMMONPLACE, "doctor", "--hidden", "--json"],
+        env=environment(data, {}),
+        capture_output=True,
+        cwd=data,
+    )
     places = [item["where"] for item in json.loads(listed.stdout)["hidden"]]
     assert {"instruction:counted", "file:d/counted.md"} <= set(places)
     assert any(place.startswith("memory:") for place in places)
     assert any(place.startswith("feedback:") for place in places)
     assert "file:r/plain.md" not in places
-    checks = subprocess.run([COMMONPLACE, "doctor", "--json"], env=environment(data, {}), capture_output=True, cwd=data)
-    check = next(check for check in json.loads(checks.stdout)["checks"] if check["name"] == "hidden characters")
+    checks = subprocess.run(
+        [COMMONPLACE, "doctor", "--json"], env=environment(data, {}), capture_output=True, cwd=data
+    )
+    check = next(
+        check
+        for check in json.loads(checks.stdout)["checks"]
+        if check["name"] == "hidden characters"
+    )
     assert check["status"] == "warn"
     assert "U+202E" in check["finding"]
     assert "doctor --hidden" in check["fix"]
 
 
-def test_the_console_of_a_server_elsewhere_reads_answers_that_end_with_a_note(tmp_path: Path) -> None:
+def test_the_console_of_a_server_elsewhere_reads_answers_that_end_with_a_note(
+    tmp_path: Path,
+) -> None:
     import asyncio
 
     from conformance.program import serve_http
@@ -153,7 +227,14 @@ def test_imports_say_that_what_they_brought_holds_hidden_characters(tmp_path: Pa
 
     def imported(*command: str) -> tuple[dict[str, Any], str]:
         settings = environment(tmp_path / "home")
-        done = subprocess.run([COMMONPLACE, *command, "--json"], env=settings, capture_output=True, text=True, cwd=tmp_path, check=True)
+        done = subprocess.run(
+            [COMMONPLACE, *command, "--json"],
+            env=settings,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=True,
+        )
         return json.loads(done.stdout), done.stderr
 
     report, told = imported("files", "import", str(folder), "--project", "p")

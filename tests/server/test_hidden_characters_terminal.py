@@ -1,4 +1,6 @@
-"""No command sends hidden characters of stored or foreign text to a terminal, and none changes them on their way to a pipe."""
+"""No command sends hidden characters of stored or foreign text to a terminal, and none changes
+them on their way to a pipe.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ SAMPLES = {
     "inner byte order mark": "\ufeff",
 }
 HOSTILE = "".join(f"w{sample}x" for sample in SAMPLES.values())
-NO_CONTROLS = "".join(f"w{sample}x" for sample in SAMPLES.values() if sample.isprintable() or ord(sample[0]) > 0xA0)
+NO_CONTROLS = "".join(
+    f"w{sample}x" for sample in SAMPLES.values() if sample.isprintable() or ord(sample[0]) > 0xA0
+)
 NOT_RUN = {  # they serve, or write files and keys and print only their own words
     ("serve",),
     ("console",),
@@ -86,7 +90,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "categories": ["alpha"],
         "owner": HOSTILE,
         "semanticSummary": HOSTILE,
-        "changeLog": [{"version": "1.0.0", "changedAt": "2026-01-01T00:00:00Z", "summary": HOSTILE}],
+        "changeLog": [
+            {"version": "1.0.0", "changedAt": "2026-01-01T00:00:00Z", "summary": HOSTILE}
+        ],
     }
     (folder / "shelf" / "hostile.json").write_text(json.dumps(entry))
     (folder / "shelf" / "broken.json").write_text(json.dumps({"id": "broken", "priority": HOSTILE}))
@@ -96,7 +102,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "tree" / "plain.md").write_text(f"lock {HOSTILE}\n")
     (folder / "note.md").write_text(f"lock {HOSTILE}\n")
     (folder / "lessons.jsonl").write_text(
-        json.dumps({"type": "entity", "name": f"c {HOSTILE}", "entityType": HOSTILE, "observations": [HOSTILE]}) + "\n"
+        json.dumps(
+            {
+                "type": "entity",
+                "name": f"c {HOSTILE}",
+                "entityType": HOSTILE,
+                "observations": [HOSTILE],
+            }
+        )
+        + "\n"
     )
     document = {
         "openapi": "3.1.0",
@@ -104,24 +118,56 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "servers": [{"url": f"https://example.com/{NO_CONTROLS}"}],
         "tags": [{"name": HOSTILE}],
         "paths": {
-            f"/{HOSTILE}": {"get": {"operationId": HOSTILE, "tags": [HOSTILE], "summary": HOSTILE, "responses": {"200": {}}}},
+            f"/{HOSTILE}": {
+                "get": {
+                    "operationId": HOSTILE,
+                    "tags": [HOSTILE],
+                    "summary": HOSTILE,
+                    "responses": {"200": {}},
+                }
+            },
             "/other": {"get": {"responses": {"200": {"description": HOSTILE}}, "x-note": HOSTILE}},
         },
         "components": {"schemas": {HOSTILE: {"type": HOSTILE, "description": HOSTILE}}},
     }
     (folder / "api.json").write_text(json.dumps(document))
     (folder / "base.json").write_text(json.dumps({**document, "paths": {}}))
-    overlay = {"overlay": "1.0.0", "info": {"title": HOSTILE, "version": "1"}, "actions": [{"target": f"$.{HOSTILE}", "update": {}}]}
+    overlay = {
+        "overlay": "1.0.0",
+        "info": {"title": HOSTILE, "version": "1"},
+        "actions": [{"target": f"$.{HOSTILE}", "update": {}}],
+    }
     (folder / "overlay.json").write_text(json.dumps(overlay))
     (folder / "commonplace.yaml").write_text(
-        json.dumps({"settings": {"mcp": {"instructions": {"directory": str(folder / "shelf"), "workspace": "w\u202e\u200bx"}}}})
+        json.dumps(
+            {
+                "settings": {
+                    "mcp": {
+                        "instructions": {
+                            "directory": str(folder / "shelf"),
+                            "workspace": "w\u202e\u200bx",
+                        }
+                    }
+                }
+            }
+        )
     )
     return folder
 
 
 def environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG", "COMMONPLACE_TEST_DATA")}
-    return {**kept, "TERM": "dumb", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8", "COMMONPLACE_HOME": str(home / "data")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in ("PATH", "HOME", "LANG", "COMMONPLACE_TEST_DATA")
+    }
+    return {
+        **kept,
+        "TERM": "dumb",
+        "COLUMNS": "200",
+        "PYTHONIOENCODING": "utf-8",
+        "COMMONPLACE_HOME": str(home / "data"),
+    }
 
 
 def on_terminal(home: Path, commands: list[list[str]]) -> dict[str, str]:
@@ -129,7 +175,9 @@ def on_terminal(home: Path, commands: list[list[str]]) -> dict[str, str]:
     (home / "commands.json").write_text(json.dumps(commands))
     ours, theirs = pty.openpty()
     command = [sys.executable, "-c", DRIVER, str(home / "commands.json")]
-    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=home, env=environment(home))
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=home, env=environment(home)
+    )
     os.close(theirs)
     received = b""
     while True:
@@ -155,16 +203,32 @@ def on_terminal(home: Path, commands: list[list[str]]) -> dict[str, str]:
 
 def leaves(command: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     if hasattr(command, "commands"):
-        return [leaf for name, child in command.commands.items() for leaf in leaves(child, (*path, name))]
+        return [
+            leaf
+            for name, child in command.commands.items()
+            for leaf in leaves(child, (*path, name))
+        ]
     return [path]
 
 
 def seeded(home: Path) -> tuple[str, str]:
     """Store hostile text through the commands themselves; the ids of two memory entries."""
     config = ["--config", str(home / "commonplace.yaml")]
-    first = json.dumps({"type": "bug", "title": f"one {HOSTILE}", "content": HOSTILE, "tags": [NO_CONTROLS], "context": HOSTILE})
-    second = json.dumps({"type": "decision", "title": f"two {HOSTILE}", "content": HOSTILE, "project": NO_CONTROLS})
-    feedback = json.dumps({"type": "issue", "severity": "low", "title": HOSTILE, "description": HOSTILE})
+    first = json.dumps(
+        {
+            "type": "bug",
+            "title": f"one {HOSTILE}",
+            "content": HOSTILE,
+            "tags": [NO_CONTROLS],
+            "context": HOSTILE,
+        }
+    )
+    second = json.dumps(
+        {"type": "decision", "title": f"two {HOSTILE}", "content": HOSTILE, "project": NO_CONTROLS}
+    )
+    feedback = json.dumps(
+        {"type": "issue", "severity": "low", "title": HOSTILE, "description": HOSTILE}
+    )
     made = on_terminal(
         home,
         [
@@ -253,7 +317,16 @@ def test_no_command_sends_hidden_characters_to_a_terminal(home: Path) -> None:
         ["files", "reindex", *project],
         ["files", "projects"],
         ["files", "status", *project],
-        ["memory", "add", "pattern", f"three {HOSTILE}", "--content", HOSTILE, "--tag", NO_CONTROLS],
+        [
+            "memory",
+            "add",
+            "pattern",
+            f"three {HOSTILE}",
+            "--content",
+            HOSTILE,
+            "--tag",
+            NO_CONTROLS,
+        ],
         ["memory", "search", "one", "--why"],
         ["memory", "show", one],
         ["memory", "show", HOSTILE],
@@ -293,7 +366,12 @@ def test_no_command_sends_hidden_characters_to_a_terminal(home: Path) -> None:
         [HOSTILE],
         ["files", "ls", "--depth", HOSTILE],
     ]
-    tested = {path for path in leaves(program()) for command in commands if tuple(command[: len(path)]) == path}
+    tested = {
+        path
+        for path in leaves(program())
+        for command in commands
+        if tuple(command[: len(path)]) == path
+    }
     assert set(leaves(program())) - tested == NOT_RUN
     made = on_terminal(home, [[*config, *command] for command in commands])
     assert_shown(made)
@@ -306,15 +384,26 @@ def test_no_command_sends_hidden_characters_to_a_terminal(home: Path) -> None:
         '"doctor", "--hidden"]',
     ):
         assert any(words in argv and "<U+202E>" in printed for argv, printed in made.items()), words
-    assert any("instructions_get" in argv and "--json" in argv and "\\u202e" in printed for argv, printed in made.items())
+    assert any(
+        "instructions_get" in argv and "--json" in argv and "\\u202e" in printed
+        for argv, printed in made.items()
+    )
 
 
 def test_a_pipe_gets_the_bytes_of_the_file_and_json_that_reads_as_it_was_stored(home: Path) -> None:
     seeded(home)
     base = [sys.executable, "-m", "commonplace", "--config", str(home / "commonplace.yaml")]
     got = subprocess.run(
-        [*base, "files", "get", "/note.md", "--project", NO_CONTROLS], capture_output=True, env=environment(home), cwd=home
+        [*base, "files", "get", "/note.md", "--project", NO_CONTROLS],
+        capture_output=True,
+        env=environment(home),
+        cwd=home,
     )
     assert got.stdout == (home / "note.md").read_bytes()
-    shown = subprocess.run([*base, "instructions", "show", "hostile", "--json"], capture_output=True, env=environment(home), cwd=home)
+    shown = subprocess.run(
+        [*base, "instructions", "show", "hostile", "--json"],
+        capture_output=True,
+        env=environment(home),
+        cwd=home,
+    )
     assert json.loads(shown.stdout)["title"] == HOSTILE

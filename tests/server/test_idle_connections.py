@@ -1,4 +1,6 @@
-"""Connections that do nothing are closed, and nobody keeps all of them for themselves; a stream that stays open is not idle."""
+"""Connections that do nothing are closed, and nobody keeps all of them for themselves; a stream
+that stays open is not idle.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ import pytest
 from conformance.program import COMMONPLACE, Served, environment, serve_http
 from transport_clients import HANDSHAKE, Http, wait_for
 
-LIMITS = {"header_seconds": 1, "body_seconds": 2, "idle_seconds": 2, "connections": 60, "connections_per_address": 40}
+LIMITS = {
+    "header_seconds": 1,
+    "body_seconds": 2,
+    "idle_seconds": 2,
+    "connections": 60,
+    "connections_per_address": 40,
+}
 
 
 @contextlib.contextmanager
@@ -59,7 +67,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ", b"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"],
+    [
+        b"",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ",
+        b"POST /rpc HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+    ],
     ids=["nothing", "part of a header", "part of a body"],
 )
 def test_a_request_that_does_not_arrive_is_given_up(server: Served, sent: bytes) -> None:
@@ -77,7 +89,9 @@ def test_a_header_that_trickles_is_given_up_too(server: Served) -> None:
 
 
 def test_a_connection_without_a_request_is_closed_after_its_first(server: Served) -> None:
-    with connect(server, f"GET /healthz HTTP/1.1\r\nHost: {server.address}\r\n\r\n".encode()) as link:
+    with connect(
+        server, f"GET /healthz HTTP/1.1\r\nHost: {server.address}\r\n\r\n".encode()
+    ) as link:
         assert b" 200 " in link.recv(65536)
         assert closed_in(link) < 15
 
@@ -93,11 +107,16 @@ def test_a_header_without_end_is_refused(server: Served) -> None:
 def test_an_open_stream_is_not_idle(server: Served) -> None:
     client = Http(server).open()
     head = "".join(f"{name}: {value}\r\n" for name, value in client.headers.items())
-    with connect(server, f"GET /mcp HTTP/1.1\r\nHost: {server.address}\r\nAccept: text/event-stream\r\n{head}\r\n".encode()) as stream:
+    with connect(
+        server,
+        f"GET /mcp HTTP/1.1\r\nHost: {server.address}\r\nAccept: text/event-stream\r\n{head}\r\n".encode(),
+    ) as stream:
         assert b" 200 " in stream.recv(65536)
         with connect(server, b"GET / HTTP/1.1\r\nX-A: ") as idle:  # one that is, for comparison
             closed_in(idle)
-        with connect(server, f"GET /healthz HTTP/1.1\r\nHost: {server.address}\r\n\r\n".encode()) as other:
+        with connect(
+            server, f"GET /healthz HTTP/1.1\r\nHost: {server.address}\r\n\r\n".encode()
+        ) as other:
             other.recv(65536)
             closed_in(other)
         readable, _, _ = select.select([stream], [], [], 0)
@@ -106,15 +125,24 @@ def test_an_open_stream_is_not_idle(server: Served) -> None:
 
 def test_one_address_has_only_its_share_and_the_connections_come_back(tmp_path: Path) -> None:
     with serving(tmp_path / "data", header_seconds=6) as server, contextlib.ExitStack() as opened:
-        links = [opened.enter_context(connect(server, b"GET / HTTP/1.1\r\nX-A: ")) for _ in range(80)]
+        links = [
+            opened.enter_context(connect(server, b"GET / HTTP/1.1\r\nX-A: ")) for _ in range(80)
+        ]
         assert links[-1].recv(100).startswith(b"HTTP/1.1 503 ")
         assert b" 200 " not in get(server)
-        wait_for(lambda: b" 200 " in get(server), 30)  # the headers' time is up; their clients still hold every connection
+        wait_for(
+            lambda: b" 200 " in get(server), 30
+        )  # the headers' time is up; their clients still hold every connection
 
 
 def test_a_trusted_proxy_has_as_many_as_there_are(tmp_path: Path) -> None:
-    with serving(tmp_path / "data", proxies="[127.0.0.0/8]", header_seconds=30) as server, contextlib.ExitStack() as opened:
-        links = [opened.enter_context(connect(server, b"GET / HTTP/1.1\r\nX-A: ")) for _ in range(50)]
+    with (
+        serving(tmp_path / "data", proxies="[127.0.0.0/8]", header_seconds=30) as server,
+        contextlib.ExitStack() as opened,
+    ):
+        links = [
+            opened.enter_context(connect(server, b"GET / HTTP/1.1\r\nX-A: ")) for _ in range(50)
+        ]
         assert b" 200 " in get(server)
         assert not select.select(links, [], [], 0)[0]
 

@@ -1,4 +1,6 @@
-"""Several servers on one folder, servers that are killed, and folders that change under a server."""
+"""Several servers on one folder, servers that are killed, and folders that change under a
+server.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def until(condition: Callable[[], bool], seconds: float) -> float:
 
 
 def check_folder(folder: Path, acknowledged: dict[str, str]) -> None:
-    """Nothing acknowledged is lost, no file is torn, no temporary file is served, every hash fits."""
+    """Nothing acknowledged is lost, no file is torn, no temporary file is served, every hash
+    fits.
+    """
     for path in folder.glob("*.json"):
         document = json.loads(path.read_text(encoding="utf-8"))
         assert document["id"] == path.stem
@@ -42,10 +46,14 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
     acknowledged: dict[str, str] = {}
     possible: dict[str, set[str]] = {}
     for round_number in range(500 if soak else 20):
-        latest: dict[str, int] = {}  # writes of one id are applied in order; their answers may overtake each other
+        latest: dict[
+            str, int
+        ] = {}  # writes of one id are applied in order; their answers may overtake each other
         server = Server(tmp_path)
         first = f"round {round_number} begins"
-        server.add("k0", first)  # so that every round has something to lose, however slow the machine is
+        server.add(
+            "k0", first
+        )  # so that every round has something to lose, however slow the machine is
         acknowledged["k0"] = first
         possible.setdefault("k0", set()).add(first)
         waiting: dict[int, tuple[str, str]] = {}
@@ -54,9 +62,19 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
         killer.start()
         try:
             for number in range(400):
-                id_, body = f"k{chance.randrange(40)}", f"round {round_number} write {number} " + "x" * chance.randrange(1, 3000)
+                id_, body = (
+                    f"k{chance.randrange(40)}",
+                    f"round {round_number} write {number} " + "x" * chance.randrange(1, 3000),
+                )
                 possible.setdefault(id_, set()).add(body)
-                waiting[server.send("instructions/add", entry={"id": id_, "body": body}, lax=True, overwrite=True)] = (id_, body)
+                waiting[
+                    server.send(
+                        "instructions/add",
+                        entry={"id": id_, "body": body},
+                        lax=True,
+                        overwrite=True,
+                    )
+                ] = (id_, body)
                 if chance.random() < 0.7:
                     while waiting:
                         answer = server.receive()
@@ -72,7 +90,9 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
             pass
         killer.join()
         server.kill()
-        uncertain = {id_ for id_, _ in waiting.values()}  # sent, never answered: either state is right
+        uncertain = {
+            id_ for id_, _ in waiting.values()
+        }  # sent, never answered: either state is right
         for id_ in uncertain:
             path = server.folder / f"{id_}.json"
             if path.exists():
@@ -90,7 +110,9 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
             assert server.call("instructions/get", id=id_)["item"]["body"] == body
 
 
-def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: bool, record_property: Callable[[str, object], None]) -> None:
+def test_two_processes_write_into_one_folder_and_agree(
+    tmp_path: Path, soak: bool, record_property: Callable[[str, object], None]
+) -> None:
     each = 1000 if soak else 150
     folder = tmp_path / "shared"
     folder.mkdir()
@@ -98,7 +120,10 @@ def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: boo
     for home in homes:  # without file events: only the journal can tell
         home.mkdir()
         (home / "blind.yaml").write_text("settings: {mcp: {instructions: {watch: false}}}\n")
-    with Server(homes[0], folder, config=homes[0] / "blind.yaml") as one, Server(homes[1], folder, config=homes[1] / "blind.yaml") as two:
+    with (
+        Server(homes[0], folder, config=homes[0] / "blind.yaml") as one,
+        Server(homes[1], folder, config=homes[1] / "blind.yaml") as two,
+    ):
 
         def write(server: Server, name: str) -> None:
             for number in range(each):
@@ -111,7 +136,10 @@ def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: boo
         for writer in writers:
             writer.join()
         record_property("seconds_for_all_writes", round(time.monotonic() - begun, 2))
-        first, second = one.call("instructions/list", limit=1), two.call("instructions/list", limit=1)
+        first, second = (
+            one.call("instructions/list", limit=1),
+            two.call("instructions/list", limit=1),
+        )
         assert first["count"] == second["count"] == 2 * each
         assert first["hash"] == second["hash"]
         governance = "instructions/governanceHash"
@@ -125,7 +153,9 @@ def test_two_processes_write_into_one_folder_and_agree(tmp_path: Path, soak: boo
 
 
 @pytest.mark.parametrize("begun", ["+\na\n.", "a\n"], ids=["now", "by-an-earlier-release"])
-def test_a_process_that_dies_between_file_and_journal_hides_nothing(tmp_path: Path, begun: str) -> None:
+def test_a_process_that_dies_between_file_and_journal_hides_nothing(
+    tmp_path: Path, begun: str
+) -> None:
     folder = tmp_path / "shared"
     with Server(tmp_path / "one", folder) as one:
         one.add("a", "first")
@@ -156,7 +186,9 @@ def test_edits_by_hand_and_by_git_are_served_without_being_asked(
     git("init", "-q", "-b", "main")
     for version in ("one", "two"):
         for number in range(files):
-            (folder / f"g{number}.json").write_text(json.dumps({"id": f"g{number}", "body": f"edition{version} of {number}"}))
+            (folder / f"g{number}.json").write_text(
+                json.dumps({"id": f"g{number}", "body": f"edition{version} of {number}"})
+            )
         git("add", "-A")
         git("commit", "-q", "-m", version)
         git("tag", version)
@@ -164,14 +196,19 @@ def test_edits_by_hand_and_by_git_are_served_without_being_asked(
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == files
         hash_two = server.call("instructions/list", limit=1)["hash"]
         git("checkout", "-q", "one")
-        seconds = until(lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files, 20)
+        seconds = until(
+            lambda: server.call("instructions/search", q="editionone", limit=1)["count"] == files,
+            20,
+        )
         record_property("seconds_until_served", round(seconds, 3))
         assert server.call("instructions/search", q="editiontwo", limit=1)["count"] == 0
         git("checkout", "-q", "two")
         until(lambda: server.call("instructions/list", limit=1)["hash"] == hash_two, 20)
         (folder / "g0.json").unlink()
         until(lambda: server.call("instructions/get", id="g0").get("notFound", False), 20)
-        (folder / "by-hand.json").write_text(json.dumps({"id": "by-hand", "body": "An editor wrote this."}))
+        (folder / "by-hand.json").write_text(
+            json.dumps({"id": "by-hand", "body": "An editor wrote this."})
+        )
         until(lambda: "item" in server.call("instructions/get", id="by-hand"), 20)
         (folder / "by-hand.json").write_text("{ half a fi")
         until(lambda: server.call("instructions/health")["status"] == "degraded", 20)

@@ -22,9 +22,15 @@ def test_codes_and_data_of_the_contract(tmp_path: Path) -> None:
         wrong = server.error("instructions/dispatch", action="get")
         assert (wrong["code"], wrong["data"]["action"]) == (-32602, "get")
         assert wrong["data"]["validation"]
-        assert server.error("instructions/batch", operations=[{"action": "list"}] * 101)["code"] == -32001
+        assert (
+            server.error("instructions/batch", operations=[{"action": "list"}] * 101)["code"]
+            == -32001
+        )
         assert server.error("instructions/query", limit=1001)["code"] == -32001
-        assert server.error("instructions/governanceUpdate", id="a", patch={"status": "great"})["code"] == -32002
+        assert (
+            server.error("instructions/governanceUpdate", id="a", patch={"status": "great"})["code"]
+            == -32002
+        )
         mismatch = server.error("instructions/remove", ids=["a"], expectedHash="0" * 64)
         assert (mismatch["code"], bool(mismatch["data"]["suggestion"])) == (-32003, True)
         (server.folder / "gates.json").write_text("{")
@@ -35,8 +41,17 @@ def test_a_refused_entry_is_a_result_both_ways(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         bare = server.call("instructions/add", id="my-instruction", body="Content")
         assert (bare["created"], bare["error"]) == (False, "missing entry")
-        server.call("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t", "version": "1"})
-        wrapped = server.call("tools/call", name="instructions/add", arguments={"id": "my-instruction", "body": "Content"})
+        server.call(
+            "initialize",
+            protocolVersion="2025-11-25",
+            capabilities={},
+            clientInfo={"name": "t", "version": "1"},
+        )
+        wrapped = server.call(
+            "tools/call",
+            name="instructions/add",
+            arguments={"id": "my-instruction", "body": "Content"},
+        )
         assert wrapped["isError"] is True
         assert wrapped["structuredContent"]["error"] == "missing entry"
         assert json.loads(wrapped["content"][0]["text"]) == wrapped["structuredContent"]
@@ -59,11 +74,20 @@ def test_traces_tell_of_repairs(tmp_path: Path) -> None:
         assert server.call("instructions/list", expectId="late")["count"] == 2
         server.call("instructions/getEnhanced", id="late")
     lines = (tmp_path / "stderr.txt").read_text().splitlines()
-    listed = [json.loads(line.split(" ", 1)[1])["data"] for line in lines if line.startswith("[trace:list]")]
+    listed = [
+        json.loads(line.split(" ", 1)[1])["data"]
+        for line in lines
+        if line.startswith("[trace:list]")
+    ]
     assert listed[0]["expectId"] == "late"
-    assert {"repairedVisibility", "attemptedReload", "attemptedLate", "lateMaterialized", "expectOnDisk", "expectInCatalog"} <= listed[
-        0
-    ].keys()
+    assert {
+        "repairedVisibility",
+        "attemptedReload",
+        "attemptedLate",
+        "lateMaterialized",
+        "expectOnDisk",
+        "expectInCatalog",
+    } <= listed[0].keys()
     assert any(line.startswith("[trace:catalog:load]") for line in lines)
     assert any(line.startswith("[trace:catalog:file]") for line in lines)
 
@@ -71,20 +95,31 @@ def test_traces_tell_of_repairs(tmp_path: Path) -> None:
 def test_agents_get_compact_items_and_everybody_else_the_letter(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         server.add("a", "Never push with force. " * 100)
-        server.call("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t", "version": "1"})
+        server.call(
+            "initialize",
+            protocolVersion="2025-11-25",
+            capabilities={},
+            clientInfo={"name": "t", "version": "1"},
+        )
         for name, arguments in (("list", {}), ("search", {"q": "push"}), ("query", {})):
             result = server.call("tools/call", name=f"instructions_{name}", arguments=arguments)
             compact = result["structuredContent"]["items"][0]
             assert "body" not in compact
             assert 0 < len(compact["snippet"]) <= 300
             assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
-            dispatched = server.call("tools/call", name="instructions_dispatch", arguments={"action": name, **arguments})
+            dispatched = server.call(
+                "tools/call", name="instructions_dispatch", arguments={"action": name, **arguments}
+            )
             assert "body" not in dispatched["structuredContent"]["items"][0]
             letter = (
                 server.call(f"instructions/{name}", **arguments),
                 server.call("instructions/dispatch", action=name, **arguments),
-                server.call("tools/call", name=f"instructions/{name}", arguments=arguments)["structuredContent"],
-                server.call("tools/call", name=f"instructions_{name}", arguments={**arguments, "full": True})["structuredContent"],
+                server.call("tools/call", name=f"instructions/{name}", arguments=arguments)[
+                    "structuredContent"
+                ],
+                server.call(
+                    "tools/call", name=f"instructions_{name}", arguments={**arguments, "full": True}
+                )["structuredContent"],
             )
             assert all(answer["items"][0]["body"].startswith("Never push") for answer in letter)
             assert all("snippet" not in answer["items"][0] for answer in letter)
@@ -94,14 +129,22 @@ def test_initialize_as_the_contracts_example_sends_it(tmp_path: Path) -> None:
     with Server(tmp_path) as server:
         assert server.call("initialize", **VSCODE)["protocolVersion"] == "2025-11-25"
         server.add("a", "Body")
-        found = server.call("tools/call", name="instructions/dispatch", arguments={"action": "search", "q": "body", "limit": 50})
+        found = server.call(
+            "tools/call",
+            name="instructions/dispatch",
+            arguments={"action": "search", "q": "body", "limit": 50},
+        )
         assert found["structuredContent"]["items"][0]["body"] == "Body"
         assert server.error("initialize", **VSCODE, clientInfo={"name": 5})["code"] == -32602
     with serve_http(tmp_path / "http") as served:
-        status, headers, body = served.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": VSCODE})
+        status, headers, body = served.post(
+            "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": VSCODE}
+        )
         assert status == 200, body
         assert b"serverInfo" in body
         session = {"Mcp-Session-Id": headers["mcp-session-id"]}
         served.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
-        status, _, body = served.post("/mcp", {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, session)
+        status, _, body = served.post(
+            "/mcp", {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, session
+        )
         assert (status, b"instructions_dispatch" in body) == (200, True)

@@ -1,4 +1,6 @@
-"""Large messages: refused before they cost anything where nobody can use them, served where they are documents."""
+"""Large messages: refused before they cost anything where nobody can use them, served where they
+are documents.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,31 @@ def description(size: int) -> dict[str, Any]:
     }
     count = size // len(json.dumps(schema))
     schemas = {f"Schema{number}": schema for number in range(count)}
-    return {"openapi": "3.1.0", "info": {"title": "Large", "version": "1"}, "paths": {}, "components": {"schemas": schemas}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Large", "version": "1"},
+        "paths": {},
+        "components": {"schemas": schemas},
+    }
 
 
 def as_yaml(document: dict[str, Any]) -> str:
     schemas = document["components"]["schemas"]
-    lines = ["openapi: 3.1.0", "info:", "  title: Large", "  version: '1'", "paths: {}", "components:", "  schemas:"]
+    lines = [
+        "openapi: 3.1.0",
+        "info:",
+        "  title: Large",
+        "  version: '1'",
+        "paths: {}",
+        "components:",
+        "  schemas:",
+    ]
     for name, schema in schemas.items():
-        lines += [f"    {name}:", "      type: object", f"      description: {json.dumps(schema['description'], ensure_ascii=False)}"]
+        lines += [
+            f"    {name}:",
+            "      type: object",
+            f"      description: {json.dumps(schema['description'], ensure_ascii=False)}",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -54,7 +73,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def call(server: Served, tool: str, **arguments: Any) -> dict[str, Any]:
     params = {"name": tool, "arguments": arguments, "_meta": META}
-    return post(server, json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).encode(), tool)[1]
+    return post(
+        server,
+        json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).encode(),
+        tool,
+    )[1]
 
 
 def post(server: Served, body: bytes, tool: str = "") -> tuple[int, dict[str, Any]]:
@@ -70,7 +93,9 @@ def post(server: Served, body: bytes, tool: str = "") -> tuple[int, dict[str, An
 
 
 def resident(pid: int) -> int:
-    fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    fields = dict(
+        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+    )
     return int(fields["VmHWM"].split()[0]) * 1024
 
 
@@ -92,27 +117,40 @@ def test_a_document_of_many_containers_is_refused_before_it_is_decoded(server: S
     answer = call(server, "oas_validate", spec={"content": dense(40 * MEGABYTE)})
     error = json.loads(answer["result"]["content"][-1]["text"])["error"]
     assert error["code"] == "SPEC_TOO_LARGE"
-    assert resident(server.process.pid) - before < 600 * MEGABYTE  # decoded it takes a gigabyte and more
+    assert (
+        resident(server.process.pid) - before < 600 * MEGABYTE
+    )  # decoded it takes a gigabyte and more
 
 
 def test_a_tool_that_takes_no_documents_refuses_large_messages_by_name(server: Served) -> None:
     answer = call(server, "health_check", text="x" * (20 * MEGABYTE))
     assert answer["id"] == 7
     assert answer["error"]["code"] == -32001
-    assert answer["error"]["message"].startswith("health_check takes messages of at most 16777216 bytes")
+    assert answer["error"]["message"].startswith(
+        "health_check takes messages of at most 16777216 bytes"
+    )
 
 
 def test_the_same_where_the_name_comes_last(server: Served) -> None:
     params = {"arguments": {"text": "x" * (20 * MEGABYTE)}, "_meta": META, "name": "health_check"}
     status, answer = post(
-        server, json.dumps({"params": params, "method": "tools/call", "id": 8, "jsonrpc": "2.0"}).encode(), "health_check"
+        server,
+        json.dumps({"params": params, "method": "tools/call", "id": 8, "jsonrpc": "2.0"}).encode(),
+        "health_check",
     )
     assert (status, answer["id"], answer["error"]["code"]) == (413, 8, -32001)
 
 
 def test_a_large_message_with_half_a_surrogate_pair_is_answered_with_its_id(server: Served) -> None:
     content = '"' + "x" * MEGABYTE + '\\ud83d"'
-    head = json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "oas_parse", "_meta": META, "arguments": {}}})
+    head = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 9,
+            "method": "tools/call",
+            "params": {"name": "oas_parse", "_meta": META, "arguments": {}},
+        }
+    )
     body = head.replace('"arguments": {}', '"arguments": {"spec": {"content": ' + content + "}}")
     status, answer = post(server, body.encode(), "oas_parse")
     assert (status, answer["id"], answer["error"]["code"]) == (400, 9, -32600)
@@ -121,7 +159,11 @@ def test_a_large_message_with_half_a_surrogate_pair_is_answered_with_its_id(serv
 @pytest.mark.parametrize("spelling", ["json", "yaml"])
 def test_a_large_document_is_served_inline(server: Served, spelling: str) -> None:
     document = description(5 * MEGABYTE)
-    text = json.dumps(document, ensure_ascii=False, indent=1) if spelling == "json" else as_yaml(document)
+    text = (
+        json.dumps(document, ensure_ascii=False, indent=1)
+        if spelling == "json"
+        else as_yaml(document)
+    )
     answer = call(server, "oas_parse", spec={"content": text})
     parsed = answer["result"]["structuredContent"]
     assert parsed["schema_count"] == len(document["components"]["schemas"])
@@ -160,7 +202,9 @@ def test_others_are_answered_while_large_bodies_arrive(server: Served) -> None:
         probing.result()
     assert not parsed["result"]["isError"]
     middle = sorted(taken)[len(taken) // 2]
-    assert middle < 0.5, taken  # decoding four such bodies takes seconds, in which there is no answer at all
+    assert middle < 0.5, (
+        taken
+    )  # decoding four such bodies takes seconds, in which there is no answer at all
 
 
 def test_stdio_refuses_and_serves_the_same(tmp_path: Path) -> None:
@@ -170,11 +214,18 @@ def test_stdio_refuses_and_serves_the_same(tmp_path: Path) -> None:
         client.process.stdin.write(dense(20 * MEGABYTE).encode() + b"\n")
         client.process.stdin.flush()
         assert client.read()["error"]["code"] == -32001
-        refused = client.request("tools/call", {"name": "health_check", "arguments": {"text": "x" * (20 * MEGABYTE)}})
+        refused = client.request(
+            "tools/call", {"name": "health_check", "arguments": {"text": "x" * (20 * MEGABYTE)}}
+        )
         assert refused["error"]["code"] == -32001
         document = description(5 * MEGABYTE)
-        answer = client.request("tools/call", {"name": "oas_parse", "arguments": {"spec": {"content": json.dumps(document)}}})
-        assert answer["result"]["structuredContent"]["schema_count"] == len(document["components"]["schemas"])
+        answer = client.request(
+            "tools/call",
+            {"name": "oas_parse", "arguments": {"spec": {"content": json.dumps(document)}}},
+        )
+        assert answer["result"]["structuredContent"]["schema_count"] == len(
+            document["components"]["schemas"]
+        )
         assert client.request("ping")["result"] == {}
     finally:
         client.close()
@@ -205,13 +256,24 @@ def test_undecoded_bytes_are_bounded_in_all_and_per_caller() -> None:
             b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"oas_parse","arguments":{"name":"x',
             ("tools/call", "oas_parse", 3),
         ),
-        (b'{"params":{"_meta":{"a":[1,{"name":"n"}]},"name":"t","arguments":{}}, "method":"tools/call"', ("tools/call", "t", None)),
+        (
+            (
+                b'{"params":{"_meta":{"a":[1,{"name":"n"}]},"name":"t","arguments":{}}, '
+                b'"method":"tools/call"'
+            ),
+            ("tools/call", "t", None),
+        ),
         (b'{"params":{"arguments":{"name":"inner","content":"....', (None, None, None)),
         (b'{"method":"instructions/impo', (None, None, None)),
-        (b'{"id":"a","method":"instructions/import","params":{"entries":[{"name":"x"}]', ("instructions/import", None, "a")),
+        (
+            b'{"id":"a","method":"instructions/import","params":{"entries":[{"name":"x"}]',
+            ("instructions/import", None, "a"),
+        ),
         (b"[[[", (None, None, None)),
         (b"}}}", (None, None, None)),
     ],
 )
-def test_the_head_of_a_message_tells_what_it_is_for(head: bytes, found: tuple[Any, Any, Any]) -> None:
+def test_the_head_of_a_message_tells_what_it_is_for(
+    head: bytes, found: tuple[Any, Any, Any]
+) -> None:
     assert peek(head) == found

@@ -19,13 +19,25 @@ from commonplace.search import embed_models
 
 def call(server: Server, tool: str, **arguments: Any) -> Any:
     result = server.request("tools/call", {"name": tool, "arguments": arguments})
-    return json.loads(result["content"][0]["text"]) if result["isError"] else result["structuredContent"]
+    return (
+        json.loads(result["content"][0]["text"])
+        if result["isError"]
+        else result["structuredContent"]
+    )
 
 
 def test_the_rekall_profile_lists_exactly_the_nine_tools_and_they_work(tmp_path: Path) -> None:
     server = Server(tmp_path, "--profile", "rekall")
-    assert [tool["name"] for tool in server.request("tools/list", {})["tools"]] == list(CONTRACT_NAMES)
-    added = call(server, "rekall_add", type="bug", title="Safari drops the header", content="List each custom header.")
+    assert [tool["name"] for tool in server.request("tools/list", {})["tools"]] == list(
+        CONTRACT_NAMES
+    )
+    added = call(
+        server,
+        "rekall_add",
+        type="bug",
+        title="Safari drops the header",
+        content="List each custom header.",
+    )
     found = call(server, "rekall_search", query="which header does safari drop?")
     assert [result["id"] for result in found["results"]] == [added["id"]]
     assert call(server, "rekall_show", id=added["id"][:12])["content"] == "List each custom header."
@@ -39,13 +51,17 @@ def test_an_error_is_the_contracts_object_with_its_status(tmp_path: Path) -> Non
     assert error["code"] == "ENTRY_NOT_FOUND"
     assert error["message"] == "Entry with ID '01HX123ABCDEFGHJKMNPQRSTVW' not found"
     assert error["details"]["http_status"] == 404
-    assert call(server, "rekall_add", type="poem", title="x")["error"]["details"]["http_status"] == 400
+    assert (
+        call(server, "rekall_add", type="poem", title="x")["error"]["details"]["http_status"] == 400
+    )
     server.close()
 
 
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     server = Server(tmp_path)
-    added = [call(server, "rekall_add", type="bug", title=f"Entry {number}")["id"] for number in range(5)]
+    added = [
+        call(server, "rekall_add", type="bug", title=f"Entry {number}")["id"] for number in range(5)
+    ]
     server.kill()
     again = Server(tmp_path)
     assert {entry["id"] for entry in call(again, "memory_list")["entries"]} == set(added)
@@ -66,7 +82,18 @@ def test_accesses_are_written_when_the_server_ends(tmp_path: Path) -> None:
 def test_the_rekall_command_starts_the_server_and_generalises(tmp_path: Path) -> None:
     home = ["--data", str(tmp_path / "data")]
     written = subprocess.run(
-        [sys.executable, "-m", "commonplace", *home, "shim", "install", "rekall", "--into", str(tmp_path), "--json"],
+        [
+            sys.executable,
+            "-m",
+            "commonplace",
+            *home,
+            "shim",
+            "install",
+            "rekall",
+            "--into",
+            str(tmp_path),
+            "--json",
+        ],
         capture_output=True,
         text=True,
         timeout=120,
@@ -74,17 +101,48 @@ def test_the_rekall_command_starts_the_server_and_generalises(tmp_path: Path) ->
     )
     rekall = json.loads(written.stdout)["path"]
     environment = {**os.environ, "COMMONPLACE_HOME": str(tmp_path / "data")}
-    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    parameters = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters})
     served = subprocess.run(
-        [rekall, "mcp-server"], input=f"{line}\n", capture_output=True, text=True, timeout=120, check=True, env=environment
+        [rekall, "mcp-server"],
+        input=f"{line}\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env=environment,
     )
     assert "rekall_help" in json.loads(served.stdout.splitlines()[0])["result"]["instructions"]
     ids = []
     for day in ("monday", "friday"):
-        words = [rekall, "add", "bug", f"Deploy failed on {day}", "-c", "No space left on device", "--json"]
-        ids.append(json.loads(subprocess.run(words, capture_output=True, text=True, timeout=120, check=True, env=environment).stdout)["id"])
-    drawn = subprocess.run([rekall, "generalize", *ids, "--json"], capture_output=True, text=True, timeout=120, check=True, env=environment)
+        words = [
+            rekall,
+            "add",
+            "bug",
+            f"Deploy failed on {day}",
+            "-c",
+            "No space left on device",
+            "--json",
+        ]
+        ids.append(
+            json.loads(
+                subprocess.run(
+                    words, capture_output=True, text=True, timeout=120, check=True, env=environment
+                ).stdout
+            )["id"]
+        )
+    drawn = subprocess.run(
+        [rekall, "generalize", *ids, "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env=environment,
+    )
     assert json.loads(drawn.stdout)["sources"] == ids
 
 
@@ -92,7 +150,9 @@ def test_the_rekall_command_starts_the_server_and_generalises(tmp_path: Path) ->
 def models() -> Path:
     own = Path(__file__).resolve().parents[2] / ".tools" / "models"
     for folder in (load().settings.models_directory, own):
-        if any(model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)):
+        if any(
+            model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)
+        ):
             return folder
     embed_models.install_default(own)
     return own
@@ -102,16 +162,34 @@ def typed(data: Path, models: Path, *words: str) -> tuple[Any, str]:
     """A command's JSON and what it said beside it."""
     environment = {**os.environ, "COMMONPLACE_HOME": str(data), "COMMONPLACE_MODELS": str(models)}
     command = [sys.executable, "-m", "commonplace", "memory", *words, "--json"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, env=environment, cwd=data)
+    ran = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True, env=environment, cwd=data
+    )
     return json.loads(ran.stdout), ran.stderr
 
 
-def test_one_command_searches_by_meaning_where_the_model_is_installed_and_says_so_where_not(tmp_path: Path, models: Path) -> None:
-    added, _ = typed(tmp_path, models, "add", "bug", "Lunch", "-c", "A man is eating a piece of bread in the kitchen.")
+def test_one_command_searches_by_meaning_where_the_model_is_installed_and_says_so_where_not(
+    tmp_path: Path, models: Path
+) -> None:
+    added, _ = typed(
+        tmp_path,
+        models,
+        "add",
+        "bug",
+        "Lunch",
+        "-c",
+        "A man is eating a piece of bread in the kitchen.",
+    )
     assert added["embeddings_calculated"] is True
     found, said = typed(tmp_path, models, "search", "somebody consumes toast for breakfast")
-    assert (found["mode"], [result["id"] for result in found["results"]], said) == ("hybrid", [added["id"]], "")
+    assert (found["mode"], [result["id"] for result in found["results"]], said) == (
+        "hybrid",
+        [added["id"]],
+        "",
+    )
     found, said = typed(tmp_path, tmp_path / "none", "search", "eating bread")
     assert (found["mode"], len(found["results"])) == ("lexical", 1)
-    assert " ".join(said.split()).startswith("answered by words only: no embedding model is installed; run: ")
+    assert " ".join(said.split()).startswith(
+        "answered by words only: no embedding model is installed; run: "
+    )
     assert said.rstrip().endswith("commonplace models install")

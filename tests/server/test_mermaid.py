@@ -16,7 +16,19 @@ from commonplace.instructions.engine.graph import MERMAID_WORDS, to_mermaid
 ROOT = Path(__file__).resolve().parent.parent.parent
 PARSER = Path(__file__).parent / "mermaid" / "parse.mjs"
 NODE_MODULES = ROOT / ".tools" / "node" / "node_modules"
-RESERVED = ("style", "graph", "subgraph", "class", "click", "flowchart", "href", "call", "interpolate", "end", "default")
+RESERVED = (
+    "style",
+    "graph",
+    "subgraph",
+    "class",
+    "click",
+    "flowchart",
+    "href",
+    "call",
+    "interpolate",
+    "end",
+    "default",
+)
 OTHERS = (
     "linkstyle",
     "classdef",
@@ -38,7 +50,12 @@ def parse(*drawings: str) -> list[str | None]:
     """What the parser says of each drawing: None where it is fine."""
     assert (NODE_MODULES / "mermaid").is_dir(), "run make setup"
     done = subprocess.run(
-        [node(), str(PARSER), str(NODE_MODULES)], input=json.dumps(drawings), capture_output=True, text=True, timeout=120, check=True
+        [node(), str(PARSER), str(NODE_MODULES)],
+        input=json.dumps(drawings),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
     )
     problems: list[str | None] = json.loads(done.stdout)
     return problems
@@ -54,7 +71,11 @@ def test_ids_and_categories_that_are_words_of_mermaid_can_be_drawn(tmp_path: Pat
     with Server(tmp_path) as server:
         for name in (*RESERVED, *OTHERS):
             category = name.replace(".", "-")
-            server.call("instructions/add", entry={"id": name, "body": "x", "categories": [category, "shared"]}, lax=True)
+            server.call(
+                "instructions/add",
+                entry={"id": name, "body": "x", "categories": [category, "shared"]},
+                lax=True,
+            )
         drawings = [
             server.call("graph/export", format="mermaid", **options)["mermaid"]
             for options in (
@@ -71,14 +92,24 @@ def test_ids_and_categories_that_are_words_of_mermaid_can_be_drawn(tmp_path: Pat
 
 
 def test_every_short_id_and_every_reserved_word_can_be_drawn() -> None:
-    short = ["".join(letters) for length in (1, 2) for letters in product(ascii_lowercase + digits, repeat=length)]
+    short = [
+        "".join(letters)
+        for length in (1, 2)
+        for letters in product(ascii_lowercase + digits, repeat=length)
+    ]
     words = sorted(MERMAID_WORDS)
     names = [*short, *words, *(f"{word}-x" for word in words), *(f"x.{word}" for word in words)]
-    parts = [names[start : start + 400] for start in range(0, len(names), 400)]  # Mermaid draws fewer than 500 edges
+    parts = [
+        names[start : start + 400] for start in range(0, len(names), 400)
+    ]  # Mermaid draws fewer than 500 edges
     drawings = [to_mermaid(_chain(part), "2025-01-01T00:00:00.000Z") for part in parts]
     assert parse(*drawings) == [None] * len(parts)
 
 
 def _chain(names: list[str]) -> dict[str, object]:
     edges = [{"from": name, "to": other, "type": "category"} for name, other in pairwise(names)]
-    return {"meta": {"graphSchemaVersion": 1}, "nodes": [{"id": name} for name in names], "edges": edges}
+    return {
+        "meta": {"graphSchemaVersion": 1},
+        "nodes": [{"id": name} for name in names],
+        "edges": edges,
+    }

@@ -1,4 +1,6 @@
-"""Narrowing blocks: what flags and headers exclude is refused under every name and in every way, over stdio and HTTP."""
+"""Narrowing blocks: what flags and headers exclude is refused under every name and in every way,
+over stdio and HTTP.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ Refusal = str | None
 
 @dataclass(frozen=True)
 class Narrowing:
-    """One way to narrow, as flags and as headers, and what it must refuse: written down apart from the product."""
+    """One way to narrow, as flags and as headers, and what it must refuse: written down apart
+    from the product.
+    """
 
     toolsets: str = ""
     tools: str = ""
@@ -35,23 +39,46 @@ class Narrowing:
 
     @property
     def flags(self) -> list[str]:
-        given = {"--toolsets": self.toolsets, "--tools": self.tools, "--exclude-tools": self.exclude}
-        return [part for flag, value in given.items() if value for part in (flag, value)] + ["--read-only"] * self.read_only
+        given = {
+            "--toolsets": self.toolsets,
+            "--tools": self.tools,
+            "--exclude-tools": self.exclude,
+        }
+        return [part for flag, value in given.items() if value for part in (flag, value)] + [
+            "--read-only"
+        ] * self.read_only
 
     @property
     def headers(self) -> dict[str, str]:
-        given = {"X-MCP-Toolsets": self.toolsets, "X-MCP-Tools": self.tools, "X-MCP-Exclude-Tools": self.exclude}
-        return {name: value for name, value in given.items() if value} | ({"X-MCP-Readonly": "true"} if self.read_only else {})
+        given = {
+            "X-MCP-Toolsets": self.toolsets,
+            "X-MCP-Tools": self.tools,
+            "X-MCP-Exclude-Tools": self.exclude,
+        }
+        return {name: value for name, value in given.items() if value} | (
+            {"X-MCP-Readonly": "true"} if self.read_only else {}
+        )
 
     def refusal(self, tool: Tool, through: Tool | None = None) -> Refusal:
         names = {tool.name, *tool.aliases, *tool.bare}
-        toolsets, tools = set(filter(None, self.toolsets.split(","))), set(filter(None, self.tools.split(",")))
+        toolsets, tools = (
+            set(filter(None, self.toolsets.split(","))),
+            set(filter(None, self.tools.split(","))),
+        )
         if names & set(self.exclude.split(",")):
             return "TOOL_EXCLUDED"
-        offered = tool.toolset in toolsets or names & tools or (through is not None and through.name in tools)
+        offered = (
+            tool.toolset in toolsets
+            or names & tools
+            or (through is not None and through.name in tools)
+        )
         if (toolsets or tools) and not offered:
             return "TOOL_EXCLUDED"
-        return "READ_ONLY" if self.read_only and not tool.read_only and not callable(tool.scope) else None
+        return (
+            "READ_ONLY"
+            if self.read_only and not tool.read_only and not callable(tool.scope)
+            else None
+        )
 
 
 NARROWINGS = {
@@ -59,7 +86,9 @@ NARROWINGS = {
     "tools": Narrowing(tools="file_read,instructions/get,oas_validate"),
     "dispatcher": Narrowing(tools="instructions_dispatch", exclude="instructions_list"),
     "exclude": Narrowing(exclude="file_write,instructions/add,validate,usage_track,health_check"),
-    "mixed": Narrowing(toolsets="instructions,openapi", tools="file_read", exclude="instructions_search"),
+    "mixed": Narrowing(
+        toolsets="instructions,openapi", tools="file_read", exclude="instructions_search"
+    ),
     "read-only": Narrowing(read_only=True),
 }
 ALL = pytest.mark.parametrize("narrowing", NARROWINGS.values(), ids=NARROWINGS.keys())
@@ -100,7 +129,9 @@ def check_all(
     call: Callable[[str, Mapping[str, Any]], Mapping[str, Any]],
     bare: Callable[[str, Mapping[str, Any]], Mapping[str, Any]],
 ) -> None:
-    """Every tool by each of its names and as an action, with arguments that nothing takes: a refusal comes before they are read."""
+    """Every tool by each of its names and as an action, with arguments that nothing takes: a
+    refusal comes before they are read.
+    """
     wrong = {"no such argument": 1}
     by_name = {tool.name: tool for tool in tools}
     for tool in tools:
@@ -116,7 +147,9 @@ def check_all(
     for action in ACTIONS:
         tool = by_name[tool_name(action)]
         expected = narrowing.refusal(dispatcher) or narrowing.refusal(tool, dispatcher)
-        check(call("instructions_dispatch", {"action": action, **wrong}), expected, f"action {action}")
+        check(
+            call("instructions_dispatch", {"action": action, **wrong}), expected, f"action {action}"
+        )
         answer = bare("instructions/dispatch", {"action": action, **wrong})
         check(answer, expected, f"bare action {action}")
         if expected is not None:
@@ -131,13 +164,17 @@ def check_all(
 
 
 @ALL
-def test_flags_refuse_what_they_exclude_over_stdio(narrowing: Narrowing, tools: tuple[Tool, ...], tmp_path: Path) -> None:
+def test_flags_refuse_what_they_exclude_over_stdio(
+    narrowing: Narrowing, tools: tuple[Tool, ...], tmp_path: Path
+) -> None:
     client = Stdio(tmp_path / "data", *narrowing.flags, extra=MUTATION).open()
     try:
         check_all(
             tools,
             narrowing,
-            lambda name, arguments: client.request("tools/call", {"name": name, "arguments": arguments}),
+            lambda name, arguments: client.request(
+                "tools/call", {"name": name, "arguments": arguments}
+            ),
             client.bare,
         )
     finally:
@@ -145,19 +182,25 @@ def test_flags_refuse_what_they_exclude_over_stdio(narrowing: Narrowing, tools: 
 
 
 @ALL
-def test_flags_refuse_what_they_exclude_over_http(narrowing: Narrowing, tools: tuple[Tool, ...], tmp_path: Path) -> None:
+def test_flags_refuse_what_they_exclude_over_http(
+    narrowing: Narrowing, tools: tuple[Tool, ...], tmp_path: Path
+) -> None:
     with serve_http(tmp_path / "data", MUTATION, *narrowing.flags) as narrowed:
         client = Http(narrowed).open()
         check_all(
             tools,
             narrowing,
-            lambda name, arguments: client.request("tools/call", {"name": name, "arguments": arguments}),
+            lambda name, arguments: client.request(
+                "tools/call", {"name": name, "arguments": arguments}
+            ),
             client.bare,
         )
 
 
 @ALL
-def test_headers_refuse_what_they_exclude(narrowing: Narrowing, tools: tuple[Tool, ...], server: Served) -> None:
+def test_headers_refuse_what_they_exclude(
+    narrowing: Narrowing, tools: tuple[Tool, ...], server: Served
+) -> None:
     client = Http(server).open()
     client.headers |= narrowing.headers
 
@@ -166,30 +209,62 @@ def test_headers_refuse_what_they_exclude(narrowing: Narrowing, tools: tuple[Too
         answer: dict[str, Any] = json.loads(server.post("/rpc", body, narrowing.headers)[2])
         return answer
 
-    check_all(tools, narrowing, lambda name, arguments: client.request("tools/call", {"name": name, "arguments": arguments}), bare)
+    check_all(
+        tools,
+        narrowing,
+        lambda name, arguments: client.request(
+            "tools/call", {"name": name, "arguments": arguments}
+        ),
+        bare,
+    )
 
 
-def batched(server: Served, narrowing: Narrowing, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def batched(
+    server: Served, narrowing: Narrowing, calls: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The answers of one JSON-RPC batch in a session of the protocol that had them."""
     client = Http(server)
     client.headers = {"MCP-Protocol-Version": "2025-03-26"}
     client.open()
-    numbered = [{"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params} for number, params in enumerate(calls)]
-    answers: list[dict[str, Any]] = json.loads(server.post("/mcp", numbered, {**client.headers, **narrowing.headers})[2])
+    numbered = [
+        {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+        for number, params in enumerate(calls)
+    ]
+    answers: list[dict[str, Any]] = json.loads(
+        server.post("/mcp", numbered, {**client.headers, **narrowing.headers})[2]
+    )
     return answers
 
 
 @ALL
-def test_headers_hold_in_streams_and_batches(narrowing: Narrowing, tools: tuple[Tool, ...], server: Served) -> None:
-    """A call with a progress token goes through the SDK, a batch through the core: both know the headers."""
+def test_headers_hold_in_streams_and_batches(
+    narrowing: Narrowing, tools: tuple[Tool, ...], server: Served
+) -> None:
+    """A call with a progress token goes through the SDK, a batch through the core: both know the
+    headers.
+    """
     client = Http(server).open()
     client.headers |= narrowing.headers
     chosen = [
-        tool for tool in tools if tool.name in ("file_read", "file_write", "instructions_add", "oas_validate", "rekall_add", "usage_track")
+        tool
+        for tool in tools
+        if tool.name
+        in (
+            "file_read",
+            "file_write",
+            "instructions_add",
+            "oas_validate",
+            "rekall_add",
+            "usage_track",
+        )
     ]
     calls = [{"name": tool.name, "arguments": {"no such argument": 1}} for tool in chosen]
     for tool, call in zip(chosen, calls, strict=True):
-        check(client.request("tools/call", {**call, "_meta": {"progressToken": tool.name}}), narrowing.refusal(tool), tool.name)
+        check(
+            client.request("tools/call", {**call, "_meta": {"progressToken": tool.name}}),
+            narrowing.refusal(tool),
+            tool.name,
+        )
     for tool, answer in zip(chosen, batched(server, narrowing, calls), strict=True):
         check(answer, narrowing.refusal(tool), f"{tool.name} in a batch")
 
@@ -214,7 +289,10 @@ def test_an_extended_tool_of_an_offered_toolset_stays_callable(server: Served) -
     client.headers |= {"X-MCP-Toolsets": "instructions"}
     listed = {tool["name"] for tool in client.request("tools/list")["result"]["tools"]}
     assert "instructions_categories" not in listed
-    assert code_in(client.request("tools/call", {"name": "instructions_categories", "arguments": {}})) is None
+    assert (
+        code_in(client.request("tools/call", {"name": "instructions_categories", "arguments": {}}))
+        is None
+    )
 
 
 def test_a_request_cannot_widen_what_the_server_offers(tmp_path: Path) -> None:
@@ -222,17 +300,33 @@ def test_a_request_cannot_widen_what_the_server_offers(tmp_path: Path) -> None:
         client = Http(narrowed).open()
         for headers in ({"X-MCP-Toolsets": "files"}, {"X-MCP-Tools": "file_list"}):
             client.headers |= headers
-            assert code_in(client.request("tools/call", {"name": "file_list", "arguments": {}})) == "TOOL_EXCLUDED"
+            assert (
+                code_in(client.request("tools/call", {"name": "file_list", "arguments": {}}))
+                == "TOOL_EXCLUDED"
+            )
 
 
 @pytest.mark.parametrize("profile", ["rekall", "oastools"])
 def test_a_profile_only_lists(profile: str, tmp_path: Path) -> None:
     client = Stdio(tmp_path / "data", "--profile", profile, "--exclude-tools", "file_write").open()
     try:
-        assert len(client.request("tools/list")["result"]["tools"]) == {"rekall": 9, "oastools": 17}[profile]
-        assert code_in(client.request("tools/call", {"name": "file_list", "arguments": {"project": "p", "path": "/"}})) not in REFUSALS
+        assert (
+            len(client.request("tools/list")["result"]["tools"])
+            == {"rekall": 9, "oastools": 17}[profile]
+        )
+        assert (
+            code_in(
+                client.request(
+                    "tools/call", {"name": "file_list", "arguments": {"project": "p", "path": "/"}}
+                )
+            )
+            not in REFUSALS
+        )
         assert code_in(client.bare("instructions/list")) is None
-        assert code_in(client.request("tools/call", {"name": "file_write", "arguments": {}})) == "TOOL_EXCLUDED"
+        assert (
+            code_in(client.request("tools/call", {"name": "file_write", "arguments": {}}))
+            == "TOOL_EXCLUDED"
+        )
     finally:
         client.close()
 
@@ -243,12 +337,17 @@ def test_a_profile_that_contradicts_the_toolsets_is_refused(tmp_path: Path) -> N
     assert "server.toolsets" in client.errors.read_text()
 
 
-def test_a_stored_file_cannot_be_read_as_a_document_where_reading_files_is_excluded(tmp_path: Path) -> None:
+def test_a_stored_file_cannot_be_read_as_a_document_where_reading_files_is_excluded(
+    tmp_path: Path,
+) -> None:
     with serve_http(tmp_path, MUTATION) as served:
         client = Http(served).open()
         spec = json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {}})
         written = {"project": "p", "path": "/a.json", "content": spec}
-        assert code_in(client.request("tools/call", {"name": "file_write", "arguments": written})) is None
+        assert (
+            code_in(client.request("tools/call", {"name": "file_write", "arguments": written}))
+            is None
+        )
         call = {"name": "oas_parse", "arguments": {"spec": {"ref": "file:p/a.json"}}}
         assert code_in(client.request("tools/call", call)) is None
         client.headers |= {"X-MCP-Toolsets": "openapi"}
@@ -259,7 +358,10 @@ def test_the_graph_for_dashboards_is_narrowed_too(tmp_path: Path) -> None:
     import urllib.error
     import urllib.request
 
-    with serve_http(tmp_path, None, "--exclude-tools", "graph_export") as served, pytest.raises(urllib.error.HTTPError) as refused:
+    with (
+        serve_http(tmp_path, None, "--exclude-tools", "graph_export") as served,
+        pytest.raises(urllib.error.HTTPError) as refused,
+    ):
         urllib.request.urlopen(f"http://{served.address}/api/graph/mermaid", timeout=30)
     assert refused.value.code == 403
 
@@ -270,7 +372,14 @@ def test_read_only_refuses_every_change(tools: tuple[Tool, ...], server: Served)
     client.headers |= {"X-MCP-Readonly": "1"}
     changing = [tool for tool in tools if not tool.read_only and tool.scope is Scope.READ]
     assert {tool.name for tool in changing} == {"feedback_submit", "usage_track"}
-    entry = {"id": "a", "title": "A", "body": "b", "priority": 1, "audience": "all", "requirement": "optional"}
+    entry = {
+        "id": "a",
+        "title": "A",
+        "body": "b",
+        "priority": 1,
+        "audience": "all",
+        "requirement": "optional",
+    }
     add = {"action": "add", "entry": entry, "lax": True}
     for name, arguments in (
         ("usage_track", {"id": "a"}),
@@ -278,9 +387,22 @@ def test_read_only_refuses_every_change(tools: tuple[Tool, ...], server: Served)
         ("instructions_dispatch", {"action": "usage/track", "id": "a"}),
         ("instructions_groom", {}),
     ):
-        assert code_in(client.request("tools/call", {"name": name, "arguments": arguments})) == "READ_ONLY", name
+        assert (
+            code_in(client.request("tools/call", {"name": name, "arguments": arguments}))
+            == "READ_ONLY"
+        ), name
     tracked = {"action": "usage/track", "id": "a"}
-    operations = [tracked, add, {"action": "groom"}, {"action": "groom", "mode": {"dryRun": True}}, {"action": "list"}]
-    answer = client.request("tools/call", {"name": "instructions_batch", "arguments": {"operations": operations}})
+    operations = [
+        tracked,
+        add,
+        {"action": "groom"},
+        {"action": "groom", "mode": {"dryRun": True}},
+        {"action": "list"},
+    ]
+    answer = client.request(
+        "tools/call", {"name": "instructions_batch", "arguments": {"operations": operations}}
+    )
     results = answer["result"]["structuredContent"]["results"]  # each operation for itself
-    assert [result.get("error", {}).get("data", {}).get("code") for result in results] == ["READ_ONLY"] * 3 + [None] * 2
+    assert [result.get("error", {}).get("data", {}).get("code") for result in results] == [
+        "READ_ONLY"
+    ] * 3 + [None] * 2

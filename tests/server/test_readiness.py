@@ -1,4 +1,6 @@
-"""/readyz covers what a change needs, and a database that is gone is said soon, typed, and forgotten when it is back."""
+"""/readyz covers what a change needs, and a database that is gone is said soon, typed, and
+forgotten when it is back.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +43,25 @@ def team(tmp_path: Path) -> Iterator[tuple[Postgres, Valkey, list[str]]]:
     try:
         config = tmp_path / "team.yaml"
         storage = {"url": database.url, "cache_url": cache.url}
-        config.write_text(json.dumps({"settings": {"storage": storage, "mcp": {"files": {"search": {"embedding": {"provider": "off"}}}}}}))
+        config.write_text(
+            json.dumps(
+                {
+                    "settings": {
+                        "storage": storage,
+                        "mcp": {"files": {"search": {"embedding": {"provider": "off"}}}},
+                    }
+                }
+            )
+        )
         line = [sys.executable, "-m", "commonplace", "--config", str(config), "migrate"]
-        made = subprocess.run(line, env=environment(tmp_path), capture_output=True, text=True, timeout=120, check=False)
+        made = subprocess.run(
+            line,
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         assert made.returncode == 0, made.stderr
         yield database, cache, ["--config", str(config)]
     finally:
@@ -75,25 +93,43 @@ def test_a_database_that_is_gone_is_said_within_two_seconds_and_found_again(
             assert answer["error"]["retryable"], (tool, answer)
             assert seconds < ANSWER_SECONDS + SLACK_SECONDS, (tool, seconds)
             said = json.dumps(answer)
-            assert not [word for word in (str(database.folder), ".s.PGSQL", "SELECT", "INSERT", "defect") if word in said], (tool, said)
+            assert not [
+                word
+                for word in (str(database.folder), ".s.PGSQL", "SELECT", "INSERT", "defect")
+                if word in said
+            ], (tool, said)
         report = becomes_ready(server, 503)
         assert report["error"]["code"] == "STORAGE_UNAVAILABLE"
         assert report["error"]["details"]["checks"]["database"] == "STORAGE_UNAVAILABLE"
         database.start()
-        wait_for(lambda: all("error" not in call(server, tool, arguments)[1] for tool, arguments in CALLS.items()), 20)
+        wait_for(
+            lambda: all(
+                "error" not in call(server, tool, arguments)[1] for tool, arguments in CALLS.items()
+            ),
+            20,
+        )
         becomes_ready(server, 200)
 
 
-def test_readiness_covers_the_schema_and_the_cache(team: tuple[Postgres, Valkey, list[str]], tmp_path: Path) -> None:
+def test_readiness_covers_the_schema_and_the_cache(
+    team: tuple[Postgres, Valkey, list[str]], tmp_path: Path
+) -> None:
     database, cache, flags = team
     with serve_http(tmp_path / "data", None, *flags) as server:
-        assert becomes_ready(server, 200)["checks"] == {"data folder": "ok", "database": "ok", "cache": "ok", "audit": "ok"}
+        assert becomes_ready(server, 200)["checks"] == {
+            "data folder": "ok",
+            "database": "ok",
+            "cache": "ok",
+            "audit": "ok",
+        }
         cache.stop()
         assert becomes_ready(server, 503)["error"]["details"]["checks"]["cache"] == "NOT_AVAILABLE"
         cache.start()
         becomes_ready(server, 200)
         with psycopg.connect(database.url) as connection:
-            connection.execute("UPDATE schema_version SET version = version + 1 WHERE component = 'files'")
+            connection.execute(
+                "UPDATE schema_version SET version = version + 1 WHERE component = 'files'"
+            )
         assert becomes_ready(server, 503)["error"]["code"] == "SCHEMA_MISMATCH"
 
 

@@ -1,4 +1,6 @@
-"""Contract 004 as a client of `rekall mcp-server [--port N]` meets it: one body for both transports and both databases."""
+"""Contract 004 as a client of `rekall mcp-server [--port N]` meets it: one body for both
+transports and both databases.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,11 @@ from jsonschema import Draft202012Validator
 from commonplace.memory.engine.tokens import count_tokens
 from servers import empty_tables
 
-HANDSHAKE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "rekall client", "version": "1"}}
+HANDSHAKE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "rekall client", "version": "1"},
+}
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 UNKNOWN = "01HX123ABCDEFGHJKMNPQRSTVW"
 NINE = (
@@ -68,19 +74,36 @@ class Client:
     def add(self, content: str = "", **more: Any) -> str:
         """The id of an entry that resembles no other."""
         self.count += 1
-        return str(self("add", **{"type": "bug", "title": f"Entry number {self.count}", "content": content, **more})["id"])
+        return str(
+            self(
+                "add",
+                **{
+                    "type": "bug",
+                    "title": f"Entry number {self.count}",
+                    "content": content,
+                    **more,
+                },
+            )["id"]
+        )
 
 
 @contextlib.contextmanager
 def on_stdio(folder: Path, *options: str) -> Iterator[Ask]:
     command = [str(COMMONPLACE), "shim", "run", "rekall", "mcp-server", *options]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment(folder)) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment(folder)
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         pipe_in, pipe_out = process.stdin, process.stdout
 
         def ask(method: str, parameters: Any) -> dict[str, Any]:
-            pipe_in.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}).encode() + b"\n")
+            pipe_in.write(
+                json.dumps(
+                    {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+                ).encode()
+                + b"\n"
+            )
             pipe_in.flush()
             result: dict[str, Any] = json.loads(pipe_out.readline())["result"]
             return result
@@ -93,10 +116,18 @@ def on_stdio(folder: Path, *options: str) -> Iterator[Ask]:
 @contextlib.contextmanager
 def on_a_port(folder: Path, *options: str) -> Iterator[Ask]:
     command = [str(COMMONPLACE), "shim", "run", "rekall", "mcp-server", "--port", "0", *options]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=folder, env=environment(folder)) as process:
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment(folder),
+    ) as process:
         try:
             assert process.stderr is not None
-            found = re.search(rb"listens on http://(127\.0\.0\.1:\d+)/mcp", process.stderr.readline())
+            found = re.search(
+                rb"listens on http://(127\.0\.0\.1:\d+)/mcp", process.stderr.readline()
+            )
             assert found is not None
             server = Served(found[1].decode(), process)
             headers = {"MCP-Protocol-Version": HANDSHAKE["protocolVersion"]}
@@ -109,7 +140,11 @@ def on_a_port(folder: Path, *options: str) -> Iterator[Ask]:
                     headers["Mcp-Session-Id"] = received["mcp-session-id"]
                 text = body.decode()
                 if received["content-type"].startswith("text/event-stream"):
-                    text = next(line[6:] for line in text.splitlines() if line.startswith("data: ") and '"id"' in line)
+                    text = next(
+                        line[6:]
+                        for line in text.splitlines()
+                        if line.startswith("data: ") and '"id"' in line
+                    )
                 result: dict[str, Any] = json.loads(text)["result"]
                 return result
 
@@ -120,13 +155,17 @@ def on_a_port(folder: Path, *options: str) -> Iterator[Ask]:
 
 
 @pytest.fixture(scope="module", params=["stdio", "a port", "a port and PostgreSQL"])
-def rekall(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+def rekall(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("rekall")
     options: tuple[str, ...] = ()
     if request.param.endswith("PostgreSQL"):
         url = request.getfixturevalue("migrated_postgres")
         empty_tables(url)
-        (folder / "team.yaml").write_text(f"settings:\n  storage:\n    url: {json.dumps(url)}\n", "utf-8")
+        (folder / "team.yaml").write_text(
+            f"settings:\n  storage:\n    url: {json.dumps(url)}\n", "utf-8"
+        )
         options = ("--config", str(folder / "team.yaml"))
     opened = on_stdio if request.param == "stdio" else on_a_port
     with opened(folder, *options) as ask:
@@ -138,7 +177,9 @@ def test_exactly_the_nine_tools_are_listed_in_the_contracts_order(rekall: Client
     assert tuple(rekall.tools) == tuple(f"rekall_{name}" for name in NINE)
 
 
-def test_three_lines_of_instructions_name_help_and_nothing_that_is_not_listed(rekall: Client) -> None:
+def test_three_lines_of_instructions_name_help_and_nothing_that_is_not_listed(
+    rekall: Client,
+) -> None:
     text = rekall.opened["instructions"]
     assert len(text.splitlines()) == 3
     assert "rekall_help()" in text
@@ -157,18 +198,34 @@ def test_an_entry_goes_through_add_search_and_show(rekall: Client) -> None:
         "add",
         type="bug",
         title="Fix CORS Safari header",
-        content="Safari ne supporte pas certains headers CORS : il faut les lister un par un dans Access-Control-Allow-Headers.",
+        content="Safari ne supporte pas certains headers CORS : il faut les lister un par un "
+        "dans Access-Control-Allow-Headers.",
         tags=["cors", "safari", "ios"],
         context="Bug CORS sur Safari iOS",
         project="webapp",
         confidence=4,
     )
     assert ULID.fullmatch(added["id"])
-    assert (added["title"], added["type"], added["created"]) == ("Fix CORS Safari header", "bug", True)
-    found = rekall("search", query="CORS sur Safari ?", context="erreur de navigateur", limit=3, type="bug", project="webapp")
+    assert (added["title"], added["type"], added["created"]) == (
+        "Fix CORS Safari header",
+        "bug",
+        True,
+    )
+    found = rekall(
+        "search",
+        query="CORS sur Safari ?",
+        context="erreur de navigateur",
+        limit=3,
+        type="bug",
+        project="webapp",
+    )
     assert found["query"] == "CORS sur Safari ?"
     first = found["results"][0]
-    assert (first["id"], first["type"], first["tags"]) == (added["id"], "bug", ["cors", "safari", "ios"])
+    assert (first["id"], first["type"], first["tags"]) == (
+        added["id"],
+        "bug",
+        ["cors", "safari", "ios"],
+    )
     assert 0 < first["score"] <= 1
     assert 0 < len(first["snippet"]) <= 100
     assert "rekall_show(id)" in found["hint"]
@@ -181,7 +238,12 @@ def test_an_entry_goes_through_add_search_and_show(rekall: Client) -> None:
 
 def test_defaults_are_the_contracts(rekall: Client) -> None:
     shown = rekall("show", id=rekall.add())
-    assert (shown["confidence"], shown["memory_type"], shown["status"], shown["project"]) == (3, "episodic", "active", None)
+    assert (shown["confidence"], shown["memory_type"], shown["status"], shown["project"]) == (
+        3,
+        "episodic",
+        "active",
+        None,
+    )
     assert (shown["content"], shown["tags"]) == ("", [])
 
 
@@ -190,14 +252,18 @@ def test_consolidation_is_the_published_formula_of_accesses_and_days(rekall: Cli
     for accesses in (1, 2, 3):
         shown = rekall("show", id=entry)
         assert shown["access_count"] == accesses
-        assert shown["consolidation_score"] == pytest.approx(0.6 * min(1, math.log(accesses + 1) / 5) + 0.4, abs=0.001)
+        assert shown["consolidation_score"] == pytest.approx(
+            0.6 * min(1, math.log(accesses + 1) / 5) + 0.4, abs=0.001
+        )
         assert shown["last_accessed"] is not None
 
 
 def test_a_search_counts_no_access(rekall: Client) -> None:
     entry = rekall.add("quokka wombat numbat")
     for _ in range(3):
-        assert entry in [result["id"] for result in rekall("search", query="quokka wombat numbat")["results"]]
+        assert entry in [
+            result["id"] for result in rekall("search", query="quokka wombat numbat")["results"]
+        ]
     assert rekall("show", id=entry)["access_count"] == 1
 
 
@@ -209,7 +275,9 @@ def test_ids_are_found_by_prefixes_of_5_characters_and_candidates_are_named(reka
     assert shared >= 5
     error = rekall.error("show", id=first[:shared])
     assert error["code"] == "ENTRY_NOT_FOUND"
-    assert {first, second} <= {candidate["id"] for candidate in error["details"]["candidates"]} or len(error["details"]["candidates"]) == 5
+    assert {first, second} <= {
+        candidate["id"] for candidate in error["details"]["candidates"]
+    } or len(error["details"]["candidates"]) == 5
     assert rekall.error("show", id=first[:4])["code"] == "ENTRY_NOT_FOUND"
 
 
@@ -217,7 +285,12 @@ def test_context_above_10000_characters_keeps_the_first_8000(rekall: Client) -> 
     whole = rekall("add", type="bug", title="Whole context", context="wide " * 1_999 + "zanzi")
     assert "context_truncated" not in whole
     assert "Whole context" in [r["title"] for r in rekall("search", query="zanzi")["results"]]
-    cut = rekall("add", type="bug", title="Cut context", context="kept7999 " + "wide " * 1_700 + "lostword " + "pad " * 400)
+    cut = rekall(
+        "add",
+        type="bug",
+        title="Cut context",
+        context="kept7999 " + "wide " * 1_700 + "lostword " + "pad " * 400,
+    )
     assert cut["context_truncated"] is True
     titles = [r["title"] for r in rekall("search", query="kept7999")["results"]]
     assert "Cut context" in titles
@@ -233,11 +306,18 @@ def test_context_above_10000_characters_keeps_the_first_8000(rekall: Client) -> 
         ("SUGGESTION_NOT_FOUND", 404, "reject_suggestion", {"suggestion_id": UNKNOWN}),
         ("INVALID_ENTRY_TYPE", 400, "add", {"type": "poem", "title": "x"}),
         ("INVALID_ENTRY_TYPE", 400, "search", {"query": "x", "type": "poem"}),
-        ("INVALID_RELATION_TYPE", 400, "link", {"source_id": "$1", "target_id": "$2", "relation_type": "likes"}),
+        (
+            "INVALID_RELATION_TYPE",
+            400,
+            "link",
+            {"source_id": "$1", "target_id": "$2", "relation_type": "likes"},
+        ),
         ("SELF_LINK_ERROR", 400, "link", {"source_id": "$1", "target_id": "$1"}),
     ],
 )
-def test_errors_have_the_contracts_code_and_status(rekall: Client, code: str, status: int, tool: str, arguments: dict[str, str]) -> None:
+def test_errors_have_the_contracts_code_and_status(
+    rekall: Client, code: str, status: int, tool: str, arguments: dict[str, str]
+) -> None:
     ids = {"$1": rekall.add(), "$2": rekall.add()}
     error = rekall.error(tool, **{name: ids.get(value, value) for name, value in arguments.items()})
     assert (error["code"], error["details"]["http_status"]) == (code, status)
@@ -253,7 +333,12 @@ def test_errors_have_the_contracts_code_and_status(rekall: Client, code: str, st
     ],
 )
 def test_bounds_are_inclusive_and_enforced(
-    rekall: Client, tool: str, field: str, inside: list[int], outside: list[int], others: dict[str, Any]
+    rekall: Client,
+    tool: str,
+    field: str,
+    inside: list[int],
+    outside: list[int],
+    others: dict[str, Any],
 ) -> None:
     for number in inside:
         title = {"title": f"Bound {field} {number}"} if tool == "add" else {}
@@ -270,33 +355,69 @@ def test_a_title_has_at_most_100_characters(rekall: Client) -> None:
 
 
 def test_a_link_exists_once_and_supersession_points_to_the_successor(rekall: Client) -> None:
-    old, new = rekall.add("the retry budget is three tries of axolotl"), rekall.add("the retry budget became five tries of axolotl")
+    old, new = (
+        rekall.add("the retry budget is three tries of axolotl"),
+        rekall.add("the retry budget became five tries of axolotl"),
+    )
     made = rekall("link", source_id=new, target_id=old, relation_type="supersedes")
     assert made["created"] is True
-    assert (made["source"]["id"], made["target"]["id"], made["relation_type"]) == (new, old, "supersedes")
+    assert (made["source"]["id"], made["target"]["id"], made["relation_type"]) == (
+        new,
+        old,
+        "supersedes",
+    )
     again = rekall.error("link", source_id=new, target_id=old, relation_type="supersedes")
     assert (again["code"], again["details"]["http_status"]) == ("LINK_ALREADY_EXISTS", 409)
     shown = rekall("show", id=old)
     assert (shown["status"], shown["superseded_by"]["id"]) == ("obsolete", new)
-    results = {result["id"]: result for result in rekall("search", query="retry budget axolotl")["results"]}
+    results = {
+        result["id"]: result for result in rekall("search", query="retry budget axolotl")["results"]
+    }
     assert results[old]["superseded_by"]["id"] == new
     assert results[old]["score"] < results[new]["score"]
 
 
-def test_suggestions_are_made_listed_accepted_and_never_return_once_rejected(rekall: Client) -> None:
-    text = "Deploying fails because the capybara runner has no space left on its device; the docker cache was cleared."
-    ids = [rekall("add", type="bug", title=f"Deploy fails, {day}", content=text)["id"] for day in ("monday", "tuesday", "friday")]
-    pairs = [s for s in rekall("suggest_links", limit=50)["suggestions"] if {s["entry_a"]["id"], s["entry_b"]["id"]} <= set(ids)]
+def test_suggestions_are_made_listed_accepted_and_never_return_once_rejected(
+    rekall: Client,
+) -> None:
+    text = (
+        "Deploying fails because the capybara runner has no space left on its device; the "
+        "docker cache was cleared."
+    )
+    ids = [
+        rekall("add", type="bug", title=f"Deploy fails, {day}", content=text)["id"]
+        for day in ("monday", "tuesday", "friday")
+    ]
+    pairs = [
+        s
+        for s in rekall("suggest_links", limit=50)["suggestions"]
+        if {s["entry_a"]["id"], s["entry_b"]["id"]} <= set(ids)
+    ]
     assert len(pairs) == 3
-    assert all(ULID.fullmatch(pair["id"]) and 0 < pair["score"] <= 1 and pair["reason"] for pair in pairs)
+    assert all(
+        ULID.fullmatch(pair["id"]) and 0 < pair["score"] <= 1 and pair["reason"] for pair in pairs
+    )
     accepted = rekall("accept_suggestion", suggestion_id=pairs[0]["id"])
-    assert (accepted["accepted"], accepted["suggestion_type"], accepted["generalize_command"]) == (True, "link", None)
+    assert (accepted["accepted"], accepted["suggestion_type"], accepted["generalize_command"]) == (
+        True,
+        "link",
+        None,
+    )
     source = accepted["link_created"]["source_id"]
-    assert [end["relation_type"] for end in rekall("show", id=source)["links"]["outgoing"]] == ["related"]
-    assert rekall("reject_suggestion", suggestion_id=pairs[1]["id"]) == {"rejected": True, "suggestion_id": pairs[1]["id"]}
+    assert [end["relation_type"] for end in rekall("show", id=source)["links"]["outgoing"]] == [
+        "related"
+    ]
+    assert rekall("reject_suggestion", suggestion_id=pairs[1]["id"]) == {
+        "rejected": True,
+        "suggestion_id": pairs[1]["id"],
+    }
     second = rekall.error("reject_suggestion", suggestion_id=pairs[1]["id"])
     assert (second["code"], second["details"]["status"]) == ("SUGGESTION_NOT_FOUND", "rejected")
-    [cluster] = [s for s in rekall("suggest_generalize")["suggestions"] if {e["id"] for e in s["entries"]} == set(ids)]
+    [cluster] = [
+        s
+        for s in rekall("suggest_generalize")["suggestions"]
+        if {e["id"] for e in s["entries"]} == set(ids)
+    ]
     general = rekall("accept_suggestion", suggestion_id=cluster["id"])
     assert general["link_created"] is None
     assert general["generalize_command"] == "rekall generalize " + " ".join(sorted(ids))
@@ -304,12 +425,29 @@ def test_suggestions_are_made_listed_accepted_and_never_return_once_rejected(rek
     later = [s["id"] for s in rekall("suggest_links", limit=50)["suggestions"]]
     assert pairs[0]["id"] not in later
     assert pairs[1]["id"] not in later
-    together = {frozenset((s["entry_a"]["id"], s["entry_b"]["id"])) for s in rekall("suggest_links", limit=50)["suggestions"]}
+    together = {
+        frozenset((s["entry_a"]["id"], s["entry_b"]["id"]))
+        for s in rekall("suggest_links", limit=50)["suggestions"]
+    }
     assert frozenset((pairs[1]["entry_a"]["id"], pairs[1]["entry_b"]["id"])) not in together
 
 
 @pytest.mark.parametrize(
-    "query", ["", "   ", '"', "NEAR(", "a AND", "*", "it's", "c++ c#", "\u0000", "\U0001f600", "SELECT * FROM x; --", "x" * 50_000]
+    "query",
+    [
+        "",
+        "   ",
+        '"',
+        "NEAR(",
+        "a AND",
+        "*",
+        "it's",
+        "c++ c#",
+        "\u0000",
+        "\U0001f600",
+        "SELECT * FROM x; --",
+        "x" * 50_000,
+    ],
 )
 def test_any_text_is_a_question(rekall: Client, query: str) -> None:
     assert rekall("search", query=query)["query"] == query
@@ -318,7 +456,12 @@ def test_any_text_is_a_question(rekall: Client, query: str) -> None:
 def test_the_guide_and_the_instructions_follow_the_locale(tmp_path: Path) -> None:
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "rekall_help", "arguments": {}}},
+        {
+            "jsonrpc": "2.0",
+            "id": 2,
+            "method": "tools/call",
+            "params": {"name": "rekall_help", "arguments": {}},
+        },
     ]
     ran = subprocess.run(
         [str(COMMONPLACE), "shim", "run", "rekall", "mcp-server"],
@@ -332,6 +475,11 @@ def test_the_guide_and_the_instructions_follow_the_locale(tmp_path: Path) -> Non
     opened, helped = (json.loads(line)["result"] for line in ran.stdout.splitlines())
     assert "Appelle `rekall_help()` au premier usage." in opened["instructions"]
     guide = helped["structuredContent"]["guide"]
-    for taught in ("Workflow recherche", "Workflow capture", "Cherche avant d'agir", "Format des citations"):
+    for taught in (
+        "Workflow recherche",
+        "Workflow capture",
+        "Cherche avant d'agir",
+        "Format des citations",
+    ):
         assert taught in guide
     assert count_tokens(guide) < 500

@@ -1,4 +1,6 @@
-"""The note "probably nothing here answers": absent where the search succeeded, and said of no score that was not measured for it."""
+"""The note "probably nothing here answers": absent where the search succeeded, and said of no
+score that was not measured for it.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +35,29 @@ def documented(page: str, beginning: str) -> list[str]:
 
 
 def run(command: str, folder: Path) -> tuple[str, str]:
-    settings = {**environment(folder / "home"), "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", command], cwd=folder, env=settings, capture_output=True, text=True, timeout=240)
+    settings = {
+        **environment(folder / "home"),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=settings,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout, done.stderr
 
 
-@pytest.mark.parametrize(("with_model", "least"), [(True, 0.1), (False, 0.03)], ids=["with the model", "by words alone"])
+@pytest.mark.parametrize(
+    ("with_model", "least"), [(True, 0.1), (False, 0.03)], ids=["with the model", "by words alone"]
+)
 @pytest.mark.parametrize("page", ["README.md", "docs/tutorial/first-steps.md"])
-def test_the_documented_example_looks_like_the_success_it_is(page: str, with_model: bool, least: float, tmp_path: Path) -> None:
+def test_the_documented_example_looks_like_the_success_it_is(
+    page: str, with_model: bool, least: float, tmp_path: Path
+) -> None:
     (note,) = documented("docs/tutorial/first-steps.md", "printf 'When SQLite")
     (put,) = documented(page, "commonplace files put")
     (search,) = documented(page, "commonplace files search")
@@ -54,12 +70,16 @@ def test_the_documented_example_looks_like_the_success_it_is(page: str, with_mod
     assert float(score) >= least
     assert DOUBT not in told
     assert ("ranked by words alone" in told) is not with_model
-    strange, refused = run(search.replace(QUESTION, "a recipe for sourdough bread that rises again"), tmp_path)
+    strange, refused = run(
+        search.replace(QUESTION, "a recipe for sourdough bread that rises again"), tmp_path
+    )
     assert not strange or float(strange.split()[0]) < least / 2
     assert DOUBT in refused or "nothing found" in refused
 
 
-def test_reranked_scores_are_not_held_against_a_line_of_fused_ones(model: ModelServer, tmp_path: Path) -> None:
+def test_reranked_scores_are_not_held_against_a_line_of_fused_ones(
+    model: ModelServer, tmp_path: Path
+) -> None:
     """The finding: a best rerank score of 0.143 stood beside "no hit reaches a score of 0.025"."""
     settings = external_models(model.url)
     settings["search"]["embedding"] = {"provider": "off"}
@@ -68,14 +88,21 @@ def test_reranked_scores_are_not_held_against_a_line_of_fused_ones(model: ModelS
     def lukewarm(request: Request) -> tuple[int, bytes] | None:
         if not request.path.endswith("/rerank"):
             return None
-        rows = [{"index": at, "relevance_score": 0.143 / (at + 1)} for at in range(len(request.body["documents"]))]
+        rows = [
+            {"index": at, "relevance_score": 0.143 / (at + 1)}
+            for at in range(len(request.body["documents"]))
+        ]
         return 200, json.dumps({"results": rows[: request.body["top_n"]]}).encode()
 
     model.fault = lukewarm
     with serve_http(tmp_path) as served:
         plain, reranked = Caller(served.url), Caller(served.url, model_key=KEY)
         for number in range(40):
-            plain.call("file_write", path=f"/n{number}.md", content=f"note {number} about a lock and subject{number}")
+            plain.call(
+                "file_write",
+                path=f"/n{number}.md",
+                content=f"note {number} about a lock and subject{number}",
+            )
         plain.settled()
         fused = plain.call("file_search", query=QUESTION)
         assert fused["chunks"][0]["score"] < 0.025
@@ -86,14 +113,20 @@ def test_reranked_scores_are_not_held_against_a_line_of_fused_ones(model: ModelS
         assert not any(DOUBT in text for text in answer.get("notes", []))
 
 
-def test_an_external_model_whose_scale_nobody_measured_raises_no_doubt(model: ModelServer, tmp_path: Path) -> None:
+def test_an_external_model_whose_scale_nobody_measured_raises_no_doubt(
+    model: ModelServer, tmp_path: Path
+) -> None:
     settings = external_models(model.url)
     settings["search"]["rerank"] = {"enabled": False}
     configure(tmp_path, settings)
     with serve_http(tmp_path) as served:
         caller = Caller(served.url, model_key=KEY)
         for number in range(40):
-            caller.call("file_write", path=f"/n{number}.md", content=f"note {number} about a lock and subject{number}")
+            caller.call(
+                "file_write",
+                path=f"/n{number}.md",
+                content=f"note {number} about a lock and subject{number}",
+            )
         caller.settled()
         answer = caller.call("file_search", query="sourdough bread")
         assert answer["mode"] == "hybrid"

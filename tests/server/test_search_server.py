@@ -1,4 +1,6 @@
-"""The shipped program with and without the model: the same question answered by meaning, or by words with the reason."""
+"""The shipped program with and without the model: the same question answered by meaning, or by
+words with the reason.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from commonplace.search import embed_models
 
 WAIT_SECONDS = 60
 NOTES = {
-    "/ops/db.md": "The SQLite database was locked because a second writer held the lock; raise busy_timeout to five seconds.",
+    "/ops/db.md": "The SQLite database was locked because a second writer held the lock; raise "
+    "busy_timeout to five seconds.",
     "/ops/tls.md": "Certificates are renewed by certbot; an alert fires fifteen days before expiry.",
     "/food.md": "A man is eating a piece of bread with butter in the kitchen.",
 }
@@ -26,14 +29,23 @@ NOTES = {
 def models() -> Path:
     own = Path(__file__).resolve().parents[2] / ".tools" / "models"
     for folder in (load().settings.models_directory, own):
-        if any(model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)):
+        if any(
+            model.name == embed_models.DEFAULT_MODEL for model in embed_models.installed(folder)
+        ):
             return folder
     embed_models.install_default(own)
     return own
 
 
 def call(server: Piped, name: str, **arguments: Any) -> Mapping[str, Any]:
-    answer = server.ask({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}})
+    answer = server.ask(
+        {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": name, "arguments": arguments},
+        }
+    )
     result = answer["result"]
     assert not result.get("isError"), result
     return json.loads(result["content"][0]["text"])
@@ -64,7 +76,9 @@ def until(server: Piped, mode: str, query: str) -> Mapping[str, Any]:
         time.sleep(0.05)
 
 
-def test_with_the_model_a_paraphrase_without_a_common_word_is_found_first(tmp_path: Path, models: Path) -> None:
+def test_with_the_model_a_paraphrase_without_a_common_word_is_found_first(
+    tmp_path: Path, models: Path
+) -> None:
     with running(tmp_path, {"COMMONPLACE_MODELS": str(models)}) as server:
         begin(server)
         found = until(server, "hybrid", "somebody consumes toast for breakfast")

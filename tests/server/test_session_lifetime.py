@@ -1,4 +1,6 @@
-"""Sessions, streams and calls over HTTP belong to their key: nobody else ends them, they end with it, and their number is bounded."""
+"""Sessions, streams and calls over HTTP belong to their key: nobody else ends them, they end
+with it, and their number is bounded.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,11 @@ class Keyed:
         self.headers = {"Authorization": f"Bearer {token}", "MCP-Protocol-Version": "2025-11-25"}
 
     def initialize(self) -> tuple[int, dict[str, str], bytes]:
-        return self.server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE}, self.headers)
+        return self.server.post(
+            "/mcp",
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HANDSHAKE},
+            self.headers,
+        )
 
     def open(self) -> dict[str, str]:
         status, received, body = self.initialize()
@@ -80,7 +86,11 @@ class Keyed:
 def begun(server: Served, method: str, headers: dict[str, str], body: object) -> Stream:
     """Ask, and wait until the answer begins."""
     link = http.client.HTTPConnection(server.address, timeout=STREAM_SECONDS)
-    sent = {**headers, "Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    sent = {
+        **headers,
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    }
     link.request(method, "/mcp", None if body is None else json.dumps(body).encode(), sent)
     answer = link.getresponse()
     assert answer.status == 200
@@ -99,17 +109,34 @@ def server(tmp_path: Path) -> Iterator[Served]:
         yield served
 
 
-def test_another_tenant_cannot_cancel_a_call(tmp_path: Path, server: Served, store: KeyStore) -> None:
-    owner, stranger, mate = Keyed(server, store, "team-a"), Keyed(server, store, "team-b"), Keyed(server, store, "team-a")
+def test_another_tenant_cannot_cancel_a_call(
+    tmp_path: Path, server: Served, store: KeyStore
+) -> None:
+    owner, stranger, mate = (
+        Keyed(server, store, "team-a"),
+        Keyed(server, store, "team-b"),
+        Keyed(server, store, "team-a"),
+    )
     session = owner.open()
-    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}}
+    cancel = {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": "slow"},
+    }
     stolen = {**stranger.headers, "Mcp-Session-Id": session["Mcp-Session-Id"]}
     answers: list[Any] = []
 
     def call(seconds: float) -> threading.Thread:
         arguments = {"seconds": seconds, "mark": str(tmp_path / "mark")}
-        body = {"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": {"name": "wait", "arguments": arguments}}
-        caller = threading.Thread(target=lambda: answers.append(json.loads(server.post("/mcp", body, session)[2])))
+        body = {
+            "jsonrpc": "2.0",
+            "id": "slow",
+            "method": "tools/call",
+            "params": {"name": "wait", "arguments": arguments},
+        }
+        caller = threading.Thread(
+            target=lambda: answers.append(json.loads(server.post("/mcp", body, session)[2]))
+        )
         caller.start()
         return caller
 
@@ -118,25 +145,54 @@ def test_another_tenant_cannot_cancel_a_call(tmp_path: Path, server: Served, sto
         assert server.post("/mcp", cancel, stolen)[0] == 404
     assert answers[0]["result"]["structuredContent"] == {"waited": 2.0}
     caller = call(60)
-    shared = {**mate.headers, "Mcp-Session-Id": session["Mcp-Session-Id"]}  # another key of the same tenant shares its sessions
-    wait_for(lambda: server.post("/mcp", cancel, shared)[0] in (200, 202) and (tmp_path / "mark").exists())
+    shared = {
+        **mate.headers,
+        "Mcp-Session-Id": session["Mcp-Session-Id"],
+    }  # another key of the same tenant shares its sessions
+    wait_for(
+        lambda: (
+            server.post("/mcp", cancel, shared)[0] in (200, 202) and (tmp_path / "mark").exists()
+        )
+    )
     caller.join(20)
 
 
 def waiting_call(server: Served, key: Keyed) -> Stream:
     """A call that streams its progress."""
-    params = {"name": "wait", "arguments": {"seconds": 60, "steps": 1}, "_meta": {"progressToken": 1}}
-    return begun(server, "POST", key.open(), {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params})
+    params = {
+        "name": "wait",
+        "arguments": {"seconds": 60, "steps": 1},
+        "_meta": {"progressToken": 1},
+    }
+    return begun(
+        server,
+        "POST",
+        key.open(),
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params},
+    )
 
 
 def subscription(server: Served, key: Keyed) -> Stream:
     """A stream of the protocol without sessions."""
-    headers = {**key.headers, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"}
+    headers = {
+        **key.headers,
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "subscriptions/listen",
+    }
     params = {"notifications": {"toolsListChanged": True}, "_meta": META}
-    return begun(server, "POST", headers, {"jsonrpc": "2.0", "id": 3, "method": "subscriptions/listen", "params": params})
+    return begun(
+        server,
+        "POST",
+        headers,
+        {"jsonrpc": "2.0", "id": 3, "method": "subscriptions/listen", "params": params},
+    )
 
 
-OPENERS = {"session": lambda server, key: key.stream(key.open()), "call": waiting_call, "subscription": subscription}
+OPENERS = {
+    "session": lambda server, key: key.stream(key.open()),
+    "call": waiting_call,
+    "subscription": subscription,
+}
 
 
 @pytest.mark.parametrize("opener", OPENERS.values(), ids=OPENERS.keys())
@@ -162,20 +218,26 @@ def is_alive(server: Served, session: dict[str, str]) -> bool:
     return server.post("/mcp", {"jsonrpc": "2.0", "id": 9, "method": "ping"}, session)[0] == 200
 
 
-def test_the_oldest_idle_session_of_a_key_ends_for_a_new_one(tmp_path: Path, store: KeyStore) -> None:
+def test_the_oldest_idle_session_of_a_key_ends_for_a_new_one(
+    tmp_path: Path, store: KeyStore
+) -> None:
     with limited(tmp_path) as server:
         key, other = Keyed(server, store, "team-a"), Keyed(server, store, "team-a")
         theirs = other.open()
         first, second, third = key.open(), key.open(), key.open()
         assert is_alive(server, first)  # used last, so no longer the oldest
         fourth = key.open()
-        assert [is_alive(server, session) for session in (first, second, third, fourth, theirs)] == [True, False, True, True, True]
+        assert [
+            is_alive(server, session) for session in (first, second, third, fourth, theirs)
+        ] == [True, False, True, True, True]
         for _ in range(20):
             key.open()
         assert is_alive(server, theirs)
 
 
-def test_sessions_in_use_are_kept_and_a_further_one_is_refused(tmp_path: Path, store: KeyStore) -> None:
+def test_sessions_in_use_are_kept_and_a_further_one_is_refused(
+    tmp_path: Path, store: KeyStore
+) -> None:
     with limited(tmp_path) as server:
         key = Keyed(server, store, "team-a")
         sessions = [key.open() for _ in range(3)]

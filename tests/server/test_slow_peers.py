@@ -63,7 +63,10 @@ def trickler() -> Iterator[Trickler]:
 def serving(folder: Path, seconds: float = FETCH_SECONDS) -> Iterator[Served]:
     folder.mkdir(exist_ok=True)
     config = folder / "commonplace.yaml"
-    config.write_text(f"settings:\n  mcp:\n    openapi:\n      url_allow: [127.0.0.1]\n      url_timeout_seconds: {seconds}\n")
+    config.write_text(
+        f"settings:\n  mcp:\n    openapi:\n      url_allow: [127.0.0.1]\n      "
+        f"url_timeout_seconds: {seconds}\n"
+    )
     with serve_http(folder, None, "--config", str(config)) as server:
         yield server
 
@@ -71,7 +74,11 @@ def serving(folder: Path, seconds: float = FETCH_SECONDS) -> Iterator[Served]:
 def call(server: Served, tool: str, **arguments: Any) -> dict[str, Any]:
     params = {"name": tool, "arguments": arguments, "_meta": META}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool}
-    answer = json.loads(server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)[2])
+    answer = json.loads(
+        server.post(
+            "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers
+        )[2]
+    )
     result: dict[str, Any] = answer["result"]
     return result
 
@@ -95,8 +102,12 @@ def test_slow_fetches_of_one_caller_hold_up_nobody_else(tmp_path: Path, trickler
         assert not call(server, "file_search", project="p", query="anything")["isError"]
         assert not call(server, "rekall_search", query="anything")["isError"]
         assert not call(server, "oas_validate", spec={"content": DOCUMENT})["isError"]
-        with socket.create_connection(("127.0.0.1", int(server.address.split(":")[1])), timeout=PROMPT_SECONDS) as link:
-            link.sendall(f"GET /readyz HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode())
+        with socket.create_connection(
+            ("127.0.0.1", int(server.address.split(":")[1])), timeout=PROMPT_SECONDS
+        ) as link:
+            link.sendall(
+                f"GET /readyz HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode()
+            )
             assert b" 200 " in link.recv(65536)
         assert time.monotonic() - others < PROMPT_SECONDS
         errors = [error_of(fetch.result(timeout=60)) for fetch in fetches]
@@ -106,7 +117,9 @@ def test_slow_fetches_of_one_caller_hold_up_nobody_else(tmp_path: Path, trickler
     assert all(error["retryable"] for error in errors)
 
 
-def test_a_slow_reference_inside_a_document_holds_up_nobody_else(tmp_path: Path, trickler: Trickler) -> None:
+def test_a_slow_reference_inside_a_document_holds_up_nobody_else(
+    tmp_path: Path, trickler: Trickler
+) -> None:
     refers = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}
     address = f"http://127.0.0.1:{trickler.port}"
     with serving(tmp_path / "data") as server, ThreadPoolExecutor(8) as clients:
@@ -116,7 +129,14 @@ def test_a_slow_reference_inside_a_document_holds_up_nobody_else(tmp_path: Path,
                 call,
                 server,
                 "oas_parse",
-                spec={"content": json.dumps({**refers, "components": {"schemas": {"A": {"$ref": f"{address}/{number}.json"}}}})},
+                spec={
+                    "content": json.dumps(
+                        {
+                            **refers,
+                            "components": {"schemas": {"A": {"$ref": f"{address}/{number}.json"}}},
+                        }
+                    )
+                },
                 full=True,
                 resolve_refs=True,
             )

@@ -1,4 +1,6 @@
-"""What the shipped server says when its storage fails it: a folder that is removed, a disk that is full."""
+"""What the shipped server says when its storage fails it: a folder that is removed, a disk that
+is full.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ FULL_CODES = {"STORAGE_FULL", "AUDIT_UNAVAILABLE", "CATALOGUE_UNWRITABLE"}
 WRITES: dict[str, dict[str, Any]] = {
     "file_write": {"project": "p", "path": "/new.md", "content": "new " * 2000},
     "rekall_add": {"type": "bug", "title": "New lesson", "content": "learned " * 500},
-    "instructions_add": {"entry": {"id": "rule-new", "title": "r", "body": "Rule. " * 2000}, "lax": True},
+    "instructions_add": {
+        "entry": {"id": "rule-new", "title": "r", "body": "Rule. " * 2000},
+        "lax": True,
+    },
     "feedback_submit": {**FEEDBACK, "description": "d" * 1900},
 }
 READS: dict[str, dict[str, Any]] = {
@@ -37,9 +42,19 @@ def call(server: Served, tool: str, arguments: dict[str, Any]) -> tuple[int, dic
     """HTTP status, and the structured answer or the error of a tool call."""
     params = {"name": tool, "arguments": arguments, "_meta": META}
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool}
-    status, _, body = server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)
-    result = json.loads(body)["result"] if status == 200 else {"isError": True, "content": [{"text": json.dumps({"error": {"code": "-"}})}]}
-    answer: dict[str, Any] = json.loads(result["content"][0]["text"]) if result["isError"] else result["structuredContent"]
+    status, _, body = server.post(
+        "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers
+    )
+    result = (
+        json.loads(body)["result"]
+        if status == 200
+        else {"isError": True, "content": [{"text": json.dumps({"error": {"code": "-"}})}]}
+    )
+    answer: dict[str, Any] = (
+        json.loads(result["content"][0]["text"])
+        if result["isError"]
+        else result["structuredContent"]
+    )
     return status, answer
 
 
@@ -92,7 +107,10 @@ def test_removed_databases_acknowledge_nothing(tmp_path: Path) -> None:
         for path in [*data.glob("commonplace.db*"), *data.glob("memory.db*")]:
             path.unlink()
         assert code_of(server, "file_write", WRITES["file_write"]) == "STORAGE_REPLACED"
-        assert code_of(server, "rekall_add", {**WRITES["rekall_add"], "title": "Another"}) == "STORAGE_REPLACED"
+        assert (
+            code_of(server, "rekall_add", {**WRITES["rekall_add"], "title": "Another"})
+            == "STORAGE_REPLACED"
+        )
         becomes_ready(server, 503)
 
 
@@ -108,9 +126,16 @@ def test_a_removed_instruction_folder_is_not_made_again(tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """A file system of its own, of this size. Needs the right to mount: as root, or in a user namespace of the whole test run."""
+    """A file system of its own, of this size.
+
+    Needs the right to mount: as root, or in a user namespace of the whole test run.
+    """
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)], check=True, capture_output=True)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)],
+        check=True,
+        capture_output=True,
+    )
     try:
         yield folder
     finally:
@@ -138,7 +163,9 @@ def use_up(disk: Path) -> Path:
 def serve_on(disk: Path, logs: Path) -> Iterator[Served]:
     """A server whose data folder is on the disk and whose output is not."""
     logs.mkdir()
-    with serve_http(logs, {"MCP_ENABLE_MUTATION": "1", "COMMONPLACE_HOME": str(disk / "data")}) as server:
+    with serve_http(
+        logs, {"MCP_ENABLE_MUTATION": "1", "COMMONPLACE_HOME": str(disk / "data")}
+    ) as server:
         yield server
 
 
@@ -156,7 +183,9 @@ def test_a_full_disk_refuses_with_typed_errors_and_recovers(tmp_path: Path) -> N
         assert becomes_ready(server, 503)["error"]["code"] == "STORAGE_FULL"
         assert call(server, "instructions_health", {})[1]["status"] == "degraded"
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": META}}
-        listed = server.post("/mcp", body, {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"})
+        listed = server.post(
+            "/mcp", body, {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/list"}
+        )
         assert listed[0] == 200
         filler.unlink()
         becomes_ready(server, 200)
@@ -170,12 +199,16 @@ def test_deleting_works_on_a_full_disk(tmp_path: Path) -> None:
         entry = str(call(server, "memory_list", {"limit": 1})[1]["entries"][0]["id"])
         use_up(disk)
         for tool in WRITES:
-            changed = json.loads(json.dumps(WRITES[tool]).replace("new", "other").replace("New", "Other"))
+            changed = json.loads(
+                json.dumps(WRITES[tool]).replace("new", "other").replace("New", "Other")
+            )
             assert code_of(server, tool, changed) in FULL_CODES, tool
         for tool, arguments in READS.items():
             assert code_of(server, tool, arguments) == "ok", tool
         assert call(server, "instructions_remove", {"ids": ["rule-new"]})[1]["removed"] == 1
-        assert call(server, "file_delete", {"project": "p", "path": "/new.md"})[1].get("error") is None
+        assert (
+            call(server, "file_delete", {"project": "p", "path": "/new.md"})[1].get("error") is None
+        )
         assert call(server, "memory_delete", {"id": entry})[1].get("error") is None
         assert code_of(server, "file_read", {"project": "p", "path": "/new.md"}) == "NOT_FOUND"
 

@@ -54,7 +54,9 @@ def test_a_client_lists_and_calls(client: Any) -> None:
 
 
 def test_an_extended_tool_is_callable_though_unlisted(client: Any) -> None:
-    assert client.request("tools/call", {"name": "extra", "arguments": {"a": 1, "b": 2}})["result"]["structuredContent"] == {"sum": 3}
+    assert client.request("tools/call", {"name": "extra", "arguments": {"a": 1, "b": 2}})["result"][
+        "structuredContent"
+    ] == {"sum": 3}
 
 
 def test_a_wrong_argument_is_a_typed_error(client: Any) -> None:
@@ -75,13 +77,19 @@ def test_an_unserved_method_is_not_found(client: Any) -> None:
 
 
 def test_progress_reaches_the_client_before_the_result(tmp_path: Path, server: Served) -> None:
-    call = {"name": "wait", "arguments": {"seconds": 0, "steps": 3}, "_meta": {"progressToken": "p"}}
+    call = {
+        "name": "wait",
+        "arguments": {"seconds": 0, "steps": 3},
+        "_meta": {"progressToken": "p"},
+    }
     stdio = Stdio(tmp_path / "home").open()
     stdio.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call})
     over_stdio = [stdio.read() for _ in range(4)]
     stdio.close()
     session = Http(server).open()
-    _, headers, body = server.post("/mcp", {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}, session.headers)
+    _, headers, body = server.post(
+        "/mcp", {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": call}, session.headers
+    )
     for seen in (over_stdio, messages(headers, body)):
         assert [one["params"]["progress"] for one in seen[:3]] == [1, 2, 3]
         assert seen[3]["id"] == 9
@@ -95,13 +103,20 @@ def test_bare_methods_answer_without_any_handshake(tmp_path: Path, server: Serve
         wrong = one.bare("sample/add", {"a": 1})["error"]
         assert (wrong["code"], wrong["data"]["code"]) == (-32602, "INVALID_ARGUMENT")
         assert one.bare("sample/sub")["error"]["code"] == -32601
-        assert one.bare("add", {"a": 1, "b": 2})["error"]["code"] == -32601  # a listed name is no bare method
+        assert (
+            one.bare("add", {"a": 1, "b": 2})["error"]["code"] == -32601
+        )  # a listed name is no bare method
     stdio.close()
 
 
 def test_stdout_carries_protocol_only_and_stderr_is_quiet(tmp_path: Path) -> None:
     stdio = Stdio(tmp_path / "home").open()
-    assert stdio.request("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})["result"]["isError"] is False
+    assert (
+        stdio.request("tools/call", {"name": "add", "arguments": {"a": 1, "b": 2}})["result"][
+            "isError"
+        ]
+        is False
+    )
     stdio.close()
     assert stdio.errors.read_text().splitlines() == ["a stray print must not reach the protocol"]
 
@@ -114,7 +129,10 @@ def test_calls_that_wait_run_at_the_same_time(client: Any) -> None:
             client.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call})
         assert {client.read()["id"] for _ in range(10)} == set(range(100, 110))
     else:
-        others = [threading.Thread(target=Http(client.server).open().request, args=("tools/call", call)) for _ in range(10)]
+        others = [
+            threading.Thread(target=Http(client.server).open().request, args=("tools/call", call))
+            for _ in range(10)
+        ]
         for other in others:
             other.start()
         for other in others:
@@ -127,7 +145,9 @@ def test_a_cancelled_call_stops_and_is_not_answered(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     params = {"name": "wait", "arguments": {"seconds": 60, "mark": str(mark)}}
     stdio.send({"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params})
-    stdio.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}})
+    stdio.send(
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}}
+    )
     assert stdio.request("ping")["result"] == {}
     wait_for(mark.exists)
     stdio.close()
@@ -139,9 +159,15 @@ def test_a_cancelled_call_stops_over_http_too(tmp_path: Path, server: Served) ->
     params = {"name": "wait", "arguments": {"seconds": 60, "mark": str(mark)}}
     answers: list[Any] = []
     body = {"jsonrpc": "2.0", "id": "slow", "method": "tools/call", "params": params}
-    caller = threading.Thread(target=lambda: answers.append(server.post("/mcp", body, client.headers)))
+    caller = threading.Thread(
+        target=lambda: answers.append(server.post("/mcp", body, client.headers))
+    )
     caller.start()
-    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "slow"}}
+    cancel = {
+        "jsonrpc": "2.0",
+        "method": "notifications/cancelled",
+        "params": {"requestId": "slow"},
+    }
 
     def cancelled() -> bool:
         server.post("/mcp", cancel, client.headers)
@@ -154,7 +180,14 @@ def test_a_cancelled_call_stops_over_http_too(tmp_path: Path, server: Served) ->
 
 def test_shutdown_finishes_the_work_in_flight_and_exit_ends(tmp_path: Path) -> None:
     stdio = Stdio(tmp_path / "home").open()
-    stdio.send({"jsonrpc": "2.0", "id": "work", "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 0.5}}})
+    stdio.send(
+        {
+            "jsonrpc": "2.0",
+            "id": "work",
+            "method": "tools/call",
+            "params": {"name": "wait", "arguments": {"seconds": 0.5}},
+        }
+    )
     stdio.send({"jsonrpc": "2.0", "id": "stop", "method": "shutdown"})
     stdio.send({"jsonrpc": "2.0", "id": "late", "method": "tools/list"})
     seen = [stdio.read() for _ in range(3)]
@@ -167,7 +200,14 @@ def test_shutdown_finishes_the_work_in_flight_and_exit_ends(tmp_path: Path) -> N
 
 def test_input_that_ends_still_gets_its_answers(tmp_path: Path) -> None:
     stdio = Stdio(tmp_path / "home").open()
-    stdio.send({"jsonrpc": "2.0", "id": "work", "method": "tools/call", "params": {"name": "wait", "arguments": {"seconds": 0.3}}})
+    stdio.send(
+        {
+            "jsonrpc": "2.0",
+            "id": "work",
+            "method": "tools/call",
+            "params": {"name": "wait", "arguments": {"seconds": 0.3}},
+        }
+    )
     assert stdio.process.stdin is not None
     stdio.process.stdin.close()
     assert stdio.read()["id"] == "work"
@@ -180,7 +220,9 @@ def test_the_stateless_protocol_needs_no_session(tmp_path: Path, server: Served)
     result = stdio.request("tools/call", params)["result"]
     stdio.close()
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "add"}
-    status, _, body = server.post("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)
+    status, _, body = server.post(
+        "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers
+    )
     assert status == 200
     for one in (result, json.loads(body)["result"]):
         assert one["structuredContent"] == {"sum": 3}
@@ -196,9 +238,13 @@ def test_the_stateless_protocol_needs_no_session(tmp_path: Path, server: Served)
         ({"X_MCP_Readonly": "true"}, {"add"}, {"put"}),
     ],
 )
-def test_headers_choose_what_a_request_lists(server: Served, headers: dict[str, str], shown: set[str], hidden: set[str]) -> None:
+def test_headers_choose_what_a_request_lists(
+    server: Served, headers: dict[str, str], shown: set[str], hidden: set[str]
+) -> None:
     client = Http(server).open()
-    names = {tool["name"] for tool in client.request("tools/list", None, **headers)["result"]["tools"]}
+    names = {
+        tool["name"] for tool in client.request("tools/list", None, **headers)["result"]["tools"]
+    }
     assert shown <= names
     assert not hidden & names
 
@@ -207,7 +253,9 @@ def test_a_read_only_request_refuses_a_tool_that_writes(server: Served) -> None:
     client = Http(server).open()
     call = {"name": "put", "arguments": {"a": 1, "b": 2}}
     assert client.request("tools/call", call)["result"]["isError"] is False
-    assert error_of(client.request("tools/call", call, X_MCP_Readonly="true"))["code"] == "READ_ONLY"
+    assert (
+        error_of(client.request("tools/call", call, X_MCP_Readonly="true"))["code"] == "READ_ONLY"
+    )
 
 
 @pytest.mark.parametrize(
@@ -220,7 +268,9 @@ def test_a_read_only_request_refuses_a_tool_that_writes(server: Served) -> None:
         ("/mcp", b"{", 400, -32700),
     ],
 )
-def test_http_statuses_say_what_was_wrong(server: Served, path: str, body: bytes, status: int, code: int) -> None:
+def test_http_statuses_say_what_was_wrong(
+    server: Served, path: str, body: bytes, status: int, code: int
+) -> None:
     got, headers, answer = server.post(path, body)
     assert got == status
     assert messages(headers, answer)[0]["error"]["code"] == code
@@ -237,7 +287,9 @@ def test_http_statuses_say_what_was_wrong(server: Served, path: str, body: bytes
         (b'{"jsonrpc":"2.0","id":8,"method":5}', 8),
     ],
 )
-def test_malformed_messages_are_named_in_one_line_with_their_id(server: Served, body: bytes, identifier: Any) -> None:
+def test_malformed_messages_are_named_in_one_line_with_their_id(
+    server: Served, body: bytes, identifier: Any
+) -> None:
     client = Http(server).open()
     status, _, answer = server.post("/mcp", body, client.headers)
     error = json.loads(answer)
@@ -249,7 +301,13 @@ def test_malformed_messages_are_named_in_one_line_with_their_id(server: Served, 
 @pytest.mark.parametrize(
     ("line", "identifier"),
     [
-        (rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"cut in an emoji \ud83d"}}}', 7),
+        (
+            (
+                rb'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"text":"cut '
+                rb'in an emoji \ud83d"}}}'
+            ),
+            7,
+        ),
         (rb'{"jsonrpc":"2.0","id":"a","method":"sample/add","params":{"a":1e999,"b":1}}', "a"),
         (rb'{"jsonrpc":"2.0","id":"\ud83d","method":"ping"}', None),
     ],
@@ -273,7 +331,9 @@ def test_a_batch_is_answered_as_one_array_in_the_protocol_that_had_them(server: 
     listing = {"jsonrpc": "2.0", "id": "b", "method": "tools/list"}
     told = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     init = {"jsonrpc": "2.0", "id": 5, "method": "initialize", "params": HANDSHAKE}
-    status, _, body = server.post("/mcp", json.dumps([{**ping, "id": 1}, told, listing, 3, init]).encode(), client.headers)
+    status, _, body = server.post(
+        "/mcp", json.dumps([{**ping, "id": 1}, told, listing, 3, init]).encode(), client.headers
+    )
     answers = json.loads(body)
     assert (status, [one["id"] for one in answers]) == (200, [1, "b", None, 5])
     assert answers[0]["result"] == {}
@@ -285,17 +345,38 @@ def test_a_batch_is_answered_as_one_array_in_the_protocol_that_had_them(server: 
 
 
 def test_a_foreign_host_or_origin_is_refused(server: Served) -> None:
-    for headers, status in (({"Host": "evil.example"}, 421), ({"Origin": "http://evil.example"}, 403)):
+    for headers, status in (
+        ({"Host": "evil.example"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+    ):
         for path in ("/mcp", "/rpc"):
-            assert server.post(path, {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, headers)[0] == status
+            assert (
+                server.post(path, {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, headers)[0]
+                == status
+            )
     own = {"Origin": f"http://{server.address}"}
     assert server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": "health/check"}, own)[0] == 200
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/json", None])
-def test_only_json_is_taken_so_that_a_foreign_page_cannot_send_it_unasked(server: Served, kind: str | None) -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "text/json",
+        None,
+    ],
+)
+def test_only_json_is_taken_so_that_a_foreign_page_cannot_send_it_unasked(
+    server: Served, kind: str | None
+) -> None:
     """A page may send forms and plain text anywhere without a preflight."""
-    stateless = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "add"}
+    stateless = {
+        "MCP-Protocol-Version": "2026-07-28",
+        "Mcp-Method": "tools/call",
+        "Mcp-Name": "add",
+    }
     call = {"name": "add", "arguments": {"a": 1, "b": 2}}
     for path, method, params, more in (
         ("/rpc", "sample/add", call["arguments"], {}),
@@ -304,7 +385,11 @@ def test_only_json_is_taken_so_that_a_foreign_page_cannot_send_it_unasked(server
     ):
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
         link = http.client.HTTPConnection(server.address, timeout=10)
-        headers = {"Accept": "application/json, text/event-stream", **more, **({"Content-Type": kind} if kind else {})}
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            **more,
+            **({"Content-Type": kind} if kind else {}),
+        }
         link.request("POST", path, body, headers)
         answer = link.getresponse()
         told = answer.read()
@@ -313,12 +398,19 @@ def test_only_json_is_taken_so_that_a_foreign_page_cannot_send_it_unasked(server
         assert b"sum" not in told
 
 
-@pytest.mark.parametrize("path", ["/mcp", "/rpc", "/console/", "/console/logout", "/api/graph/mermaid", "/metrics"])
+@pytest.mark.parametrize(
+    "path", ["/mcp", "/rpc", "/console/", "/console/logout", "/api/graph/mermaid", "/metrics"]
+)
 def test_a_page_on_another_port_of_this_machine_is_foreign(server: Served, path: str) -> None:
     for origin in ("http://localhost:1", "http://127.0.0.1:1", f"https://{server.address}", "null"):
         for method in ("GET", "POST", "DELETE"):
             link = http.client.HTTPConnection(server.address, timeout=10)
-            link.request(method, path, b"{}" if method == "POST" else None, {"Origin": origin, "Content-Type": "application/json"})
+            link.request(
+                method,
+                path,
+                b"{}" if method == "POST" else None,
+                {"Origin": origin, "Content-Type": "application/json"},
+            )
             answer = link.getresponse()
             answer.read()
             link.close()
@@ -329,10 +421,17 @@ def test_a_page_on_another_port_of_this_machine_is_foreign(server: Served, path:
 
 def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> None:
     page, key = "https://app.example", "cp_wrong"
-    (tmp_path / "commonplace.yaml").write_text(f"settings: {{server: {{allowed_origins: ['{page}']}}}}")
-    asked = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,mcp-param-x"}
+    (tmp_path / "commonplace.yaml").write_text(
+        f"settings: {{server: {{allowed_origins: ['{page}']}}}}"
+    )
+    asked = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,mcp-param-x",
+    }
 
-    def answer(method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> tuple[int, dict[str, str]]:
+    def answer(
+        method: str, path: str, headers: dict[str, str], body: bytes | None = None
+    ) -> tuple[int, dict[str, str]]:
         link = http.client.HTTPConnection(server.address, timeout=10)
         link.request(method, path, body, headers)
         got = link.getresponse()
@@ -340,28 +439,52 @@ def test_a_page_of_an_allowed_origin_may_ask_call_and_read(tmp_path: Path) -> No
         link.close()
         return got.status, {name.lower(): value for name, value in got.getheaders()}
 
-    with serve_http(tmp_path, None, "--auth", "keys", "--config", str(tmp_path / "commonplace.yaml")) as server:
+    with serve_http(
+        tmp_path, None, "--auth", "keys", "--config", str(tmp_path / "commonplace.yaml")
+    ) as server:
         for path in ("/mcp", "/rpc"):
             status, told = answer("OPTIONS", path, {"Origin": page, **asked})
-            assert (status, told["access-control-allow-origin"], told["vary"]) == (204, page, "Origin")
+            assert (status, told["access-control-allow-origin"], told["vary"]) == (
+                204,
+                page,
+                "Origin",
+            )
             assert told["access-control-allow-headers"] == asked["Access-Control-Request-Headers"]
             assert "POST" in told["access-control-allow-methods"]
             assert int(told["access-control-max-age"]) > 0
-            status, told = answer("POST", path, {"Origin": page, "Authorization": f"Bearer {key}"}, b"{}")
-            assert (status, told["access-control-allow-origin"], told["vary"]) == (401, page, "Origin")
-            assert told["access-control-expose-headers"] == "Mcp-Session-Id, WWW-Authenticate, Retry-After"
-            for other in ({"Origin": "https://evil.example", **asked}, {"Origin": f"http://{server.address}", **asked}, {}):
+            status, told = answer(
+                "POST", path, {"Origin": page, "Authorization": f"Bearer {key}"}, b"{}"
+            )
+            assert (status, told["access-control-allow-origin"], told["vary"]) == (
+                401,
+                page,
+                "Origin",
+            )
+            assert (
+                told["access-control-expose-headers"]
+                == "Mcp-Session-Id, WWW-Authenticate, Retry-After"
+            )
+            for other in (
+                {"Origin": "https://evil.example", **asked},
+                {"Origin": f"http://{server.address}", **asked},
+                {},
+            ):
                 status, told = answer("OPTIONS", path, other)
                 assert status in (401, 403, 405)
                 assert not any(name.startswith("access-control") for name in told)
 
 
 def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) -> None:
-    huge = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"' + b"x" * (65 * 1024 * 1024) + b'"}}'
+    huge = (
+        b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"' + b"x" * (65 * 1024 * 1024) + b'"}}'
+    )
     host, _, port = server.address.partition(":")
     with socket.create_connection((host, int(port)), timeout=30) as link:
         kind = "Content-Type: application/json"
-        link.sendall(f"POST /rpc HTTP/1.1\r\nHost: {server.address}\r\n{kind}\r\nContent-Length: {len(huge)}\r\n\r\n".encode())
+        link.sendall(
+            f"POST /rpc HTTP/1.1\r\nHost: {server.address}\r\n{kind}\r\nContent-Length: "
+            f"{len(huge)}\r\n\r\n".encode()
+        )
         with contextlib.suppress(OSError):  # refused while we were still sending
             link.sendall(huge)
         readable, _, _ = select.select([link], [], [], 30)
@@ -373,7 +496,12 @@ def test_a_body_above_the_limit_is_refused_and_the_server_lives(server: Served) 
 def test_a_connection_serves_many_requests(server: Served) -> None:
     link = http.client.HTTPConnection(server.address, timeout=10)
     for _ in range(5):
-        link.request("POST", "/rpc", b'{"jsonrpc":"2.0","id":1,"method":"health/check"}', {"Content-Type": "application/json"})
+        link.request(
+            "POST",
+            "/rpc",
+            b'{"jsonrpc":"2.0","id":1,"method":"health/check"}',
+            {"Content-Type": "application/json"},
+        )
         first = link.sock
         answer = link.getresponse()
         assert answer.status == 200
@@ -385,7 +513,9 @@ def test_a_connection_serves_many_requests(server: Served) -> None:
 def test_health_endpoints_answer(server: Served) -> None:
     for path, status in (("/healthz", "ok"), ("/readyz", "ready")):
         with socket.create_connection(tuple(server.address.split(":")), timeout=10) as link:  # type: ignore[arg-type]
-            link.sendall(f"GET {path} HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode())
+            link.sendall(
+                f"GET {path} HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode()
+            )
             answer = b"".join(iter(lambda: link.recv(4096), b""))
         assert b"200 OK" in answer
         assert f'"status":"{status}"'.encode() in answer
@@ -409,7 +539,11 @@ def test_a_stop_lets_calls_finish(tmp_path: Path) -> None:
 
 def test_a_stop_over_stdio_lets_calls_finish(tmp_path: Path) -> None:
     client = Stdio(tmp_path / "data").open()
-    params = {"name": "wait", "arguments": {"seconds": 1.0, "steps": 1}, "_meta": {"progressToken": "begun"}}
+    params = {
+        "name": "wait",
+        "arguments": {"seconds": 1.0, "steps": 1},
+        "_meta": {"progressToken": "begun"},
+    }
     client.send({"jsonrpc": "2.0", "id": "last", "method": "tools/call", "params": params})
     assert client.read()["method"] == "notifications/progress"
     client.process.send_signal(signal.SIGTERM)
@@ -435,22 +569,35 @@ def test_a_stop_ends_the_streams_of_clients_in_quiet(tmp_path: Path) -> None:
 def test_options_before_the_command_reach_the_server_too(tmp_path: Path) -> None:
     command = [str(COMMONPLACE), "--data", str(tmp_path / "chosen"), "serve"]
     asked = b'{"jsonrpc":"2.0","id":1,"method":"health/check"}\n'
-    done = subprocess.run(command, input=asked, env=environment(tmp_path / "other"), capture_output=True, timeout=60, check=True)
+    done = subprocess.run(
+        command,
+        input=asked,
+        env=environment(tmp_path / "other"),
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
     assert json.loads(done.stdout)["result"]["status"] == "ok"
     assert (tmp_path / "chosen").is_dir()
     assert not (tmp_path / "other").exists()
 
 
 def test_a_request_over_stdio_takes_no_memory_from_the_system(tmp_path: Path) -> None:
-    """Mapping a buffer for every request, and giving it back, once cost each a quarter of its time."""
+    """Mapping a buffer for every request, and giving it back, once cost each a quarter of its
+    time.
+    """
     client = Stdio(tmp_path / "data").open()
 
     def faults() -> int:
-        return int(Path(f"/proc/{client.process.pid}/stat").read_text().rpartition(")")[2].split()[7])
+        return int(
+            Path(f"/proc/{client.process.pid}/stat").read_text().rpartition(")")[2].split()[7]
+        )
 
     def calls(count: int) -> None:
         for _ in range(count):
-            client.request("tools/call", {"name": "instructions_get", "arguments": {"id": "unknown"}})
+            client.request(
+                "tools/call", {"name": "instructions_get", "arguments": {"id": "unknown"}}
+            )
 
     calls(200)
     before = faults()

@@ -58,13 +58,20 @@ def left_running(step: Step, folder: Path, settings: Mapping[str, str]) -> Itera
     log = folder / "terminal.txt"
     with log.open("w") as output:
         process = subprocess.Popen(
-            ["bash", "-c", f"exec env {step.command}"], cwd=folder, env=settings, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            ["bash", "-c", f"exec env {step.command}"],
+            cwd=folder,
+            env=settings,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
     try:
         until = time.monotonic() + START_SECONDS
         while not all(shown_in(line, log.read_text()) for line in step.shown):
             assert process.poll() is None, log.read_text()
-            assert time.monotonic() < until, f"{step.command}\nshould show: {step.shown}\nshowed: {log.read_text()}"
+            assert time.monotonic() < until, (
+                f"{step.command}\nshould show: {step.shown}\nshowed: {log.read_text()}"
+            )
             time.sleep(0.05)
         yield
     finally:
@@ -85,11 +92,20 @@ def test_every_command_of_the_tutorial_works_and_shows_what_it_says(tmp_path: Pa
             if step.background:
                 second_terminal.enter_context(left_running(step, folder, settings))
                 continue
-            done = subprocess.run(["bash", "-c", step.command], cwd=folder, env=settings, capture_output=True, text=True, timeout=240)
+            done = subprocess.run(
+                ["bash", "-c", step.command],
+                cwd=folder,
+                env=settings,
+                capture_output=True,
+                text=True,
+                timeout=240,
+            )
             output = done.stdout + done.stderr
             assert done.returncode == 0, f"{step.command}\n{output}"
             for line in step.shown:
-                assert shown_in(line, output), f"{step.command}\nshould show: {line}\nshowed: {output}"
+                assert shown_in(line, output), (
+                    f"{step.command}\nshould show: {line}\nshowed: {output}"
+                )
         browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         with browser.open(f"http://127.0.0.1:{port}/console/", timeout=60) as console:
             assert "Commonplace" in console.read().decode()

@@ -15,14 +15,20 @@ from piped_program import answers, converse, running
 WRITABLE = {"MCP_ENABLE_MUTATION": "1"}
 
 
-def serve(tmp_path: Path, variables: Mapping[str, str], *calls: tuple[str, Mapping[str, Any]]) -> tuple[list[Any], str]:
+def serve(
+    tmp_path: Path, variables: Mapping[str, str], *calls: tuple[str, Mapping[str, Any]]
+) -> tuple[list[Any], str]:
     """Bare calls, all at once; results in the order of the calls, or the error objects."""
     ran = converse(tmp_path, variables, [bare(number, *call) for number, call in enumerate(calls)])
     assert ran.returncode == 0
-    return [outcome(answer) for answer in sorted(answers(ran), key=lambda answer: answer["id"])], ran.stderr
+    return [
+        outcome(answer) for answer in sorted(answers(ran), key=lambda answer: answer["id"])
+    ], ran.stderr
 
 
-def one_by_one(tmp_path: Path, variables: Mapping[str, str], *calls: tuple[str, Mapping[str, Any]]) -> list[Any]:
+def one_by_one(
+    tmp_path: Path, variables: Mapping[str, str], *calls: tuple[str, Mapping[str, Any]]
+) -> list[Any]:
     """The same, but each call is sent when the one before has answered."""
     with running(tmp_path, variables) as server:
         return [outcome(server.ask(bare(number, *call))) for number, call in enumerate(calls)]
@@ -63,14 +69,22 @@ def test_instructions_dir_is_where_the_files_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("strict", "created"), [("0", True), ("1", False)])
-def test_strict_create_refuses_to_overwrite_what_is_missing(strict: str, created: bool, tmp_path: Path) -> None:
+def test_strict_create_refuses_to_overwrite_what_is_missing(
+    strict: str, created: bool, tmp_path: Path
+) -> None:
     method, params = add("new")
-    (answer,), _ = serve(tmp_path, WRITABLE | {"MCP_INSTRUCTIONS_STRICT_CREATE": strict}, (method, {**params, "overwrite": True}))
+    (answer,), _ = serve(
+        tmp_path,
+        WRITABLE | {"MCP_INSTRUCTIONS_STRICT_CREATE": strict},
+        (method, {**params, "overwrite": True}),
+    )
     assert (answer.get("created") is True) is created
 
 
 @pytest.mark.parametrize(("strict", "left"), [("0", 0), ("1", 1)])
-def test_strict_remove_removes_nothing_where_one_is_missing(strict: str, left: int, tmp_path: Path) -> None:
+def test_strict_remove_removes_nothing_where_one_is_missing(
+    strict: str, left: int, tmp_path: Path
+) -> None:
     answers = one_by_one(
         tmp_path,
         WRITABLE | {"MCP_INSTRUCTIONS_STRICT_REMOVE": strict},
@@ -87,7 +101,9 @@ def test_canonical_disable_hashes_bodies_as_they_are(tmp_path: Path) -> None:
     for value in ("0", "1"):
         folder = tmp_path / value
         folder.mkdir()
-        (added,), _ = serve(folder, WRITABLE | {"MCP_CANONICAL_DISABLE": value}, add("one", body=body))
+        (added,), _ = serve(
+            folder, WRITABLE | {"MCP_CANONICAL_DISABLE": value}, add("one", body=body)
+        )
         hashes.add(added["sourceHash"])
     assert len(hashes) == 2
 
@@ -95,24 +111,37 @@ def test_canonical_disable_hashes_bodies_as_they_are(tmp_path: Path) -> None:
 def test_governance_hashes_can_end_with_a_newline(tmp_path: Path) -> None:
     serve(tmp_path, WRITABLE, add("one"))
     hashes = {
-        serve(tmp_path, {"GOV_HASH_TRAILING_NEWLINE": value}, ("instructions/governanceHash", {}))[0][0]["governanceHash"] for value in "01"
+        serve(tmp_path, {"GOV_HASH_TRAILING_NEWLINE": value}, ("instructions/governanceHash", {}))[
+            0
+        ][0]["governanceHash"]
+        for value in "01"
     }
     assert len(hashes) == 2
 
 
 @pytest.mark.parametrize(
-    ("retries", "backoff", "least", "most"), [("0", "2000", 0, 1900), ("1", "2000", 2000, 12_000), ("2", "700", 2100, 12_000)]
+    ("retries", "backoff", "least", "most"),
+    [("0", "2000", 0, 1900), ("1", "2000", 2000, 12_000), ("2", "700", 2100, 12_000)],
 )
-def test_atomic_writes_are_retried_with_backoff(retries: str, backoff: str, least: float, most: float, tmp_path: Path) -> None:
+def test_atomic_writes_are_retried_with_backoff(
+    retries: str, backoff: str, least: float, most: float, tmp_path: Path
+) -> None:
     (tmp_path / "data" / "instructions" / "one.json" / "in-the-way").mkdir(parents=True)
-    variables = WRITABLE | {"MCP_ATOMIC_WRITE_RETRIES": retries, "MCP_ATOMIC_WRITE_BACKOFF_MS": backoff}
+    variables = WRITABLE | {
+        "MCP_ATOMIC_WRITE_RETRIES": retries,
+        "MCP_ATOMIC_WRITE_BACKOFF_MS": backoff,
+    }
     results = one_by_one(tmp_path, variables, ("instructions/list", {}), add("one"), METRICS)
     assert results[1].get("created") is not True
     assert least <= slowest(results, "instructions/add") <= most
 
 
-@pytest.mark.parametrize(("retries", "backoff", "least", "most"), [("0", "4000", 0, 3900), ("1", "4000", 4000, 20_000)])
-def test_reads_are_retried_with_backoff(retries: str, backoff: str, least: float, most: float, tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize(
+    ("retries", "backoff", "least", "most"), [("0", "4000", 0, 3900), ("1", "4000", 4000, 20_000)]
+)
+def test_reads_are_retried_with_backoff(
+    retries: str, backoff: str, least: float, most: float, tmp_path: Path, monkeypatch: Any
+) -> None:
     folder = tmp_path / "data" / "instructions"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)  # a socket's path is short
@@ -142,7 +171,10 @@ def test_a_first_count_is_clamped_unless_disabled(tmp_path: Path) -> None:
     assert stored is not None
     stored.write_text(json.dumps({"one": {"usageCount": 50}}))
     counts = {
-        value: serve(tmp_path, {"MCP_DISABLE_USAGE_CLAMP": value}, ("usage/hotset", {}))[0][0]["items"][0]["usageCount"] for value in "01"
+        value: serve(tmp_path, {"MCP_DISABLE_USAGE_CLAMP": value}, ("usage/hotset", {}))[0][0][
+            "items"
+        ][0]["usageCount"]
+        for value in "01"
     }
     assert counts == {"0": 1, "1": 50}
 
@@ -150,7 +182,10 @@ def test_a_first_count_is_clamped_unless_disabled(tmp_path: Path) -> None:
 def test_usage_flush_ms_delays_the_snapshot(tmp_path: Path) -> None:
     serve(tmp_path, WRITABLE, add("one"))
     with running(tmp_path, {"MCP_USAGE_FLUSH_MS": "60000"}) as server:
-        counted = [server.ask(bare(number, "usage/track", {"id": "one"}))["result"]["usageCount"] for number in range(5)]
+        counted = [
+            server.ask(bare(number, "usage/track", {"id": "one"}))["result"]["usageCount"]
+            for number in range(5)
+        ]
         stored = snapshot(tmp_path)
         written = json.loads(stored.read_text())["one"]["usageCount"] if stored is not None else 0
     assert max(counted) == 5
@@ -172,22 +207,41 @@ def test_the_agent_and_the_workspace_are_written_into_new_entries(tmp_path: Path
         ({"MCP_AGENT_ID": "agent-7", "WORKSPACE_ID": "ws-1"}, "ws-1"),
         ({"MCP_AGENT_ID": "agent-7", "INSTRUCTIONS_WORKSPACE": "ws-2"}, "ws-2"),
     ):
-        answers = one_by_one(tmp_path, WRITABLE | variables, add(workspace), ("instructions/get", {"id": workspace}))
-        assert (answers[1]["item"]["createdByAgent"], answers[1]["item"]["sourceWorkspace"]) == ("agent-7", workspace)
+        answers = one_by_one(
+            tmp_path, WRITABLE | variables, add(workspace), ("instructions/get", {"id": workspace})
+        )
+        assert (answers[1]["item"]["createdByAgent"], answers[1]["item"]["sourceWorkspace"]) == (
+            "agent-7",
+            workspace,
+        )
 
 
 def test_the_agent_stands_in_history_and_audit(tmp_path: Path) -> None:
     batch = (
         "instructions/batch",
-        {"operations": [{"action": "list"}, {"action": "add", "entry": {"id": "two", "body": "x"}, "lax": True}]},
+        {
+            "operations": [
+                {"action": "list"},
+                {"action": "add", "entry": {"id": "two", "body": "x"}, "lax": True},
+            ]
+        },
     )
     reads = ("instructions/batch", {"operations": [{"action": "list"}]})
     history = ("instructions/dispatch", {"action": "history", "id": "one"})
-    answers = one_by_one(tmp_path, WRITABLE | {"MCP_AGENT_ID": "agent-7"}, add("one"), batch, reads, history)
+    answers = one_by_one(
+        tmp_path, WRITABLE | {"MCP_AGENT_ID": "agent-7"}, add("one"), batch, reads, history
+    )
     assert [change["agent"] for change in answers[-1]["changes"]] == ["agent-7"]
-    lines = [json.loads(line) for path in sorted(tmp_path.rglob("chains/*.jsonl")) for line in path.read_text().splitlines()]
+    lines = [
+        json.loads(line)
+        for path in sorted(tmp_path.rglob("chains/*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
     calls = [line for line in lines if line.get("type") == "call"]
-    assert [(line["tool"], line["agent"]) for line in calls] == [("instructions_add", "agent-7"), ("instructions_batch", "agent-7")]
+    assert [(line["tool"], line["agent"]) for line in calls] == [
+        ("instructions_add", "agent-7"),
+        ("instructions_batch", "agent-7"),
+    ]
 
 
 def test_graph_variables_change_its_edges(tmp_path: Path) -> None:
@@ -207,7 +261,9 @@ def test_graph_variables_change_its_edges(tmp_path: Path) -> None:
 
 def test_catalogue_diagnostics_go_to_stderr(tmp_path: Path) -> None:
     serve(tmp_path, WRITABLE, add("one"))
-    _, errors = serve(tmp_path, {"MCP_CATALOG_DIAG": "1"}, ("instructions/list", {"expectId": "one"}))
+    _, errors = serve(
+        tmp_path, {"MCP_CATALOG_DIAG": "1"}, ("instructions/list", {"expectId": "one"})
+    )
     listed = next(line for line in errors.splitlines() if line.startswith("[trace:list"))
     data = json.loads(listed.partition(" ")[2])["data"]
     assert {
@@ -222,4 +278,6 @@ def test_catalogue_diagnostics_go_to_stderr(tmp_path: Path) -> None:
     _, errors = serve(tmp_path, {"MCP_CATALOG_FILE_TRACE": "1"}, ("instructions/list", {}))
     assert re.search(r"^\[trace:catalog:file\] .*one\.json", errors, re.MULTILINE)
     _, errors = serve(tmp_path, {}, ("instructions/list", {"expectId": "one"}))
-    assert [line for line in errors.splitlines() if "slow call" not in line] == []  # a loaded machine says so
+    assert [
+        line for line in errors.splitlines() if "slow call" not in line
+    ] == []  # a loaded machine says so

@@ -1,4 +1,6 @@
-"""Contract 000's variables that the server itself obeys: each one changes what the shipped program does."""
+"""Contract 000's variables that the server itself obeys: each one changes what the shipped
+program does.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
 }
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 HEALTH = {"jsonrpc": "2.0", "id": 2, "method": "health/check"}
@@ -24,11 +30,16 @@ WRITE = {
     "jsonrpc": "2.0",
     "id": 3,
     "method": "tools/call",
-    "params": {"name": "file_write", "arguments": {"project": "p", "path": "/a.md", "content": "the secret plan"}},
+    "params": {
+        "name": "file_write",
+        "arguments": {"project": "p", "path": "/a.md", "content": "the secret plan"},
+    },
 }
 
 
-def serve(tmp_path: Path, variables: Mapping[str, str], *lines: Mapping[str, Any] | str) -> tuple[list[Any], str]:
+def serve(
+    tmp_path: Path, variables: Mapping[str, str], *lines: Mapping[str, Any] | str
+) -> tuple[list[Any], str]:
     ran = converse(tmp_path, variables, lines)
     assert ran.returncode == 0
     return answers(ran), ran.stderr
@@ -42,7 +53,9 @@ def refused(tmp_path: Path, variables: Mapping[str, str]) -> str:
 
 
 def traces(folder: Path) -> list[str]:
-    return [line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
+    return [
+        line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()
+    ]
 
 
 def labels(lines: list[str]) -> set[str]:
@@ -77,7 +90,11 @@ def test_mcp_log_file_holds_structured_lines_without_content(tmp_path: Path) -> 
 
 def test_mcp_log_rotate_bytes_rotates_the_log_file(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    serve(tmp_path, {"MCP_LOG_FILE": str(log), "MCP_LOG_ROTATE_BYTES": "600"}, *[{**HEALTH, "id": number} for number in range(10)])
+    serve(
+        tmp_path,
+        {"MCP_LOG_FILE": str(log), "MCP_LOG_ROTATE_BYTES": "600"},
+        *[{**HEALTH, "id": number} for number in range(10)],
+    )
     assert (tmp_path / "log.1.jsonl").exists()
     assert log.stat().st_size <= 600
 
@@ -98,23 +115,43 @@ def test_mcp_trace_dir_receives_trace_lines_of_the_contracts_form(tmp_path: Path
 
 def test_mcp_trace_session_names_the_session(tmp_path: Path) -> None:
     serve(tmp_path, {"MCP_TRACE_SESSION": "forced"}, HEALTH)
-    sessions = [json.loads(line.partition(" ")[2])["session"] for line in traces(tmp_path / "data" / "traces")]
+    sessions = [
+        json.loads(line.partition(" ")[2])["session"]
+        for line in traces(tmp_path / "data" / "traces")
+    ]
     assert set(sessions) == {"forced"}
 
 
 def test_mcp_trace_max_bytes_rotates_trace_files(tmp_path: Path) -> None:
-    serve(tmp_path, {"MCP_TRACE_MAX_BYTES": "900"}, *[{**HEALTH, "id": number} for number in range(10)])
+    serve(
+        tmp_path,
+        {"MCP_TRACE_MAX_BYTES": "900"},
+        *[{**HEALTH, "id": number} for number in range(10)],
+    )
     files = list((tmp_path / "data" / "traces").iterdir())
     assert len(files) > 1
     assert all(path.stat().st_size <= 900 for path in files)
-    calls = [line for line in traces(tmp_path / "data" / "traces") if line.startswith("[trace:call:health/check]")]
+    calls = [
+        line
+        for line in traces(tmp_path / "data" / "traces")
+        if line.startswith("[trace:call:health/check]")
+    ]
     assert len(calls) == 10
 
 
 def test_mcp_trace_filter_and_deny_choose_categories(tmp_path: Path) -> None:
     serve(tmp_path, {"MCP_TRACE_FILTER": "handshake"}, INITIALIZE, INITIALIZED, HEALTH)
-    assert labels(traces(tmp_path / "data" / "traces")) == {"handshake:initialize", "handshake:initialized"}
-    serve(tmp_path, {"MCP_TRACE_FILTER_DENY": "handshake,init", "MCP_TRACE_DIR": str(tmp_path / "t")}, INITIALIZE, INITIALIZED, HEALTH)
+    assert labels(traces(tmp_path / "data" / "traces")) == {
+        "handshake:initialize",
+        "handshake:initialized",
+    }
+    serve(
+        tmp_path,
+        {"MCP_TRACE_FILTER_DENY": "handshake,init", "MCP_TRACE_DIR": str(tmp_path / "t")},
+        INITIALIZE,
+        INITIALIZED,
+        HEALTH,
+    )
     assert labels(traces(tmp_path / "t")) == {"call:health/check"}
 
 
@@ -162,7 +199,9 @@ def with_dashboard(tmp_path: Path, variables: Mapping[str, str]) -> tuple[str, A
 
 def test_mcp_dashboard_listens_beside_stdio_on_its_host_and_port(tmp_path: Path) -> None:
     port = free_port()
-    address, health = with_dashboard(tmp_path, {"MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_HOST": "127.0.0.1"})
+    address, health = with_dashboard(
+        tmp_path, {"MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_HOST": "127.0.0.1"}
+    )
     assert address == f"127.0.0.1:{port}"
     assert health["status"] == "ok"
 
@@ -172,9 +211,13 @@ def test_mcp_dashboard_tries_take_the_next_free_port(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = int(taken.getsockname()[1])
-        address, _ = with_dashboard(tmp_path, {"MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "20"})
+        address, _ = with_dashboard(
+            tmp_path, {"MCP_DASHBOARD_PORT": str(port), "MCP_DASHBOARD_TRIES": "20"}
+        )
         assert port < int(address.rpartition(":")[2]) < port + 20
 
 
 def test_mcp_dashboard_host_is_not_opened_without_auth(tmp_path: Path) -> None:
-    assert "Refusing to listen" in refused(tmp_path, {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_HOST": "0.0.0.0"})
+    assert "Refusing to listen" in refused(
+        tmp_path, {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_HOST": "0.0.0.0"}
+    )

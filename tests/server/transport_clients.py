@@ -12,8 +12,15 @@ from typing import Any
 
 from conformance.program import COMMONPLACE, ROOT, Served, environment
 
-TOOLS = {"COMMONPLACE_EXTRA_TOOLSETS": "sample_tools:toolset", "PYTHONPATH": str(ROOT / "tests" / "server")}
-HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+TOOLS = {
+    "COMMONPLACE_EXTRA_TOOLSETS": "sample_tools:toolset",
+    "PYTHONPATH": str(ROOT / "tests" / "server"),
+}
+HANDSHAKE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
 META = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -50,7 +57,10 @@ class Stdio:
 
     def request(self, method: str, params: Any = None) -> dict[str, Any]:
         self.ids += 1
-        self.send({"jsonrpc": "2.0", "id": self.ids, "method": method} | ({} if params is None else {"params": params}))
+        self.send(
+            {"jsonrpc": "2.0", "id": self.ids, "method": method}
+            | ({} if params is None else {"params": params})
+        )
         while (answer := self.read()).get("id") != self.ids:
             pass
         return answer
@@ -80,7 +90,9 @@ class Http:
 
     def request(self, method: str, params: Any = None, **headers: str) -> dict[str, Any]:
         self.ids += 1
-        message = {"jsonrpc": "2.0", "id": self.ids, "method": method} | ({} if params is None else {"params": params})
+        message = {"jsonrpc": "2.0", "id": self.ids, "method": method} | (
+            {} if params is None else {"params": params}
+        )
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         _, received, body = self.server.post("/mcp", message, {**self.headers, **named})
         if method == "initialize":
@@ -89,26 +101,36 @@ class Http:
 
     def bare(self, method: str, params: Any = None) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(
-            self.server.post("/rpc", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}})[2]
+            self.server.post(
+                "/rpc", {"jsonrpc": "2.0", "id": 1, "method": method, "params": params or {}}
+            )[2]
         )
         return answer
 
     def open(self) -> Http:
         self.request("initialize", HANDSHAKE)
-        self.server.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, self.headers)
+        self.server.post(
+            "/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, self.headers
+        )
         return self
 
 
 def messages(headers: dict[str, str], body: bytes) -> list[dict[str, Any]]:
     """The JSON-RPC messages of a JSON body or an event stream."""
     if headers.get("content-type", "").startswith("text/event-stream"):
-        return [json.loads(line[6:]) for line in body.decode().splitlines() if line.startswith("data: ") and line[6:].strip()]
+        return [
+            json.loads(line[6:])
+            for line in body.decode().splitlines()
+            if line.startswith("data: ") and line[6:].strip()
+        ]
     return [json.loads(body)]
 
 
 def metrics(server: Served) -> bytes:
     with socket.create_connection(tuple(server.address.split(":")), timeout=10) as link:  # type: ignore[arg-type]
-        link.sendall(f"GET /metrics HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode())
+        link.sendall(
+            f"GET /metrics HTTP/1.1\r\nHost: {server.address}\r\nConnection: close\r\n\r\n".encode()
+        )
         return b"".join(iter(lambda: link.recv(65536), b""))
 
 

@@ -1,4 +1,8 @@
-"""The command line. `serve` is started by every agent, so it has a way of its own that imports neither Typer nor Rich; so has `--help`."""
+"""The command line.
+
+`serve` is started by every agent, so it has a way of its own that imports neither Typer nor Rich;
+so has `--help`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from collections.abc import Sequence
 
 from commonplace.cli.streams import tolerate_stderr
 
-COMPLETION_VARIABLE = "_COMMONPLACE_COMPLETE"  # set by the shell that asks how a command line could go on
+COMPLETION_VARIABLE = (
+    "_COMMONPLACE_COMPLETE"  # set by the shell that asks how a command line could go on
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

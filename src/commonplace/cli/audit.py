@@ -18,23 +18,33 @@ app = typer.Typer(help="Read and verify the audit trail.", no_args_is_help=True)
 
 @app.command()
 def verify(as_json: JsonFlag = False) -> None:
-    """Check every chain for changed, removed, reordered or cut records. Exit code 1 where one is found.
+    """Check every chain for changed, removed, reordered or cut records.
+
+    Exit code 1 where one is found.
 
     Example:
       commonplace audit verify --json
     """
     settings = session().config().settings
-    if not settings.audit_directory.is_dir():  # a trail that was never begun is whole, one looked for in the wrong place is not
+    if (
+        not settings.audit_directory.is_dir()
+    ):  # a trail that was never begun is whole, one looked for in the wrong place is not
         existing_folder(settings.data)
     verdict = verify_chains(settings.audit_directory)
     if as_json:
         print_json(verdict.as_dict())
     else:
         for problem in verdict.problems:
-            say(f"{problem.chain} record {problem.record if problem.record is not None else '-'}: {problem.problem}")
+            say(
+                f"{problem.chain} record "
+                f"{problem.record if problem.record is not None else '-'}: {problem.problem}"
+            )
         for warning in verdict.warnings:
             say(f"note: {warning.chain}: {warning.problem}")
-        out.print(f"{verdict.chains} chains, {verdict.records} records: {'whole' if verdict.ok else 'NOT whole'}")
+        out.print(
+            f"{verdict.chains} chains, {verdict.records} records: "
+            f"{'whole' if verdict.ok else 'NOT whole'}"
+        )
     if not verdict.ok:
         raise typer.Exit(1)
 
@@ -45,10 +55,17 @@ def query(
     tenant: Annotated[str | None, typer.Option(help="Only this tenant.")] = None,
     outcome: Annotated[str | None, typer.Option(help="ok, refused, rejected or failed.")] = None,
     code: Annotated[str | None, typer.Option(help="Only this error code.")] = None,
-    trace_id: Annotated[str | None, typer.Option("--trace", help="Only the call with this trace id.")] = None,
-    since: Annotated[str | None, typer.Option(help="Not before, ISO 8601 UTC: 2026-01-31 or 2026-01-31T10:00:00Z.")] = None,
+    trace_id: Annotated[
+        str | None, typer.Option("--trace", help="Only the call with this trace id.")
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(help="Not before, ISO 8601 UTC: 2026-01-31 or 2026-01-31T10:00:00Z."),
+    ] = None,
     until: Annotated[str | None, typer.Option(help="Before, ISO 8601 UTC.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_RECORDS, help="Most records, newest first.")] = 50,
+    limit: Annotated[
+        int, typer.Option(min=1, max=MAX_RECORDS, help="Most records, newest first.")
+    ] = 50,
     as_json: JsonFlag = False,
 ) -> None:
     """Show changes and refusals, newest first.

@@ -26,7 +26,9 @@ def backup(
     settings = session().config().settings
     from commonplace.upkeep import database_checks
 
-    summary = write_archive(settings.data, settings.instructions_directory, file, database_checks(settings))
+    summary = write_archive(
+        settings.data, settings.instructions_directory, file, database_checks(settings)
+    )
     if settings.storage.url.startswith("postgres"):
         say("PostgreSQL is not in the archive: use pg_dump for it.")
     if as_json:
@@ -37,7 +39,12 @@ def backup(
 
 def restore(
     file: Annotated[Path, typer.Argument(help="Archive to read.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace state that is there; the old folder is kept beside it.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Replace state that is there; the old folder is kept beside it."
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Check an archive and put its state back. Refuses while a server uses the data folder.

@@ -17,12 +17,20 @@ BYTES_PER_TOKEN = 4  # a common rule of thumb; JSON schemas come out close to it
 
 
 def call(
-    tool: Annotated[str, typer.Argument(help="Name of the tool, or a bare method such as health/check.")],
+    tool: Annotated[
+        str, typer.Argument(help="Name of the tool, or a bare method such as health/check.")
+    ],
     arguments: Annotated[
         list[str] | None,
-        typer.Argument(help="Arguments as name=value (values are read as JSON where possible, @FILE reads a file), or one JSON object."),
+        typer.Argument(
+            help="Arguments as name=value (values are read as JSON where possible, @FILE reads a "
+            "file), or one JSON object."
+        ),
     ] = None,
-    args: Annotated[str | None, typer.Option("--args", help="All arguments as one JSON object; - reads it from stdin.")] = None,
+    args: Annotated[
+        str | None,
+        typer.Option("--args", help="All arguments as one JSON object; - reads it from stdin."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Run one tool as the local user.
@@ -51,8 +59,12 @@ def call(
 
 def tools(
     all_tools: Annotated[bool, typer.Option("--all-tools", help="The extended tools too.")] = False,
-    toolsets: Annotated[str | None, typer.Option(help="Only these toolsets, separated by commas.")] = None,
-    profile: Annotated[str | None, typer.Option(help="What a profile lists: rekall or oastools.")] = None,
+    toolsets: Annotated[
+        str | None, typer.Option(help="Only these toolsets, separated by commas.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(help="What a profile lists: rekall or oastools.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show the tools a client is listed, and what the listing costs in tokens.
@@ -67,8 +79,16 @@ def tools(
     from commonplace.dispatch.registry import Selection
 
     if profile is not None and profile not in PROFILES:
-        raise CommonplaceError(INVALID_ARGUMENT, f"There is no profile {profile!r}.", hint=f"Profiles: {', '.join(PROFILES)}.")
-    wanted = frozenset(part.strip() for part in toolsets.split(",") if part.strip()) if toolsets else None
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"There is no profile {profile!r}.",
+            hint=f"Profiles: {', '.join(PROFILES)}.",
+        )
+    wanted = (
+        frozenset(part.strip() for part in toolsets.split(",") if part.strip())
+        if toolsets
+        else None
+    )
     selection = PROFILES[profile] if profile else Selection(toolsets=wanted, all_tiers=all_tools)
     rows: list[dict[str, Any]] = []
     registry = session().app().registry
@@ -87,7 +107,9 @@ def tools(
             }
         )
     if as_json:
-        print_json({"tools": rows, "count": len(rows), "tokens": sum(row["tokens"] for row in rows)})
+        print_json(
+            {"tools": rows, "count": len(rows), "tokens": sum(row["tokens"] for row in rows)}
+        )
         return
     columns = ("name", "toolset", *(("tier",) if all_tools else ()), "scope", "tokens", "summary")
     out.print(table(columns, [[row[column] for column in columns] for row in rows], one_line=True))
@@ -116,7 +138,11 @@ def _pairs(pairs: list[str]) -> dict[str, Any]:
         elif found:
             made[name] = _value(value)
         else:
-            raise CommonplaceError(INVALID_ARGUMENT, f"{pair!r} is not name=value.", hint="Or give all arguments as one JSON object.")
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                f"{pair!r} is not name=value.",
+                hint="Or give all arguments as one JSON object.",
+            )
     return made
 
 

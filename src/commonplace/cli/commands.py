@@ -1,4 +1,6 @@
-"""The program's commands but `serve`: the options of all, how a command line runs, and its exit code."""
+"""The program's commands but `serve`: the options of all, how a command line runs, and its exit
+code.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins reads the metadata of every package
+os.environ.setdefault(
+    "PYDANTIC_DISABLE_PLUGINS", "__all__"
+)  # looking for plugins reads the metadata of every package
 
 import typer
 
@@ -46,9 +50,16 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    config_file: Annotated[Path | None, typer.Option("--config", help="Configuration file.")] = None,
+    config_file: Annotated[
+        Path | None, typer.Option("--config", help="Configuration file.")
+    ] = None,
     data: Annotated[Path | None, typer.Option("--data", help="Folder of all state.")] = None,
-    version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
 ) -> None:
     begin(config_file, data)
 
@@ -57,11 +68,18 @@ serve_command = typer.Typer(add_completion=False)
 
 
 @serve_command.command(
-    "serve", help=SUMMARY, add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_extra_args": True}
+    "serve",
+    help=SUMMARY,
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
 )
 def serve_with_options(context: typer.Context) -> None:
     here = session()
-    before = [f"--{name}={value}" for name, value in (("config", here.config_file), ("data", here.data)) if value is not None]
+    before = [
+        f"--{name}={value}"
+        for name, value in (("config", here.config_file), ("data", here.data))
+        if value is not None
+    ]
     raise typer.Exit(serve([*before, *context.args]))
 
 
@@ -113,7 +131,9 @@ def _exit_code(arguments: Sequence[str]) -> int:
 
 
 def _usage_error(error: Exception) -> int:
-    """Show an error of Typer, whose message may quote arguments that hold anything; raise what is no such error."""
+    """Show an error of Typer, whose message may quote arguments that hold anything; raise what
+    is no such error.
+    """
     from typer.rich_utils import rich_format_error
 
     exit_code, message = getattr(error, "exit_code", None), getattr(error, "message", None)
@@ -132,9 +152,13 @@ def _prepare_completion() -> None:
 
 
 def _give_up_output() -> None:
-    """Python writes what is left when it ends, and would complain once more about an output that takes nothing."""
+    """Python writes what is left when it ends, and would complain once more about an output that
+    takes nothing.
+    """
     try:
         sys.stdout.flush()
     except OSError:
-        with contextlib.suppress(OSError, ValueError):  # one that stands for another thing, in a test, has no descriptor
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # one that stands for another thing, in a test, has no descriptor
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -26,10 +26,17 @@ def completion(shell: Annotated[Shell, typer.Argument(help="Your shell.")]) -> N
       commonplace completion bash > ~/.local/share/bash-completion/completions/commonplace
       commonplace completion fish > ~/.config/fish/completions/commonplace.fish
     """
-    typer.echo(get_completion_script(prog_name="commonplace", complete_var=COMPLETION_VARIABLE, shell=shell.value))
+    typer.echo(
+        get_completion_script(
+            prog_name="commonplace", complete_var=COMPLETION_VARIABLE, shell=shell.value
+        )
+    )
 
 
 def prepare() -> None:
-    """The shell asks: let Typer answer. Our application has no completion options of its own, so nobody else does this."""
+    """The shell asks: let Typer answer.
+
+    Our application has no completion options of its own, so nobody else does this.
+    """
     if COMPLETION_VARIABLE in os.environ:
         completion_init()

@@ -35,17 +35,33 @@ def show(
     ignored = {name: why for name, why in WITHOUT_EFFECT.items() if name in os.environ}
     if as_json:
         file = str(config.file) if config.file else None
-        print_json({"file": file, "data": str(config.settings.data), "settings": rows, "variables_without_effect": ignored})
+        print_json(
+            {
+                "file": file,
+                "data": str(config.settings.data),
+                "settings": rows,
+                "variables_without_effect": ignored,
+            }
+        )
         return
-    out.print(table(("key", "value", "source"), [(row["key"], _shown(row["value"]), row["source"]) for row in rows]))
+    out.print(
+        table(
+            ("key", "value", "source"),
+            [(row["key"], _shown(row["value"]), row["source"]) for row in rows],
+        )
+    )
     for name, why in ignored.items():
         say(f"{name} is set and has no effect: {why}.")
 
 
 @app.command()
 def init(
-    path: Annotated[Path | None, typer.Argument(help=f"Where to write (default ./{FILE_NAME}).")] = None,
-    user: Annotated[bool, typer.Option("--user", help="Write into the user's configuration folder.")] = False,
+    path: Annotated[
+        Path | None, typer.Argument(help=f"Where to write (default ./{FILE_NAME}).")
+    ] = None,
+    user: Annotated[
+        bool, typer.Option("--user", help="Write into the user's configuration folder.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a file with every key, its default and what it does, all commented out.
@@ -55,7 +71,9 @@ def init(
     """
     target = path or (user_config_folder(os.environ) if user else Path()) / FILE_NAME
     if target.exists() and not force:
-        raise CommonplaceError(INVALID_ARGUMENT, f"{target} is there already.", hint="Use --force to replace it.")
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"{target} is there already.", hint="Use --force to replace it."
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(sample_file(), "utf-8")
     out.print(f"wrote {target}")
@@ -84,18 +102,28 @@ def reference() -> None:
 
 def effective(config: Config) -> list[dict[str, Any]]:
     """Every leaf: key, value as JSON with secrets masked, source."""
-    rows: list[dict[str, Any]] = [{"key": "data", "value": str(config.settings.data), "source": config.sources["data"]}]
+    rows: list[dict[str, Any]] = [
+        {"key": "data", "value": str(config.settings.data), "source": config.sources["data"]}
+    ]
     for name, declared in leaves():
         value = value_of(config.settings, name)
         source = config.sources.get(name, "default")
-        rows.append({"key": f"settings.{name}", "value": _hidden(value, declared.secret), "source": source})
+        rows.append(
+            {"key": f"settings.{name}", "value": _hidden(value, declared.secret), "source": source}
+        )
     return rows
 
 
 def _hidden(value: Any, secret: bool) -> Any:
     if secret and value:
         return dict.fromkeys(value, MASK) if hasattr(value, "keys") else MASK
-    return list(value) if isinstance(value, tuple) else dict(value) if hasattr(value, "keys") else value
+    return (
+        list(value)
+        if isinstance(value, tuple)
+        else dict(value)
+        if hasattr(value, "keys")
+        else value
+    )
 
 
 def _shown(value: Any) -> str:

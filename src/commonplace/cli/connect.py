@@ -27,8 +27,17 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, Code, CommonplaceError, 
 from commonplace.kernel.home import expanded
 
 NAME = "commonplace"
-CLIENT_CONFIG = Code("CLIENT_CONFIG_UNREADABLE", Kind.INVALID_DATA, "A client's configuration file cannot be merged safely.")
-PROMPT = {"id": "commonplace-key", "type": "promptString", "description": "Key of the Commonplace server", "password": True}
+CLIENT_CONFIG = Code(
+    "CLIENT_CONFIG_UNREADABLE",
+    Kind.INVALID_DATA,
+    "A client's configuration file cannot be merged safely.",
+)
+PROMPT = {
+    "id": "commonplace-key",
+    "type": "promptString",
+    "description": "Key of the Commonplace server",
+    "password": True,
+}
 
 
 class Client(StrEnum):
@@ -72,11 +81,28 @@ class Given:
 
 def connect(
     client: Annotated[Client, typer.Argument(help="Your MCP client.")],
-    write: Annotated[bool, typer.Option("--write", help="Merge it into the client's file; a copy of the old file is kept.")] = False,
-    http: Annotated[str | None, typer.Option("--http", metavar="URL", help="Connect to a running server instead of starting one.")] = None,
-    key: Annotated[str | None, typer.Option("--key", help="Key to call with; the file refers to it and does not hold it.")] = None,
-    key_in_file: Annotated[bool, typer.Option("--key-in-file", help="Put the key itself into the file.")] = False,
-    mutation: Annotated[bool, typer.Option("--mutation", help="Let this client change the instruction catalogue.")] = False,
+    write: Annotated[
+        bool,
+        typer.Option(
+            "--write", help="Merge it into the client's file; a copy of the old file is kept."
+        ),
+    ] = False,
+    http: Annotated[
+        str | None,
+        typer.Option(
+            "--http", metavar="URL", help="Connect to a running server instead of starting one."
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", help="Key to call with; the file refers to it and does not hold it."),
+    ] = None,
+    key_in_file: Annotated[
+        bool, typer.Option("--key-in-file", help="Put the key itself into the file.")
+    ] = False,
+    mutation: Annotated[
+        bool, typer.Option("--mutation", help="Let this client change the instruction catalogue.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Print what a client needs to start this server, or write it.
@@ -97,10 +123,23 @@ def connect(
     if write:
         for note in notes:
             say(note)
-        backup = _merge_toml(path, entry) if client is Client.CODEX else _merge_json(path, place.key, entry, _prompts(place, given))
+        backup = (
+            _merge_toml(path, entry)
+            if client is Client.CODEX
+            else _merge_json(path, place.key, entry, _prompts(place, given))
+        )
     if as_json:
         kept = str(backup) if backup else None
-        print_json({"client": client.value, "path": str(path), "entry": entry, "written": write, "backup": kept, "notes": notes})
+        print_json(
+            {
+                "client": client.value,
+                "path": str(path),
+                "entry": entry,
+                "written": write,
+                "backup": kept,
+                "notes": notes,
+            }
+        )
         return
     if write:
         say(f"wrote {path}" + (f" (the old file is {backup})" if backup else ""))
@@ -124,11 +163,21 @@ def _notes(place: Place, given: Given, path: Path) -> list[str]:
     if given.key_in_file:
         warning = f"warning: {path.name} then holds the key in plain text"
         if place.shared:
-            return [f"{warning}, and this file is usually committed. Leave out --key-in-file to refer to it instead."]
+            return [
+                (
+                    f"{warning}, and this file is usually committed. Leave out --key-in-file to "
+                    f"refer to it instead."
+                )
+            ]
         return [f"{warning}; do not share that file."]
     if place.form is KeyForm.PROMPT:
         return ["The client asks for the key when it starts the server."]
-    return [f"Start the client with {KEY_VARIABLE} in its environment: export {KEY_VARIABLE}={given.key}"]
+    return [
+        (
+            f"Start the client with {KEY_VARIABLE} in its environment: export "
+            f"{KEY_VARIABLE}={given.key}"
+        )
+    ]
 
 
 def _entry(place: Place, client: Client, given: Given) -> dict[str, Any]:
@@ -147,16 +196,24 @@ def _entry(place: Place, client: Client, given: Given) -> dict[str, Any]:
 def _http_entry(place: Place, client: Client, given: Given, address: str) -> dict[str, Any]:
     if given.mutation:
         hint = "Start that server with MCP_ENABLE_MUTATION=1 instead."
-        raise CommonplaceError(INVALID_ARGUMENT, "--mutation cannot open the catalogue of a server that runs elsewhere.", hint=hint)
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "--mutation cannot open the catalogue of a server that runs elsewhere.",
+            hint=hint,
+        )
     url = _endpoint(address)
     if client is Client.CLAUDE_DESKTOP:
         raise CommonplaceError(
             INVALID_ARGUMENT,
-            "Claude Desktop starts the servers of its file itself and skips entries with an address.",
-            hint=f"Leave out --http to let it start one on this data folder. For {url} add a custom connector under Settings > Connectors; "
+            "Claude Desktop starts the servers of its file itself and skips entries with an "
+            "address.",
+            hint=f"Leave out --http to let it start one on this data folder. For {url} add a "
+            f"custom connector under Settings > Connectors; "
             "that needs an https address that can be reached from the internet.",
         )
-    entry: dict[str, Any] = {"url": url} if client in (Client.CURSOR, Client.CODEX) else {"type": "http", "url": url}
+    entry: dict[str, Any] = (
+        {"url": url} if client in (Client.CURSOR, Client.CODEX) else {"type": "http", "url": url}
+    )
     if given.key and place.form is KeyForm.NAMED and not given.key_in_file:
         entry["bearer_token_env_var"] = KEY_VARIABLE
     elif given.key:
@@ -175,16 +232,24 @@ def _endpoint(url: str) -> str:
     """The address as a client needs it: that of a server alone leads to its /mcp."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise CommonplaceError(INVALID_ARGUMENT, f"{url!r} is no address.", hint="For example http://127.0.0.1:8787/mcp.")
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"{url!r} is no address.",
+            hint="For example http://127.0.0.1:8787/mcp.",
+        )
     return urlunsplit(parts._replace(path="/mcp")) if parts.path in ("", "/") else url
 
 
 def _same_state() -> list[str]:
-    """Flags that lead a server started elsewhere, with another environment, to what this command sees."""
+    """Flags that lead a server started elsewhere, with another environment, to what this command
+    sees.
+    """
     run = session()
     config = run.config()
     flags = []
-    if config.file is not None and (run.config_file is not None or config.file.parent == Path.cwd()):
+    if config.file is not None and (
+        run.config_file is not None or config.file.parent == Path.cwd()
+    ):
         flags += ["--config", str(config.file)]
     if config.sources["data"] != "default":
         flags += ["--data", str(config.settings.data)]
@@ -203,7 +268,10 @@ def _merge_json(path: Path, key: str, entry: Mapping[str, Any], prompt: bool) ->
     try:
         document = json.loads(text) if text.strip() else {}
     except json.JSONDecodeError as broken:
-        raise _unsafe(path, f"it is not plain JSON (line {broken.lineno}: {broken.msg}); comments cannot be kept") from None
+        raise _unsafe(
+            path,
+            f"it is not plain JSON (line {broken.lineno}: {broken.msg}); comments cannot be kept",
+        ) from None
     if not isinstance(document, dict) or not isinstance(document.setdefault(key, {}), dict):
         raise _unsafe(path, f"`{key}` is not an object there")
     document[key][NAME] = dict(entry)
@@ -211,7 +279,11 @@ def _merge_json(path: Path, key: str, entry: Mapping[str, Any], prompt: bool) ->
         inputs = document.setdefault("inputs", [])
         if not isinstance(inputs, list):
             raise _unsafe(path, "`inputs` is not a list there")
-        document["inputs"] = [each for each in inputs if not (isinstance(each, dict) and each.get("id") == PROMPT["id"])] + [PROMPT]
+        document["inputs"] = [
+            each
+            for each in inputs
+            if not (isinstance(each, dict) and each.get("id") == PROMPT["id"])
+        ] + [PROMPT]
     return _replace(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -222,7 +294,10 @@ def _merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
         before = tomllib.loads(text)
     except tomllib.TOMLDecodeError as broken:
         raise _unsafe(path, f"it is not TOML ({broken})") from None
-    ours = re.compile(rf"^\[mcp_servers\.(?:{NAME}|\"{NAME}\")(?:\.[^\]]+)?\][^\n]*\n(?:(?!^\[)[^\n]*\n?)*", re.MULTILINE)
+    ours = re.compile(
+        rf"^\[mcp_servers\.(?:{NAME}|\"{NAME}\")(?:\.[^\]]+)?\][^\n]*\n(?:(?!^\[)[^\n]*\n?)*",
+        re.MULTILINE,
+    )
     kept = ours.sub("", text).rstrip("\n")
     made = f"{kept}\n\n{_toml(entry)}".lstrip("\n")
     after = tomllib.loads(made)
@@ -232,15 +307,24 @@ def _merge_toml(path: Path, entry: Mapping[str, Any]) -> Path | None:
 
 
 def _others(document: dict[str, Any]) -> dict[str, Any]:
-    servers = {name: value for name, value in document.get("mcp_servers", {}).items() if name != NAME}
-    return {**{key: value for key, value in document.items() if key != "mcp_servers"}, "mcp_servers": servers}
+    servers = {
+        name: value for name, value in document.get("mcp_servers", {}).items() if name != NAME
+    }
+    return {
+        **{key: value for key, value in document.items() if key != "mcp_servers"},
+        "mcp_servers": servers,
+    }
 
 
 def _toml(entry: Mapping[str, Any]) -> str:
     lines, tables = [f"[mcp_servers.{NAME}]"], []
     for name, value in entry.items():
         if isinstance(value, Mapping):
-            tables += ["", f"[mcp_servers.{NAME}.{name}]", *(f"{k} = {json.dumps(v)}" for k, v in value.items())]
+            tables += [
+                "",
+                f"[mcp_servers.{NAME}.{name}]",
+                *(f"{k} = {json.dumps(v)}" for k, v in value.items()),
+            ]
         else:
             lines.append(f"{name} = {json.dumps(value)}")
     return "\n".join([*lines, *tables]) + "\n"
@@ -265,25 +349,57 @@ def _replace(path: Path, text: str) -> Path | None:
 
 
 def _unsafe(path: Path, why: str) -> CommonplaceError:
-    return CommonplaceError(CLIENT_CONFIG, f"{path} was not changed: {why}.", hint="Run without --write and paste the entry yourself.")
+    return CommonplaceError(
+        CLIENT_CONFIG,
+        f"{path} was not changed: {why}.",
+        hint="Run without --write and paste the entry yourself.",
+    )
 
 
 def _desktop(home: Path, cwd: Path, environ: Mapping[str, str]) -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "Claude" / "claude_desktop_config.json"
     if sys.platform == "win32":
-        return Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "Claude" / "claude_desktop_config.json"
-    return Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "Claude" / "claude_desktop_config.json"
+        return (
+            Path(environ.get("APPDATA") or home / "AppData" / "Roaming")
+            / "Claude"
+            / "claude_desktop_config.json"
+        )
+    return (
+        Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+        / "Claude"
+        / "claude_desktop_config.json"
+    )
 
 
-# What each client reads, by its documentation in November 2026: code.claude.com/docs/en/mcp, support.claude.com (custom connectors),
-# cursor.com/docs/mcp, code.visualstudio.com (MCP configuration reference), the MCP page of the Codex documentation.
+# What each client reads, by its documentation in November 2026: code.claude.com/docs/en/mcp,
+# support.claude.com (custom connectors),
+# cursor.com/docs/mcp, code.visualstudio.com (MCP configuration reference), the MCP page of the
+# Codex documentation.
 PLACES: dict[Client, Place] = {
-    Client.CLAUDE_CODE: Place(lambda home, cwd, environ: cwd / ".mcp.json", "mcpServers", KeyForm.SHELL, typed=True, shared=True),
+    Client.CLAUDE_CODE: Place(
+        lambda home, cwd, environ: cwd / ".mcp.json",
+        "mcpServers",
+        KeyForm.SHELL,
+        typed=True,
+        shared=True,
+    ),
     Client.CLAUDE_DESKTOP: Place(_desktop, "mcpServers", KeyForm.LITERAL),
-    Client.CURSOR: Place(lambda home, cwd, environ: home / ".cursor" / "mcp.json", "mcpServers", KeyForm.CURSOR),
-    Client.VSCODE: Place(lambda home, cwd, environ: cwd / ".vscode" / "mcp.json", "servers", KeyForm.PROMPT, typed=True, shared=True),
+    Client.CURSOR: Place(
+        lambda home, cwd, environ: home / ".cursor" / "mcp.json", "mcpServers", KeyForm.CURSOR
+    ),
+    Client.VSCODE: Place(
+        lambda home, cwd, environ: cwd / ".vscode" / "mcp.json",
+        "servers",
+        KeyForm.PROMPT,
+        typed=True,
+        shared=True,
+    ),
     Client.CODEX: Place(
-        lambda home, cwd, environ: Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml", "mcp_servers", KeyForm.NAMED
+        lambda home, cwd, environ: (
+            Path(environ.get("CODEX_HOME") or home / ".codex") / "config.toml"
+        ),
+        "mcp_servers",
+        KeyForm.NAMED,
     ),
 }

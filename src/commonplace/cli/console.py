@@ -19,19 +19,31 @@ DEFAULT_SERVER = "http://127.0.0.1:8787"
 
 
 def console(
-    server: Annotated[str, typer.Option("--server", help="The server to look at.")] = DEFAULT_SERVER,
+    server: Annotated[
+        str, typer.Option("--server", help="The server to look at.")
+    ] = DEFAULT_SERVER,
     key: Annotated[
         str | None,
-        typer.Option("--key", envvar="COMMONPLACE_KEY", help="Key to use; without one people sign in, where the server wants keys."),
+        typer.Option(
+            "--key",
+            envvar="COMMONPLACE_KEY",
+            help="Key to use; without one people sign in, where the server wants keys.",
+        ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1.", min=0, max=65535)] = 8788,
+    port: Annotated[
+        int, typer.Option("--port", help="Port on 127.0.0.1.", min=0, max=65535)
+    ] = 8788,
 ) -> None:
     """Serve the web console for a server elsewhere.
 
     Example: commonplace console --server https://commonplace.example --key cp_...
     """
     if find_spec("nicegui") is None:
-        raise CommonplaceError(NOT_AVAILABLE, "The console is not installed.", hint="pip install 'commonplace[console]'")
+        raise CommonplaceError(
+            NOT_AVAILABLE,
+            "The console is not installed.",
+            hint="pip install 'commonplace[console]'",
+        )
     import uvicorn
     from starlette.applications import Starlette
 
@@ -70,4 +82,6 @@ def console(
     app = Starlette(routes=console_routes(board, checking(HttpOptions())), lifespan=lifespan)
     listener = bind("127.0.0.1", port)
     typer.echo(f"Console for {server} on http://{address_of(listener)}/console/", err=True)
-    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(sockets=[listener])
+    uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).run(
+        sockets=[listener]
+    )

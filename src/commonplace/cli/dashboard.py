@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def serve_with_dashboard(app: App) -> int:
-    """Serve stdio, and the dashboard where its port can be had. The client at the pipe does not depend on it."""
+    """Serve stdio, and the dashboard where its port can be had.
+
+    The client at the pipe does not depend on it.
+    """
     from commonplace.edge.listen import address_of, bind, serve_beside
     from commonplace.edge.stdio import serve as serve_stdio
 
@@ -26,22 +29,34 @@ def serve_with_dashboard(app: App) -> int:
     try:
         listener = bind(dashboard.host, dashboard.port, dashboard.tries)
     except CommonplaceError as busy:
-        sys.stderr.write(f"dashboard: not started. {busy.message} Set MCP_DASHBOARD_PORT or MCP_DASHBOARD_TRIES.\n")
+        sys.stderr.write(
+            f"dashboard: not started. {busy.message} Set MCP_DASHBOARD_PORT or "
+            f"MCP_DASHBOARD_TRIES.\n"
+        )
         return serve_stdio(app.product)
     sys.stderr.write(f"dashboard: http://{address_of(listener)}/console\n")
     return serve_stdio(app.product, lambda: serve_beside(beside.product, options, listener))
 
 
 def app_over_http(app: App, environ: Mapping[str, str]) -> App:
-    """The same product for callers over HTTP: nobody gets more than the process at the pipe has, nor this machine's files."""
+    """The same product for callers over HTTP: nobody gets more than the process at the pipe has,
+    nor this machine's files.
+    """
     from commonplace.dispatch.registry import Registry
     from commonplace.openapi.toolset import toolset as openapi_toolset
 
     remote = openapi_toolset(app.services["openapi over HTTP"])
-    registry = Registry(remote if toolset.name == remote.name else toolset for toolset in app.registry.toolsets)
+    registry = Registry(
+        remote if toolset.name == remote.name else toolset for toolset in app.registry.toolsets
+    )
     pipeline = app.pipeline.over(registry)
 
     def authenticate(headers: Mapping[str, str]) -> AuthContext:
         return app.authenticator.beside_stdio(headers, environ)
 
-    return replace(app, registry=registry, pipeline=pipeline, product=replace(app.product, pipeline=pipeline, authenticate=authenticate))
+    return replace(
+        app,
+        registry=registry,
+        pipeline=pipeline,
+        product=replace(app.product, pipeline=pipeline, authenticate=authenticate),
+    )

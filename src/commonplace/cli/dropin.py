@@ -1,4 +1,7 @@
-"""Command lines of Rekall and oastools as ours. Agents start servers this way too, so nothing heavy is imported."""
+"""Command lines of Rekall and oastools as ours.
+
+Agents start servers this way too, so nothing heavy is imported.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,9 @@ class Command(StrEnum):
 
 
 def translate(command: Command, arguments: Sequence[str]) -> list[str] | None:
-    """The other program's command line as one of ours; None where the command is run in a way of its own."""
+    """The other program's command line as one of ours; None where the command is run in a way of
+    its own.
+    """
     first, rest = (arguments[0], list(arguments[1:])) if arguments else ("--help", [])
     if first in ("--version", "-V", "-v", "version"):
         return ["--version"]
@@ -36,11 +41,17 @@ def print_rekall_help(arguments: Sequence[str]) -> int:
     from commonplace.cli.memory import app
     from commonplace.cli.wording import program
 
-    app.command("mcp-server", help="Serve the memory to agents: standard input and output, or --port N.")(_serve)
+    app.command(
+        "mcp-server", help="Serve the memory to agents: standard input and output, or --port N."
+    )(_serve)
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         code = run(["memory", *(arguments or ["--help"])])
-    sys.stdout.write(text.getvalue().replace(f"{program()} memory", "rekall").replace("commonplace memory", "rekall"))
+    sys.stdout.write(
+        text.getvalue()
+        .replace(f"{program()} memory", "rekall")
+        .replace("commonplace memory", "rekall")
+    )
     return code
 
 

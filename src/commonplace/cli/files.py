@@ -1,4 +1,7 @@
-"""`commonplace files`: projects of files from the command line. Thin: each command is a few tool or service calls."""
+"""`commonplace files`: projects of files from the command line.
+
+Thin: each command is a few tool or service calls.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,9 @@ PAGE_BYTES = 8_000_000
 
 app = typer.Typer(help="Files: projects of text files with search.", no_args_is_help=True)
 
-Project = Annotated[str, typer.Option("--project", "-p", help="Project the files belong to.", show_default=True)]
+Project = Annotated[
+    str, typer.Option("--project", "-p", help="Project the files belong to.", show_default=True)
+]
 PathArgument = Annotated[str, typer.Argument(help="Path in the project, such as /notes/a.md.")]
 Prefix = Annotated[str, typer.Option("--prefix", help="Only paths that start with this.")]
 
@@ -58,7 +63,10 @@ def _bar(description: str, total: int | None = None) -> Iterator[Any]:
 
 
 def _settle() -> bool:
-    """Wait until what was written can be found, showing how much is left. Beside a server, not long: it goes on indexing."""
+    """Wait until what was written can be found, showing how much is left.
+
+    Beside a server, not long: it goes on indexing.
+    """
 
     async def wait() -> bool:
         with _bar("indexing") as show:
@@ -69,11 +77,19 @@ def _settle() -> bool:
                 most = max(most, waiting)
                 show(most - waiting, most)
 
-            return await _service().settled(local_user(), SERVER_SECONDS if session().beside_server() else SETTLE_SECONDS, progress)
+            return await _service().settled(
+                local_user(),
+                SERVER_SECONDS if session().beside_server() else SETTLE_SECONDS,
+                progress,
+            )
 
     settled = _run(wait())
     if not settled:
-        who = "the running server goes on indexing" if session().beside_server() else "commonplace files reindex goes on indexing"
+        who = (
+            "the running server goes on indexing"
+            if session().beside_server()
+            else "commonplace files reindex goes on indexing"
+        )
         say(f"The index is not up to date yet; {who}. See: commonplace files status")
     return settled
 
@@ -86,7 +102,9 @@ def _disk(doing: str) -> Iterator[None]:
     except OSError as error:
         code = NOT_FOUND if isinstance(error, FileNotFoundError) else INVALID_ARGUMENT
         reason = error.strerror or type(error).__name__
-        raise CommonplaceError(code, f"{doing}: {reason}.", hint="Check the path and its permissions.") from error
+        raise CommonplaceError(
+            code, f"{doing}: {reason}.", hint="Check the path and its permissions."
+        ) from error
 
 
 def _bytes_of(source: Path | None, most: int) -> bytes:
@@ -129,9 +147,13 @@ def _write(arguments: dict[str, Any]) -> dict[str, Any]:
 @app.command()
 def put(
     path: PathArgument,
-    source: Annotated[Path | None, typer.Argument(help="File to store; without it, standard input.")] = None,
+    source: Annotated[
+        Path | None, typer.Argument(help="File to store; without it, standard input.")
+    ] = None,
     project: Project = "default",
-    append: Annotated[bool, typer.Option("--append", help="Add at the end instead of replacing.")] = False,
+    append: Annotated[
+        bool, typer.Option("--append", help="Add at the end instead of replacing.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Store a file.
@@ -144,8 +166,17 @@ def put(
 
     content = text_of(_bytes_of(source, _service().settings.max_file_bytes))
     if content is None:
-        raise CommonplaceError(INVALID_ARGUMENT, f"{source or 'Standard input'} is binary, or text that is not UTF-8.", hint=ENCODE_ADVICE)
-    arguments = {"project": project, "path": path, "content": content, "mode": "APPEND" if append else "TRUNCATE"}
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"{source or 'Standard input'} is binary, or text that is not UTF-8.",
+            hint=ENCODE_ADVICE,
+        )
+    arguments = {
+        "project": project,
+        "path": path,
+        "content": content,
+        "mode": "APPEND" if append else "TRUNCATE",
+    }
     answer = _write(arguments)
     _settle()
     if as_json:
@@ -167,7 +198,9 @@ def get(
     Example:
       commonplace files get /notes/locks.md --project demo > locks.md
     """
-    answer = session().call("file_read", {"project": project, "path": path, "offset": offset, "length": length})
+    answer = session().call(
+        "file_read", {"project": project, "path": path, "offset": offset, "length": length}
+    )
     if as_json:
         print_json(answer)
     else:
@@ -187,14 +220,21 @@ def ls(
     Example:
       commonplace files ls /notes --project demo --depth 3
     """
-    answer = session().call("file_list", {"project": project, "path": path, "depth": depth, "limit": limit})
+    answer = session().call(
+        "file_list", {"project": project, "path": path, "depth": depth, "limit": limit}
+    )
     if as_json:
         print_json(answer)
         return
     entries = answer["entries"]
     named = any("source_path" in entry for entry in entries)
     rows = [
-        (e["path"] + ("/" if e["type"] == "DIRECTORY" else ""), e["size"] or "", e["updated_at"], *([e.get("source_path", "")] * named))
+        (
+            e["path"] + ("/" if e["type"] == "DIRECTORY" else ""),
+            e["size"] or "",
+            e["updated_at"],
+            *([e.get("source_path", "")] * named),
+        )
         for e in entries
     ]
     out.print(table(("path", "bytes", "updated", *(["original name"] * named)), rows))
@@ -205,7 +245,9 @@ def ls(
 def rm(
     path: PathArgument,
     project: Project = "default",
-    recursive: Annotated[bool, typer.Option("--recursive", "-r", help="A directory with everything below it.")] = False,
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="A directory with everything below it.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Delete a file or a directory; `restore` brings it back within the retention.
@@ -213,17 +255,30 @@ def rm(
     Example:
       commonplace files rm /notes --recursive --project demo
     """
-    _answer(session().call("file_delete", {"project": project, "path": path, "recursive": recursive}), as_json, "{deleted} deleted")
+    _answer(
+        session().call("file_delete", {"project": project, "path": path, "recursive": recursive}),
+        as_json,
+        "{deleted} deleted",
+    )
 
 
 @app.command()
-def mv(path: PathArgument, new_path: PathArgument, project: Project = "default", as_json: JsonFlag = False) -> None:
+def mv(
+    path: PathArgument,
+    new_path: PathArgument,
+    project: Project = "default",
+    as_json: JsonFlag = False,
+) -> None:
     """Rename a file or a directory.
 
     Example:
       commonplace files mv /notes/locks.md /notes/locking.md --project demo
     """
-    _answer(session().call("file_rename", {"project": project, "path": path, "new_path": new_path}), as_json, "{renamed} renamed")
+    _answer(
+        session().call("file_rename", {"project": project, "path": path, "new_path": new_path}),
+        as_json,
+        "{renamed} renamed",
+    )
     _settle()
 
 
@@ -234,7 +289,11 @@ def restore(path: PathArgument, project: Project = "default", as_json: JsonFlag 
     Example:
       commonplace files restore /notes --project demo
     """
-    _answer(session().call("file_restore", {"project": project, "path": path}), as_json, "{restored} restored")
+    _answer(
+        session().call("file_restore", {"project": project, "path": path}),
+        as_json,
+        "{restored} restored",
+    )
     _settle()
 
 
@@ -252,7 +311,13 @@ def edit(
     Example:
       commonplace files edit /notes/locks.md "30 seconds" "60 seconds" --project demo
     """
-    arguments = {"project": project, "path": path, "old_text": old, "new_text": new, "replace_all": replace_all}
+    arguments = {
+        "project": project,
+        "path": path,
+        "old_text": old,
+        "new_text": new,
+        "replace_all": replace_all,
+    }
     _answer(session().call("file_edit", arguments), as_json, "{replacements} replaced")
     _settle()
 
@@ -273,15 +338,27 @@ def search(
     """
     _service()
     _settle()
-    arguments = {"project": project, "query": query, "path_prefix": prefix, "limit": limit, "explain": True}
+    arguments = {
+        "project": project,
+        "query": query,
+        "path_prefix": prefix,
+        "limit": limit,
+        "explain": True,
+    }
     answer = session().call("file_search", arguments)
     if as_json:
         print_json(answer)
         return
     for chunk in answer["chunks"]:
-        place = f"{chunk['file_path']}#{chunk['file_seek_start_bytes']}-{chunk['file_seek_end_bytes']}"
+        place = (
+            f"{chunk['file_path']}#{chunk['file_seek_start_bytes']}-{chunk['file_seek_end_bytes']}"
+        )
         original = f"  ({chunk['source_path']})" if "source_path" in chunk else ""
-        out.print(plain_text(f"{chunk['score']:.3f}  ", style="dim") + plain_text(place, style="bold") + plain_text(original))
+        out.print(
+            plain_text(f"{chunk['score']:.3f}  ", style="dim")
+            + plain_text(place, style="bold")
+            + plain_text(original)
+        )
         out.print(plain_text(f"       {chunk['explain']['snippet']}"))
         if explain:
             shown = {key: value for key, value in chunk["explain"].items() if key != "snippet"}
@@ -298,7 +375,9 @@ def grep(
     project: Project = "default",
     prefix: Prefix = "",
     literal: Annotated[bool, typer.Option("--literal", "-F", help="Plain text.")] = False,
-    ignore_case: Annotated[bool, typer.Option("--ignore-case", "-i", help="Upper and lower case alike.")] = False,
+    ignore_case: Annotated[
+        bool, typer.Option("--ignore-case", "-i", help="Upper and lower case alike.")
+    ] = False,
     limit: Annotated[int, typer.Option(help="Most lines, up to 500.")] = 100,
     as_json: JsonFlag = False,
 ) -> None:
@@ -313,7 +392,9 @@ def grep(
         print_json(answer)
     else:
         for match in answer["matches"]:
-            out.print(plain_text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True)
+            out.print(
+                plain_text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True
+            )
         _say_what_is_left(answer)
     if not answer["matches"]:
         raise typer.Exit(1)
@@ -321,14 +402,25 @@ def grep(
 
 @app.command("import")
 def import_folder(
-    folder: Annotated[Path, typer.Argument(help="Folder to take in.", exists=True, file_okay=False)],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder to take in.", exists=True, file_okay=False)
+    ],
     project: Project = "default",
     to: Annotated[str, typer.Option("--to", help="Directory in the project to put them in.")] = "",
-    no_gitignore: Annotated[bool, typer.Option("--no-gitignore", help="Take in ignored files too.")] = False,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete what an earlier import stored and the folder no longer has.")] = False,
+    no_gitignore: Annotated[
+        bool, typer.Option("--no-gitignore", help="Take in ignored files too.")
+    ] = False,
+    delete: Annotated[
+        bool,
+        typer.Option(
+            "--delete", help="Delete what an earlier import stored and the folder no longer has."
+        ),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Store a folder's text files. Honours .gitignore; says what it skipped and which names it had to spell otherwise.
+    """Store a folder's text files.
+
+    Honours .gitignore; says what it skipped and which names it had to spell otherwise.
 
     Examples:
       commonplace files import ./docs --project handbook
@@ -359,13 +451,26 @@ def _print_import(report: ImportReport, folder: Path, delete: bool) -> None:
     ignored = f", {report.ignored} left out by .gitignore" if report.ignored else ""
     out.print(counts + ignored + (f", {report.deleted} deleted" if delete else ""))
     if report.renamed:
-        out.print(table(("name in the folder", "stored as"), [(file.source_path, file.path) for file in report.renamed]))
+        out.print(
+            table(
+                ("name in the folder", "stored as"),
+                [(file.source_path, file.path) for file in report.renamed],
+            )
+        )
     if report.skipped:
         out.print(table(("skipped", "why"), [(file.path, file.reason) for file in report.skipped]))
     if report.missing:
-        out.print(table(("deleted" if delete else f"no longer in {folder}",), [(path,) for path in report.missing]))
+        out.print(
+            table(
+                ("deleted" if delete else f"no longer in {folder}",),
+                [(path,) for path in report.missing],
+            )
+        )
         if not delete:
-            say(f"{len(report.missing)} files of an earlier import are no longer in {folder}; --delete deletes them from the project.")
+            say(
+                f"{len(report.missing)} files of an earlier import are no longer in {folder}; "
+                f"--delete deletes them from the project."
+            )
 
 
 @app.command()
@@ -375,7 +480,9 @@ def export(
     prefix: Prefix = "",
     as_json: JsonFlag = False,
 ) -> None:
-    """Write a project's files into a folder, under their original names. Files that are there are replaced, others are left alone.
+    """Write a project's files into a folder, under their original names.
+
+    Files that are there are replaced, others are left alone.
 
     Example:
       commonplace files export ./copy --project demo
@@ -389,7 +496,9 @@ def export(
         written, after = 0, ""
         usage = await _service().usage(local_user(), project)
         with _bar("exporting", usage.files) as show:
-            while page := await _service().page(local_user(), project, prefix, after, PAGE_FILES, PAGE_BYTES):
+            while page := await _service().page(
+                local_user(), project, prefix, after, PAGE_FILES, PAGE_BYTES
+            ):
                 for file in page:
                     target = export_target(folder, file.entry, taken)
                     with _disk(f"Cannot write {target}"):
@@ -400,13 +509,19 @@ def export(
                 after = page[-1].entry.path
         return written
 
-    _answer({"exported": _run(copy()), "folder": str(folder)}, as_json, "{exported} written to {folder}")
+    _answer(
+        {"exported": _run(copy()), "folder": str(folder)}, as_json, "{exported} written to {folder}"
+    )
 
 
 @app.command()
 def reindex(
-    project: Annotated[str | None, typer.Option("--project", "-p", help="One project; without it, all.")] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Forget the index first and build it anew.")] = False,
+    project: Annotated[
+        str | None, typer.Option("--project", "-p", help="One project; without it, all.")
+    ] = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Forget the index first and build it anew.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Bring the search index up to date with the files.
@@ -416,7 +531,11 @@ def reindex(
     """
     queued = _run(_service().reindex(local_user(), project, rebuild=rebuild))
     settled = _settle()
-    _answer({"queued": queued, "up_to_date": settled}, as_json, "{queued} files indexed" if settled else "{queued} files queued")
+    _answer(
+        {"queued": queued, "up_to_date": settled},
+        as_json,
+        "{queued} files indexed" if settled else "{queued} files queued",
+    )
 
 
 @app.command()
@@ -426,17 +545,30 @@ def projects(as_json: JsonFlag = False) -> None:
     if as_json:
         print_json(answer)
     else:
-        out.print(table(("project", "files", "bytes"), [(p["project"], p["files"], p["size_bytes"]) for p in answer["projects"]]))
+        out.print(
+            table(
+                ("project", "files", "bytes"),
+                [(p["project"], p["files"], p["size_bytes"]) for p in answer["projects"]],
+            )
+        )
 
 
 @app.command()
-def status(project: Annotated[str | None, typer.Option("--project", "-p", help="One project.")] = None, as_json: JsonFlag = False) -> None:
+def status(
+    project: Annotated[str | None, typer.Option("--project", "-p", help="One project.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
     """How far the search index is behind; exit code 1 when jobs were given up."""
     answer = session().call("file_index_status", {} if project is None else {"project": project})
     if as_json:
         print_json(answer)
     else:
-        out.print(table(("what", "value"), [(key, value) for key, value in answer.items() if key != "dead_letters"]))
+        out.print(
+            table(
+                ("what", "value"),
+                [(key, value) for key, value in answer.items() if key != "dead_letters"],
+            )
+        )
         for letter in answer["dead_letters"]:
             say(f"given up: {letter['file_path']}: {letter['error']}")
     if answer["dead"]:

@@ -1,4 +1,6 @@
-"""How commands are found: groups that import a command when it is used, take the global options anywhere, and suggest with care."""
+"""How commands are found: groups that import a command when it is used, take the global options
+anywhere, and suggest with care.
+"""
 
 from __future__ import annotations
 
@@ -41,17 +43,39 @@ SYNONYMS = {
     "run": ("serve", "call"),
 }
 """What other programs call a command, in the order in which ours are offered."""
-DESTRUCTIVE = frozenset({"remove", "rm", "revoke", "rotate", "restore", "rebuild", "delete", "move", "mv", "groom", "purge", "overwrite"})
+DESTRUCTIVE = frozenset(
+    {
+        "remove",
+        "rm",
+        "revoke",
+        "rotate",
+        "restore",
+        "rebuild",
+        "delete",
+        "move",
+        "mv",
+        "groom",
+        "purge",
+        "overwrite",
+    }
+)
 CLOSE, MISSPELLED = 0.6, 0.8
 
 
 def suggestions(typed: str, names: Sequence[str]) -> list[str]:
-    """Commands that were probably meant. One that destroys or replaces something is offered only for a synonym or a misspelling."""
+    """Commands that were probably meant.
+
+    One that destroys or replaces something is offered only for a synonym or a misspelling.
+    """
     meant = [name for name in SYNONYMS.get(typed, ()) if name in names]
     if meant:
         return meant[:1]
     scores = {name: SequenceMatcher(None, typed, name).ratio() for name in names}
-    likely = [name for name, score in scores.items() if score >= (MISSPELLED if name in DESTRUCTIVE else CLOSE)]
+    likely = [
+        name
+        for name, score in scores.items()
+        if score >= (MISSPELLED if name in DESTRUCTIVE else CLOSE)
+    ]
     return sorted(likely, key=lambda name: -scores[name])[:3]
 
 
@@ -66,9 +90,18 @@ class CommandGroup(TyperGroup):
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and not args[0].startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, args[0]) is None:
+        if (
+            args
+            and not args[0].startswith("-")
+            and not ctx.resilient_parsing
+            and self.get_command(ctx, args[0]) is None
+        ):
             likely = suggestions(args[0], list(self.commands))
-            meant = f" Did you mean {', '.join(map(repr, likely))}?" if likely else f" There are: {', '.join(self.commands)}."
+            meant = (
+                f" Did you mean {', '.join(map(repr, likely))}?"
+                if likely
+                else f" There are: {', '.join(self.commands)}."
+            )
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
 
@@ -116,7 +149,9 @@ def lazily(listed: Sequence[Listed]) -> LazyCommands:
 
 
 def _group(group: typer.Typer, name: str) -> Any:
-    """A group of Click's whose commands are made one by one: reading the parameters of thirty functions takes longer than most commands."""
+    """A group of Click's whose commands are made one by one: reading the parameters of thirty
+    functions takes longer than most commands.
+    """
     shell = copy.copy(group)
     shell.registered_commands = []
     shell.info = copy.copy(group.info)
@@ -125,10 +160,15 @@ def _group(group: typer.Typer, name: str) -> Any:
     made.name = name
 
     def command(info: Any) -> Any:
-        return get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=group.rich_markup_mode)
+        return get_command_from_info(
+            info, pretty_exceptions_short=False, rich_markup_mode=group.rich_markup_mode
+        )
 
     makers = {
-        info.name or get_command_name(getattr(info.callback, "__name__", "")): partial(command, info) for info in group.registered_commands
+        info.name or get_command_name(getattr(info.callback, "__name__", "")): partial(
+            command, info
+        )
+        for info in group.registered_commands
     }
     made.commands = LazyCommands(makers)  # type: ignore[assignment]  # nothing is added to it
     return made

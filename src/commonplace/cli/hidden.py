@@ -22,7 +22,11 @@ class HiddenText:
     counted: Counter[str]
 
     def as_dict(self) -> dict[str, Any]:
-        return {"where": self.where, "count": sum(self.counted.values()), "characters": summarize(self.counted)}
+        return {
+            "where": self.where,
+            "count": sum(self.counted.values()),
+            "characters": summarize(self.counted),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +39,24 @@ class Scan:
 
     @property
     def finding(self) -> str:
-        part = "" if self.whole else f" in the first {self.read} texts (the examination reads for {SCAN_SECONDS:.0f} s)"
+        part = (
+            ""
+            if self.whole
+            else f" in the first {self.read} texts (the examination reads for {SCAN_SECONDS:.0f} s)"
+        )
         if not self.found:
             return f"none{part}" if part else f"none in {self.read} stored texts"
         total: Counter[str] = Counter()
         for text in self.found:
             total += text.counted
         names = [text.where for text in self.found[:NAMED_PLACES]]
-        more = f" and {len(self.found) - NAMED_PLACES} more" if len(self.found) > NAMED_PLACES else ""
-        return f"{summarize(total)} in {len(self.found)} of {self.read} texts{part}: {', '.join(names)}{more}"
+        more = (
+            f" and {len(self.found) - NAMED_PLACES} more" if len(self.found) > NAMED_PLACES else ""
+        )
+        return (
+            f"{summarize(total)} in {len(self.found)} of {self.read} texts{part}: "
+            f"{', '.join(names)}{more}"
+        )
 
 
 def scan(services: Mapping[str, Callable[[], Any]], seconds: float | None = SCAN_SECONDS) -> Scan:

@@ -18,9 +18,13 @@ KeyId = Annotated[str, typer.Argument(help="Id of the key, as `keys list` shows 
 
 @app.command()
 def add(
-    tenant: Annotated[str, typer.Option(help="Whose data the key sees. Several keys may share a tenant.")],
+    tenant: Annotated[
+        str, typer.Option(help="Whose data the key sees. Several keys may share a tenant.")
+    ],
     label: Annotated[str, typer.Option(help="Who holds it, for logs and audit.")],
-    scope: Annotated[Scope, typer.Option(help="read; write includes read; admin includes both.")] = Scope.WRITE,
+    scope: Annotated[
+        Scope, typer.Option(help="read; write includes read; admin includes both.")
+    ] = Scope.WRITE,
     as_json: JsonFlag = False,
 ) -> None:
     """Make a key and print it once.
@@ -79,7 +83,9 @@ def rotate(key_id: KeyId, as_json: JsonFlag = False) -> None:
     Example:
       commonplace keys rotate v5phswss
     """
-    _show_token(*session().recorded("keys_rotate", {"id": key_id}, lambda: _store().rotate(key_id)), as_json)
+    _show_token(
+        *session().recorded("keys_rotate", {"id": key_id}, lambda: _store().rotate(key_id)), as_json
+    )
 
 
 def _store() -> KeyStore:
@@ -91,7 +97,10 @@ def _show_token(record: KeyRecord, token: str, as_json: bool) -> None:
         print_json({**_public(record), "key": token})
         return
     typer.echo(token)
-    say(f"Key {record.id} of tenant {record.tenant}, scope {record.scope.value}. It is not shown again.")
+    say(
+        f"Key {record.id} of tenant {record.tenant}, scope {record.scope.value}. It is not shown "
+        f"again."
+    )
     mode = session().config().settings.auth.mode
     if mode == "none":
         say("Keys count once the server runs with --auth keys (settings.auth.mode: keys).")

@@ -1,4 +1,7 @@
-"""`commonplace memory`: what was learned, from the command line. Also answers `rekall add|search|show|generalize|...` through the shim."""
+"""`commonplace memory`: what was learned, from the command line.
+
+Also answers `rekall add|search|show|generalize|...` through the shim.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,14 @@ from commonplace.kernel.auth import LOCAL_TENANT
 if TYPE_CHECKING:
     from commonplace.memory.results import Generalized
 
-app = typer.Typer(help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.", no_args_is_help=True)
+app = typer.Typer(
+    help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.",
+    no_args_is_help=True,
+)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Id of the entry, or its first 5 characters or more.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of the entry, or its first 5 characters or more.")
+]
 Limit = Annotated[int, typer.Option("--limit", "-n", help="Most results.")]
 
 
@@ -53,18 +61,34 @@ def current_project(start: Path | None = None) -> str:
 def add(
     type_: Annotated[Type, typer.Argument(metavar="TYPE", help="Kind of entry.")],
     title: Annotated[str, typer.Argument(help="Symptom and cause in at most 100 characters.")],
-    content: Annotated[str | None, typer.Option("--content", "-c", help="The text; - reads it from standard input.")] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; give it several times, or separate with commas.")] = None,
-    context: Annotated[str | None, typer.Option("--context", help="The conversation it comes from.")] = None,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Default: the repository or working directory.")] = None,
-    confidence: Annotated[int | None, typer.Option("--confidence", min=0, max=5, help="How sure it is (3 if not given).")] = None,
-    semantic: Annotated[bool, typer.Option("--semantic", help="A rule that holds, not one event.")] = False,
+    content: Annotated[
+        str | None,
+        typer.Option("--content", "-c", help="The text; - reads it from standard input."),
+    ] = None,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", "-t", help="A tag; give it several times, or separate with commas."),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", help="The conversation it comes from.")
+    ] = None,
+    project: Annotated[
+        str | None,
+        typer.Option("--project", "-p", help="Default: the repository or working directory."),
+    ] = None,
+    confidence: Annotated[
+        int | None,
+        typer.Option("--confidence", min=0, max=5, help="How sure it is (3 if not given)."),
+    ] = None,
+    semantic: Annotated[
+        bool, typer.Option("--semantic", help="A rule that holds, not one event.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Keep what was learned.
 
     Example:
-      commonplace memory add bug "Safari drops CORS header" -c "List each custom header." -t cors,safari
+      commonplace memory add bug "Safari drops CORS header" -c "List each header." -t cors,safari
     """
     arguments: dict[str, Any] = {
         "type": type_.value,
@@ -83,7 +107,11 @@ def add(
     if as_json:
         print_json(added)
         return
-    out.print(f"{'added' if added['created'] else 'known already:'} {added['id']}", added["title"], markup=False)
+    out.print(
+        f"{'added' if added['created'] else 'known already:'} {added['id']}",
+        added["title"],
+        markup=False,
+    )
     for near in added["similar_entries"]:
         out.print(f"  similar ({near['score']:.2f}): {near['id']} {near['title']}", markup=False)
     if added.get("updated_fields"):
@@ -99,7 +127,10 @@ def search(
     query: Annotated[list[str], typer.Argument(help="Words or a question.")],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=20, help="Most results.")] = 5,
     type_: Annotated[Type | None, typer.Option("--type", help="Only this type.")] = None,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Only this project; . for the one around you.")] = None,
+    project: Annotated[
+        str | None,
+        typer.Option("--project", "-p", help="Only this project; . for the one around you."),
+    ] = None,
     context: Annotated[str | None, typer.Option("--context", help="What it is about.")] = None,
     why: Annotated[bool, typer.Option("--why", help="Say how each was found.")] = False,
     as_json: JsonFlag = False,
@@ -116,18 +147,32 @@ def search(
     absent = run(service().prepare(MODEL_SECONDS))
     found = session().call("rekall_search", arguments)
     if found["mode"] == "lexical" and found["results"]:
-        say(f"answered by words only: {absent or 'nothing is embedded yet; run: commonplace memory embed'}")
+        say(
+            f"answered by words only: "
+            f"{absent or 'nothing is embedded yet; run: commonplace memory embed'}"
+        )
     if as_json:
         print_json(found)
         return
     columns = ("id", "score", "type", "title", "snippet", *(("why",) if why else ()))
     rows = [
-        (r["id"], f"{r['score']:.2f}", r["type"], r["title"], r["snippet"], *((" ".join(r["why"]["terms"]),) if why else ()))
+        (
+            r["id"],
+            f"{r['score']:.2f}",
+            r["type"],
+            r["title"],
+            r["snippet"],
+            *((" ".join(r["why"]["terms"]),) if why else ()),
+        )
         for r in found["results"]
     ]
     if rows:
         out.print(table(columns, rows))
-    say(found["hint"] if not rows else f"{len(rows)} of {found['total']} ({found['mode']}); commonplace memory show ID")
+    say(
+        found["hint"]
+        if not rows
+        else f"{len(rows)} of {found['total']} ({found['mode']}); commonplace memory show ID"
+    )
 
 
 @app.command()
@@ -154,23 +199,41 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
         "consolidation_score",
     )
     out.print(plain_text(entry["title"], style="bold"))
-    out.print(table(("", ""), [(name, entry[name]) for name in facts] + [("tags", ", ".join(entry["tags"]))]))
+    out.print(
+        table(
+            ("", ""), [(name, entry[name]) for name in facts] + [("tags", ", ".join(entry["tags"]))]
+        )
+    )
     if entry.get("superseded_by"):
-        out.print(plain_text(f"superseded by {entry['superseded_by']['id']} {entry['superseded_by']['title']}", style="yellow"))
+        out.print(
+            plain_text(
+                f"superseded by {entry['superseded_by']['id']} {entry['superseded_by']['title']}",
+                style="yellow",
+            )
+        )
     out.print()
     out.print(plain_text(entry["content"]))
     for link in entry["links"]["outgoing"]:
-        out.print(plain_text(f"→ {link['relation_type']} {link['target_id']} {link['target_title']}"))
+        out.print(
+            plain_text(f"→ {link['relation_type']} {link['target_id']} {link['target_title']}")
+        )
     for link in entry["links"]["incoming"]:
-        out.print(plain_text(f"← {link['relation_type']} {link['source_id']} {link['source_title']}"))
+        out.print(
+            plain_text(f"← {link['relation_type']} {link['source_id']} {link['source_title']}")
+        )
 
 
 @app.command("list")
 def list_entries(
     limit: Limit = 20,
     type_: Annotated[Type | None, typer.Option("--type", help="Only this type.")] = None,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="Only this project; . for the one around you.")] = None,
-    tag: Annotated[str | None, typer.Option("--tag", "-t", help="Only entries with this tag.")] = None,
+    project: Annotated[
+        str | None,
+        typer.Option("--project", "-p", help="Only this project; . for the one around you."),
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", "-t", help="Only entries with this tag.")
+    ] = None,
     obsolete: Annotated[bool, typer.Option("--obsolete", help="Only obsolete entries.")] = False,
     deleted: Annotated[bool, typer.Option("--deleted", help="Deleted entries instead.")] = False,
     as_json: JsonFlag = False,
@@ -189,7 +252,10 @@ def list_entries(
     if as_json:
         print_json(found)
         return
-    rows = [(e["id"], e["type"], e["project"], e["title"], ", ".join(e["tags"]), e["created_at"][:10]) for e in found["entries"]]
+    rows = [
+        (e["id"], e["type"], e["project"], e["title"], ", ".join(e["tags"]), e["created_at"][:10])
+        for e in found["entries"]
+    ]
     out.print(table(("id", "type", "project", "title", "tags", "created"), rows))
     say(f"{len(rows)} of {found['total']}")
 
@@ -198,15 +264,26 @@ def list_entries(
 def edit(
     id_: Id,
     title: Annotated[str | None, typer.Option("--title", help="New title.")] = None,
-    content: Annotated[str | None, typer.Option("--content", "-c", help="New text; - reads it from standard input.")] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", "-t", help="New tags, replacing the old ones.")] = None,
+    content: Annotated[
+        str | None,
+        typer.Option("--content", "-c", help="New text; - reads it from standard input."),
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", "-t", help="New tags, replacing the old ones.")
+    ] = None,
     type_: Annotated[Type | None, typer.Option("--type", help="New type.")] = None,
     project: Annotated[str | None, typer.Option("--project", "-p", help="New project.")] = None,
-    confidence: Annotated[int | None, typer.Option("--confidence", min=0, max=5, help="New confidence.")] = None,
-    obsolete: Annotated[bool | None, typer.Option("--obsolete/--active", help="Retire it, or bring it back.")] = None,
+    confidence: Annotated[
+        int | None, typer.Option("--confidence", min=0, max=5, help="New confidence.")
+    ] = None,
+    obsolete: Annotated[
+        bool | None, typer.Option("--obsolete/--active", help="Retire it, or bring it back.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Correct an entry. Without options the text opens in $EDITOR; what it was stays in its history.
+    """Correct an entry.
+
+    Without options the text opens in $EDITOR; what it was stays in its history.
 
     Example:
       commonplace memory edit 01M7KPP5BJ --title "Importer waits for the lock" --confidence 4
@@ -234,7 +311,9 @@ def edit(
     elif not changed["changed"]:
         say("nothing changed")
     else:
-        out.print(f"changed {', '.join(changed['changed'])} of {changed['entry']['id']}", markup=False)
+        out.print(
+            f"changed {', '.join(changed['changed'])} of {changed['entry']['id']}", markup=False
+        )
 
 
 @app.command()
@@ -253,14 +332,19 @@ def rm(
     if as_json:
         print_json(done)
     else:
-        out.print(f"{'deleted' if done['deleted'] else 'restored'} {done['id']} {done['title']}", markup=False)
+        out.print(
+            f"{'deleted' if done['deleted'] else 'restored'} {done['id']} {done['title']}",
+            markup=False,
+        )
 
 
 @app.command()
 def link(
     source: Annotated[str, typer.Argument(help="Id of the source.")],
     target: Annotated[str, typer.Argument(help="Id of the target.")],
-    relation: Annotated[Relation, typer.Option("--relation", "--type", "-r", help="Kind of relation.")] = Relation.RELATED,
+    relation: Annotated[
+        Relation, typer.Option("--relation", "--type", "-r", help="Kind of relation.")
+    ] = Relation.RELATED,
     as_json: JsonFlag = False,
 ) -> None:
     """Link two entries; `--relation supersedes` retires the target.
@@ -268,17 +352,24 @@ def link(
     Example:
       commonplace memory link 01M7KPP5BJ 01M7KPP63B --relation supersedes
     """
-    made = session().call("rekall_link", {"source_id": source, "target_id": target, "relation_type": relation.value})
+    made = session().call(
+        "rekall_link", {"source_id": source, "target_id": target, "relation_type": relation.value}
+    )
     if as_json:
         print_json(made)
     else:
-        out.print(f"{made['source']['title']} → {made['relation_type']} → {made['target']['title']}", markup=False)
+        out.print(
+            f"{made['source']['title']} → {made['relation_type']} → {made['target']['title']}",
+            markup=False,
+        )
 
 
 @app.command()
 def related(
     id_: Id,
-    depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")] = 1,
+    depth: Annotated[
+        int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")
+    ] = 1,
     as_json: JsonFlag = False,
 ) -> None:
     """List the entries around one.
@@ -290,13 +381,17 @@ def related(
     if as_json:
         print_json(found)
         return
-    out.print(table(("distance", "id", "type", "title", "status"), [_node(n) for n in found["entries"]]))
+    out.print(
+        table(("distance", "id", "type", "title", "status"), [_node(n) for n in found["entries"]])
+    )
 
 
 @app.command()
 def graph(
     id_: Id,
-    depth: Annotated[int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")] = 2,
+    depth: Annotated[
+        int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")
+    ] = 2,
     as_json: JsonFlag = False,
 ) -> None:
     """Draw the links around an entry as a tree.
@@ -318,8 +413,12 @@ def graph(
 @app.command()
 def suggest(
     accept: Annotated[str | None, typer.Option("--accept", help="Accept this suggestion.")] = None,
-    reject: Annotated[str | None, typer.Option("--reject", help="Reject this suggestion, for good.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=50, help="Most of each kind.")] = 10,
+    reject: Annotated[
+        str | None, typer.Option("--reject", help="Reject this suggestion, for good.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=50, help="Most of each kind.")
+    ] = 10,
     as_json: JsonFlag = False,
 ) -> None:
     """List what memory proposes, or decide on it.
@@ -336,7 +435,10 @@ def suggest(
         if as_json:
             print_json(decided)
         else:
-            out.print(decided.get("generalize_command") or decided.get("action_taken") or "rejected", markup=False)
+            out.print(
+                decided.get("generalize_command") or decided.get("action_taken") or "rejected",
+                markup=False,
+            )
         return
     pairs = session().call("rekall_suggest_links", {"limit": limit})
     clusters = session().call("rekall_suggest_generalize", {"limit": limit})
@@ -344,11 +446,23 @@ def suggest(
         print_json({"links": pairs, "generalize": clusters})
         return
     rows = [
-        (s["id"], s["suggestion_type"], f"{s['score']:.2f}", f"{s['entry_a']['title']} / {s['entry_b']['title']}", s["reason"])
+        (
+            s["id"],
+            s["suggestion_type"],
+            f"{s['score']:.2f}",
+            f"{s['entry_a']['title']} / {s['entry_b']['title']}",
+            s["reason"],
+        )
         for s in pairs["suggestions"]
     ]
     rows += [
-        (s["id"], "generalize", f"{s['score']:.2f}", " / ".join(e["title"] for e in s["entries"]), s["reason"])
+        (
+            s["id"],
+            "generalize",
+            f"{s['score']:.2f}",
+            " / ".join(e["title"] for e in s["entries"]),
+            s["reason"],
+        )
         for s in clusters["suggestions"]
     ]
     out.print(table(("id", "kind", "score", "entries", "reason"), rows))
@@ -359,10 +473,13 @@ def suggest(
 def generalize(
     ids: Annotated[list[str], typer.Argument(help="Ids of two or more entries.")],
     title: Annotated[str | None, typer.Option("--title", help="Title of the pattern.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the draft, keep nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the draft, keep nothing.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Draft one pattern from several entries: what they share, the errors they repeat, where it comes from.
+    """Draft one pattern from several entries: what they share, the errors they repeat, where it
+    comes from.
 
     Example:
       commonplace memory generalize 01M7KPP5BJ 01M7KPP63B --dry-run
@@ -372,7 +489,11 @@ def generalize(
     async def work() -> Generalized:
         return await memory.generalize(LOCAL_TENANT, ids, title, dry_run=dry_run)
 
-    made = run(work()) if dry_run else session().change("memory", "memory_generalize", {"ids": ids, "title": title}, work)
+    made = (
+        run(work())
+        if dry_run
+        else session().change("memory", "memory_generalize", {"ids": ids, "title": title}, work)
+    )
     kept = made.added.entry.id if made.added else None
     if as_json:
         print_json(
@@ -395,7 +516,9 @@ def generalize(
 
 @app.command()
 def stale(
-    days: Annotated[int | None, typer.Option("--days", min=1, help="Not read or changed for so long.")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", min=1, help="Not read or changed for so long.")
+    ] = None,
     limit: Limit = 20,
     as_json: JsonFlag = False,
 ) -> None:
@@ -404,11 +527,16 @@ def stale(
     Example:
       commonplace memory stale --days 180
     """
-    found = session().call("memory_stale", {"limit": min(max(limit, 1), 200), **({"days": days} if days else {})})
+    found = session().call(
+        "memory_stale", {"limit": min(max(limit, 1), 200), **({"days": days} if days else {})}
+    )
     if as_json:
         print_json(found)
         return
-    rows = [(e["id"], e["type"], e["title"], (e["last_accessed"] or "never")[:10], e["access_count"]) for e in found["entries"]]
+    rows = [
+        (e["id"], e["type"], e["title"], (e["last_accessed"] or "never")[:10], e["access_count"])
+        for e in found["entries"]
+    ]
     out.print(table(("id", "type", "title", "last read", "reads"), rows))
     say(f"{len(rows)} of {found['total']} not read or changed for {found['days']} days")
 
@@ -432,7 +560,9 @@ def _node(node: dict[str, Any]) -> tuple[Any, ...]:
     return node["distance"], node["id"], node["type"], node["title"], node["status"]
 
 
-def _grow(tree: Tree, at: str, titles: dict[str, str], links: list[dict[str, str]], seen: set[str]) -> None:
+def _grow(
+    tree: Tree, at: str, titles: dict[str, str], links: list[dict[str, str]], seen: set[str]
+) -> None:
     for edge in links:
         if at not in (edge["source_id"], edge["target_id"]):
             continue
@@ -441,5 +571,7 @@ def _grow(tree: Tree, at: str, titles: dict[str, str], links: list[dict[str, str
         if other in seen or other not in titles:
             continue
         seen.add(other)
-        branch = tree.add(plain_text(f"{'→' if outward else '←'} {edge['relation_type']} {titles[other]}"))
+        branch = tree.add(
+            plain_text(f"{'→' if outward else '←'} {edge['relation_type']} {titles[other]}")
+        )
         _grow(branch, other, titles, links, seen)

@@ -1,4 +1,6 @@
-"""Commands on memory as a whole: export, import, stats, reindex, embed; and how a command reaches the service."""
+"""Commands on memory as a whole: export, import, stats, reindex, embed; and how a command
+reaches the service.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 def export_entries(
     path: Annotated[Path, typer.Argument(help="File, or folder for obsidian.")],
-    format_: Annotated[ExportTo | None, typer.Option("--format", "-f", help="Default: by the name.")] = None,
+    format_: Annotated[
+        ExportTo | None, typer.Option("--format", "-f", help="Default: by the name.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -60,23 +64,52 @@ def export_entries(
     """
     from commonplace.memory.moves import ExportFormat, export_from
 
-    by_name = "jsonl" if path.suffix == ".jsonl" else "archive" if path.suffix == ".zip" else "obsidian"
-    done = run(export_from(service(), LOCAL_TENANT, path, ExportFormat(format_.value if format_ else by_name), force=force))
+    by_name = (
+        "jsonl" if path.suffix == ".jsonl" else "archive" if path.suffix == ".zip" else "obsidian"
+    )
+    done = run(
+        export_from(
+            service(),
+            LOCAL_TENANT,
+            path,
+            ExportFormat(format_.value if format_ else by_name),
+            force=force,
+        )
+    )
     if as_json:
-        print_json({"path": str(done.path), "format": done.format.value, "entries": done.entries, "links": done.links})
+        print_json(
+            {
+                "path": str(done.path),
+                "format": done.format.value,
+                "entries": done.entries,
+                "links": done.links,
+            }
+        )
     else:
-        out.print(f"wrote {done.entries} entries and {done.links} links to {done.path} ({done.format})", markup=False)
+        out.print(
+            f"wrote {done.entries} entries and {done.links} links to {done.path} ({done.format})",
+            markup=False,
+        )
 
 
 def import_entries(
     path: Annotated[Path, typer.Argument(help="File or folder.")],
-    format_: Annotated[ImportFrom | None, typer.Option("--format", "-f", help="Default: seen in the file.")] = None,
-    project: Annotated[str | None, typer.Option("--project", "-p", help="For records that name no project.")] = None,
+    format_: Annotated[
+        ImportFrom | None, typer.Option("--format", "-f", help="Default: seen in the file.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", "-p", help="For records that name no project.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen.")] = False,
-    suggest_too: Annotated[bool, typer.Option("--suggest", help="Also look for links among what comes in.")] = False,
+    suggest_too: Annotated[
+        bool, typer.Option("--suggest", help="Also look for links among what comes in.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our own export. All of it or nothing.
+    """Bring entries in: Rekall (archive, database), server-memory, Basic Memory, mem0, or our
+    own export.
+
+    All of it or nothing.
 
     Example:
       commonplace memory import memory.jsonl --dry-run
@@ -99,20 +132,43 @@ def import_entries(
 
         async def work() -> Imported:
             return await import_into(
-                memory, LOCAL_TENANT, path, format_=chosen, project=project, dry_run=dry_run, suggest=suggest_too, progress=progress
+                memory,
+                LOCAL_TENANT,
+                path,
+                format_=chosen,
+                project=project,
+                dry_run=dry_run,
+                suggest=suggest_too,
+                progress=progress,
             )
 
-        asked = {"path": str(path), "format": chosen.value if chosen else None, "project": project, "suggest": suggest_too}
+        asked = {
+            "path": str(path),
+            "format": chosen.value if chosen else None,
+            "project": project,
+            "suggest": suggest_too,
+        }
         done = run(work()) if dry_run else session().change("memory", "memory_import", asked, work)
     if done.hidden:
-        say(f"warning: {done.hidden} entries hold hidden characters; commonplace doctor --hidden lists what is stored.")
+        say(
+            f"warning: {done.hidden} entries hold hidden characters; commonplace doctor --hidden "
+            f"lists what is stored."
+        )
     if as_json:
         names = ("read", "entries", "links", "known", "suggestions", "dry_run", "hidden")
-        print_json({"format": done.format.value, **{name: getattr(done, name) for name in names}, "problems": list(done.problems)})
+        print_json(
+            {
+                "format": done.format.value,
+                **{name: getattr(done, name) for name in names},
+                "problems": list(done.problems),
+            }
+        )
         return
     verb = "would add" if dry_run else "added"
     out.print(
-        f"{done.format}: read {done.read}, {verb} {done.entries} entries and {done.links} links, {done.known} known already", markup=False
+        f"{done.format}: read {done.read}, {verb} {done.entries} entries and {done.links} links, "
+        f"{done.known} known already",
+        markup=False,
     )
     for problem in done.problems[:20]:
         say(f"left out: {problem}")
@@ -143,7 +199,9 @@ def stats(as_json: JsonFlag = False) -> None:
 
 
 def reindex(as_json: JsonFlag = False) -> None:
-    """Make the search index anew from the entries of every tenant, with vectors where a model is installed."""
+    """Make the search index anew from the entries of every tenant, with vectors where a model is
+    installed.
+    """
     memory = service()
 
     async def work() -> tuple[int, int]:
@@ -158,7 +216,9 @@ def reindex(as_json: JsonFlag = False) -> None:
 
 
 def embed(as_json: JsonFlag = False) -> None:
-    """Compute the vectors that are missing, of every tenant, and suggest what they show. Servers do it in the background.
+    """Compute the vectors that are missing, of every tenant, and suggest what they show.
+
+    Servers do it in the background.
 
     Example:
       commonplace memory import old.rekall.zip && commonplace memory embed

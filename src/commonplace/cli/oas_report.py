@@ -12,7 +12,9 @@ _LEVELS = {"critical": "error", "error": "error", "warning": "warning", "info": 
 _MARKS = {"critical": "**critical**", "error": "**breaking**", "warning": "warning", "info": "info"}
 
 
-def sarif(results: Sequence[dict[str, Any]], artifact: str, rules: dict[str, str]) -> dict[str, Any]:
+def sarif(
+    results: Sequence[dict[str, Any]], artifact: str, rules: dict[str, str]
+) -> dict[str, Any]:
     """One SARIF run. Each result has rule, severity, message, path and, where known, a line."""
     used = sorted({result["rule"] for result in results})
     return {
@@ -24,7 +26,10 @@ def sarif(results: Sequence[dict[str, Any]], artifact: str, rules: dict[str, str
                     "driver": {
                         "name": "commonplace",
                         "version": __version__,
-                        "rules": [{"id": rule, "shortDescription": {"text": rules.get(rule, rule)}} for rule in used],
+                        "rules": [
+                            {"id": rule, "shortDescription": {"text": rules.get(rule, rule)}}
+                            for rule in used
+                        ],
                     }
                 },
                 "results": [_result(result, artifact, used) for result in results],
@@ -42,7 +47,12 @@ def _result(result: dict[str, Any], artifact: str, used: list[str]) -> dict[str,
         "ruleIndex": used.index(result["rule"]),
         "level": _LEVELS[result["severity"]],
         "message": {"text": result["message"]},
-        "locations": [{"physicalLocation": place, "logicalLocations": [{"fullyQualifiedName": result["path"] or "/"}]}],
+        "locations": [
+            {
+                "physicalLocation": place,
+                "logicalLocations": [{"fullyQualifiedName": result["path"] or "/"}],
+            }
+        ],
     }
 
 
@@ -51,7 +61,11 @@ def changes_markdown(answer: dict[str, Any], base: str, revision: str) -> str:
     lines = [f"### API changes: `{base}` → `{revision}`", "", answer["summary"], ""]
     if answer["changes"]:
         lines += ["| | change | where | rule |", "|---|---|---|---|"]
-        lines += [f"| {_MARKS[c['severity']]} | {_cell(c['message'])} | `{_cell(c['path'])}` | `{c['rule']}` |" for c in answer["changes"]]
+        lines += [
+            f"| {_MARKS[c['severity']]} | {_cell(c['message'])} | `{_cell(c['path'])}` | "
+            f"`{c['rule']}` |"
+            for c in answer["changes"]
+        ]
         hidden = answer["total_changes"] - answer["returned"]
         if hidden > 0:
             lines += ["", f"... and {hidden} more."]
@@ -65,7 +79,11 @@ def findings_markdown(answer: dict[str, Any], name: str) -> str:
     rows = [*answer["errors"], *answer["warnings"]]
     if rows:
         lines += ["| | line | problem | where | rule |", "|---|---:|---|---|---|"]
-        lines += [f"| {f['severity']} | {f.get('line', '')} | {_cell(f['message'])} | `{_cell(f['path'])}` | `{f['rule']}` |" for f in rows]
+        lines += [
+            f"| {f['severity']} | {f.get('line', '')} | {_cell(f['message'])} | "
+            f"`{_cell(f['path'])}` | `{f['rule']}` |"
+            for f in rows
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,6 @@
-"""What all `commonplace oas` commands share: how a document is named, a call with a spinner, colours of severities."""
+"""What all `commonplace oas` commands share: how a document is named, a call with a spinner,
+colours of severities.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from commonplace.cli.printing import err
 from commonplace.cli.session import session
 
 _STYLES = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "dim"}
-Source = Annotated[str, typer.Argument(help="A file, a URL, file:PROJECT/PATH for a stored file, or - for standard input.")]
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="A file, a URL, file:PROJECT/PATH for a stored file, or - for standard input."
+    ),
+]
 
 
 def spec(source: str) -> dict[str, str]:
@@ -22,7 +29,11 @@ def spec(source: str) -> dict[str, str]:
         return {"content": sys.stdin.buffer.read().decode("utf-8", "surrogateescape")}
     if source.startswith(("http://", "https://")):
         return {"url": source}
-    return {"ref": source} if source.startswith("file:") and not Path(source).exists() else {"file": source}
+    return (
+        {"ref": source}
+        if source.startswith("file:") and not Path(source).exists()
+        else {"file": source}
+    )
 
 
 def call(tool: str, arguments: dict[str, Any]) -> Any:

@@ -1,4 +1,6 @@
-"""`commonplace oas fix|convert|join|bundle|overlay|generate`: a preview of the change first, then the file; `--check` for CI."""
+"""`commonplace oas fix|convert|join|bundle|overlay|generate`: a preview of the change first,
+then the file; `--check` for CI.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,13 @@ PREVIEW_LINES = 200
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 Sources = Annotated[list[str], typer.Argument(help="Two or more documents, the left ones first.")]
-Output = Annotated[str | None, typer.Option("--output", "-o", help="Write the result to this file.")]
+Output = Annotated[
+    str | None, typer.Option("--output", "-o", help="Write the result to this file.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit code 1 if there would be a change.")]
+Check = Annotated[
+    bool, typer.Option("--check", help="Write nothing; exit code 1 if there would be a change.")
+]
 
 
 class Language(StrEnum):
@@ -44,7 +50,11 @@ def register(app: typer.Typer) -> None:
 def _text(answer: dict[str, Any], output: str | None) -> str:
     """The document of an answer in the form that the output's name asks for."""
     if "document" not in answer:
-        raise CommonplaceError(INVALID_ARGUMENT, answer.get("document_omitted", "There is no document."), hint="Use --output.")
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            answer.get("document_omitted", "There is no document."),
+            hint="Use --output.",
+        )
     from commonplace.openapi.engine.emit import to_text
     from commonplace.openapi.engine.load import parse_text
     from commonplace.openapi.tools.writing import format_of
@@ -68,7 +78,9 @@ def _preview(name: str, before: str, after: str) -> bool:
     """Show the change as a diff; tells whether there is one."""
     if before == after:
         return False
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=2))
+    lines = list(
+        difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=2)
+    )
     for line in lines[:PREVIEW_LINES]:
         err.print(Text(line, style=_STYLES.get(line[:1], "")), soft_wrap=True)
     if len(lines) > PREVIEW_LINES:
@@ -77,7 +89,14 @@ def _preview(name: str, before: str, after: str) -> bool:
 
 
 def _finish(
-    tool: str, arguments: dict[str, Any], answer: dict[str, Any], output: str | None, *, yes: bool, check: bool, as_json: bool
+    tool: str,
+    arguments: dict[str, Any],
+    answer: dict[str, Any],
+    output: str | None,
+    *,
+    yes: bool,
+    check: bool,
+    as_json: bool,
 ) -> None:
     """Print the document, or show what would change in the output file and write it."""
     if check:
@@ -85,7 +104,9 @@ def _finish(
             print_json(answer)
         raise typer.Exit(1 if _would_change(answer, output) else 0)
     if as_json:
-        print_json(answer if not output else call(tool, {**arguments, "output": output, "overwrite": yes}))
+        print_json(
+            answer if not output else call(tool, {**arguments, "output": output, "overwrite": yes})
+        )
         return
     if output is None:
         write_text(_text(answer, None))
@@ -103,24 +124,42 @@ def _finish(
 
 
 def _would_change(answer: dict[str, Any], output: str | None) -> bool:
-    """Whether writing would change the output file; without one, whether there is something to mend in the source."""
+    """Whether writing would change the output file; without one, whether there is something to
+    mend in the source.
+    """
     if output is not None:
         return _text(answer, output) != _present(Path(output))
     if "fix_count" in answer:
         return bool(answer["fix_count"])
-    raise CommonplaceError(INVALID_ARGUMENT, "--check compares with a file.", hint="Name it with --output.")
+    raise CommonplaceError(
+        INVALID_ARGUMENT, "--check compares with a file.", hint="Name it with --output."
+    )
 
 
 def fix(
     source: Source,
-    duplicate_operation_ids: Annotated[bool, typer.Option("--operation-ids", help="Number duplicate operation ids.")] = False,
-    schema_names: Annotated[bool, typer.Option("--schema-names", help="Rename generic schema names.")] = False,
-    prune: Annotated[bool, typer.Option("--prune", help="Remove empty paths and unused schemas.")] = False,
-    prune_paths: Annotated[bool, typer.Option("--prune-paths", help="Only remove empty paths.")] = False,
-    prune_schemas: Annotated[bool, typer.Option("--prune-schemas", help="Only remove unused schemas.")] = False,
-    stub_missing_refs: Annotated[bool, typer.Option("--stub-missing-refs", help="Add stubs for missing reference targets.")] = False,
+    duplicate_operation_ids: Annotated[
+        bool, typer.Option("--operation-ids", help="Number duplicate operation ids.")
+    ] = False,
+    schema_names: Annotated[
+        bool, typer.Option("--schema-names", help="Rename generic schema names.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove empty paths and unused schemas.")
+    ] = False,
+    prune_paths: Annotated[
+        bool, typer.Option("--prune-paths", help="Only remove empty paths.")
+    ] = False,
+    prune_schemas: Annotated[
+        bool, typer.Option("--prune-schemas", help="Only remove unused schemas.")
+    ] = False,
+    stub_missing_refs: Annotated[
+        bool, typer.Option("--stub-missing-refs", help="Add stubs for missing reference targets.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the fixes.")] = False,
-    in_place: Annotated[bool, typer.Option("--in-place", "-i", help="Write the file it came from; comments stay.")] = False,
+    in_place: Annotated[
+        bool, typer.Option("--in-place", "-i", help="Write the file it came from; comments stay.")
+    ] = False,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,
@@ -142,8 +181,14 @@ def fix(
         "limit": 1000,
     }
     if in_place and "file" not in arguments["spec"]:
-        raise CommonplaceError(INVALID_ARGUMENT, "--in-place needs a file.", hint="Use --output for documents from elsewhere.")
-    answer = call("oas_fix", {**arguments, "include_document": not as_json or check, "dry_run": True})
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "--in-place needs a file.",
+            hint="Use --output for documents from elsewhere.",
+        )
+    answer = call(
+        "oas_fix", {**arguments, "include_document": not as_json or check, "dry_run": True}
+    )
     if not as_json:
         for one in answer["fixes"]:
             err.print(Text(f"{one['type']}: {one['description']} {one['path']}"), soft_wrap=True)
@@ -152,19 +197,31 @@ def fix(
         if as_json:
             print_json(answer)
         return
-    _finish("oas_fix", arguments, answer, output or (source if in_place else None), yes=yes, check=check, as_json=as_json)
+    _finish(
+        "oas_fix",
+        arguments,
+        answer,
+        output or (source if in_place else None),
+        yes=yes,
+        check=check,
+        as_json=as_json,
+    )
 
 
 def convert(
     source: Source,
     target: Annotated[str, typer.Option("--target", "-t", help="2.0, 3.0, 3.1 or 3.2.")],
-    strict: Annotated[bool, typer.Option("--strict", help="Write nothing and exit with 1 if there is any issue.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Write nothing and exit with 1 if there is any issue.")
+    ] = False,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Convert a document to another version. Exit code 1 with --check if the output file would change.
+    """Convert a document to another version.
+
+    Exit code 1 with --check if the output file would change.
 
     Example:
       commonplace oas convert swagger.json --target 3.1 --output openapi.json
@@ -172,10 +229,14 @@ def convert(
     arguments = {"spec": spec(source), "target": target, "limit": 1000}
     answer = call("oas_convert", arguments)
     if not as_json:
-        rows = [(mark(one["severity"]), one["path"], one["message"]) for one in answer["issues"][:50]]
+        rows = [
+            (mark(one["severity"]), one["path"], one["message"]) for one in answer["issues"][:50]
+        ]
         if rows:
             err.print(table(("", "path", "issue"), rows))
-        counts = ", ".join(f"{answer[f'{name}_count']} {name}" for name in ("critical", "warning", "info"))
+        counts = ", ".join(
+            f"{answer[f'{name}_count']} {name}" for name in ("critical", "warning", "info")
+        )
         say(f"{answer['source_version']} -> {answer['document_version']}: {counts}")
     if strict and answer["issue_count"]:
         raise typer.Exit(1)
@@ -184,11 +245,20 @@ def convert(
 
 def join(
     sources: Sources,
-    paths: Annotated[str | None, typer.Option("--paths", help="Paths that differ: fail, accept-left, accept-right.")] = None,
-    schemas: Annotated[
-        str | None, typer.Option("--schemas", help="Schemas that differ: accept-left, accept-right, fail, rename-right, ...")
+    paths: Annotated[
+        str | None,
+        typer.Option("--paths", help="Paths that differ: fail, accept-left, accept-right."),
     ] = None,
-    semantic_dedup: Annotated[bool, typer.Option("--semantic-dedup", help="Merge equal schemas of different names.")] = False,
+    schemas: Annotated[
+        str | None,
+        typer.Option(
+            "--schemas",
+            help="Schemas that differ: accept-left, accept-right, fail, rename-right, ...",
+        ),
+    ] = None,
+    semantic_dedup: Annotated[
+        bool, typer.Option("--semantic-dedup", help="Merge equal schemas of different names.")
+    ] = False,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,
@@ -199,8 +269,15 @@ def join(
     Example:
       commonplace oas join users.yaml orders.yaml --schemas rename-right --output api.yaml
     """
-    arguments: dict[str, Any] = {"specs": [spec(source) for source in sources], "semantic_dedup": semantic_dedup}
-    arguments |= {name: value for name, value in (("path_strategy", paths), ("schema_strategy", schemas)) if value}
+    arguments: dict[str, Any] = {
+        "specs": [spec(source) for source in sources],
+        "semantic_dedup": semantic_dedup,
+    }
+    arguments |= {
+        name: value
+        for name, value in (("path_strategy", paths), ("schema_strategy", schemas))
+        if value
+    }
     answer = call("oas_join", arguments)
     if not as_json:
         for warning in answer["warnings"]:
@@ -209,7 +286,13 @@ def join(
     _finish("oas_join", arguments, answer, output, yes=yes, check=check, as_json=as_json)
 
 
-def bundle(source: Source, output: Output = None, yes: Yes = False, check: Check = False, as_json: JsonFlag = False) -> None:
+def bundle(
+    source: Source,
+    output: Output = None,
+    yes: Yes = False,
+    check: Check = False,
+    as_json: JsonFlag = False,
+) -> None:
     """Turn a document that is spread over files into one.
 
     Example:
@@ -225,8 +308,12 @@ def bundle(source: Source, output: Output = None, yes: Yes = False, check: Check
 def overlay(
     source: Source,
     overlay_file: Annotated[str, typer.Argument(metavar="OVERLAY", help="The Overlay document.")],
-    strict: Annotated[bool, typer.Option("--strict", help="Fail where a target matches nothing.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what each action matches.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail where a target matches nothing.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what each action matches.")
+    ] = False,
     output: Output = None,
     yes: Yes = False,
     check: Check = False,
@@ -240,7 +327,10 @@ def overlay(
     arguments = {"spec": spec(source), "overlay": spec(overlay_file), "strict": strict}
     answer = call("oas_overlay_apply", {**arguments, "dry_run": dry_run})
     if not as_json:
-        rows = [(one["action_index"], one["operation"], one["match_count"], one["target"]) for one in answer["changes"]]
+        rows = [
+            (one["action_index"], one["operation"], one["match_count"], one["target"])
+            for one in answer["changes"]
+        ]
         err.print(table(("action", "does", "matches", "target"), rows))
         say(answer["summary"])
     if dry_run:
@@ -251,7 +341,8 @@ def overlay(
 
 
 def overlay_validate(
-    source: Annotated[str, typer.Argument(metavar="OVERLAY", help="The Overlay document.")], as_json: JsonFlag = False
+    source: Annotated[str, typer.Argument(metavar="OVERLAY", help="The Overlay document.")],
+    as_json: JsonFlag = False,
 ) -> None:
     """Check an Overlay document. Exit code 1 if it is not valid.
 
@@ -266,18 +357,27 @@ def overlay_validate(
         rows += [("warning", one["path"], one["message"]) for one in answer["warnings"]]
         if rows:
             out.print(table(("", "path", "problem"), rows))
-        say(f"{source}: {'valid' if answer['valid'] else 'not valid'}, {answer['action_count']} actions")
+        say(
+            f"{source}: {'valid' if answer['valid'] else 'not valid'}, {answer['action_count']} "
+            f"actions"
+        )
     raise typer.Exit(0 if answer["valid"] else 1)
 
 
 def generate(
     source: Source,
     output_dir: Annotated[str, typer.Option("--output-dir", "-o", help="Folder for the files.")],
-    language: Annotated[Language, typer.Option("--language", "-l", help="go or python.")] = Language.GO,
+    language: Annotated[
+        Language, typer.Option("--language", "-l", help="go or python.")
+    ] = Language.GO,
     package: Annotated[str, typer.Option("--package", "-p", help="Package name.")] = "api",
     client: Annotated[bool, typer.Option("--client/--no-client", help="Generate a client.")] = True,
-    server: Annotated[bool, typer.Option("--server/--no-server", help="Generate a server interface (Go).")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")] = False,
+    server: Annotated[
+        bool, typer.Option("--server/--no-server", help="Generate a server interface (Go).")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 if there are warnings.")
+    ] = False,
     check: Check = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -286,10 +386,20 @@ def generate(
     Example:
       commonplace oas generate openapi.yaml --output-dir internal/api --server
     """
-    arguments = {"spec": spec(source), "language": language.value, "package_name": package, "client": client, "server": server}
+    arguments = {
+        "spec": spec(source),
+        "language": language.value,
+        "package_name": package,
+        "client": client,
+        "server": server,
+    }
     if check:
         made = call("oas_generate", {**arguments, "include_files": True})
-        stale = [one["name"] for one in made["files"] if _differs(Path(output_dir) / one["name"], one["content"])]
+        stale = [
+            one["name"]
+            for one in made["files"]
+            if _differs(Path(output_dir) / one["name"], one["content"])
+        ]
         for name in stale:
             say(f"{name} is out of date")
         raise typer.Exit(1 if stale else 0)
@@ -300,7 +410,10 @@ def generate(
     for warning in answer.get("warnings", []):
         say(f"{warning['severity']}: {warning['path']}: {warning['message']}")
     out.print(table(("file", "bytes"), [(one["name"], one["size"]) for one in answer["files"]]))
-    say(f"{answer['generated_types']} types, {answer['generated_operations']} operations in {answer['output_dir']}")
+    say(
+        f"{answer['generated_types']} types, {answer['generated_operations']} operations in "
+        f"{answer['output_dir']}"
+    )
     if strict and answer.get("warnings"):
         raise typer.Exit(1)
 

@@ -33,10 +33,25 @@ class Translation:
         name, _, kind = self.command.partition(" ")
         options = list(self.options)
         if name == "walk":
-            return ["walk", kind, *self.sources, *options, "--limit", EVERYTHING, *(["--json"] if self.form != "text" else [])]
+            return [
+                "walk",
+                kind,
+                *self.sources,
+                *options,
+                "--limit",
+                EVERYTHING,
+                *(["--json"] if self.form != "text" else []),
+            ]
         if self.command == "overlay apply":
             overlay = [self.overlay] if self.overlay else []
-            return ["overlay", *([self.spec] if self.spec else []), *overlay, *self.sources, *options, "--yes"]
+            return [
+                "overlay",
+                *([self.spec] if self.spec else []),
+                *overlay,
+                *self.sources,
+                *options,
+                "--yes",
+            ]
         if self.command == "overlay validate":
             return ["overlay-validate", *self.sources, *options]
         if name in ("validate", "diff") and self.form != "text":
@@ -76,7 +91,11 @@ def translate(arguments: Sequence[str]) -> Translation | str:
             if flag.value and not equals:
                 value = next(words, "")
                 if not value:
-                    raise CommonplaceError(INVALID_ARGUMENT, f"{word} takes a value.", hint=f"oastools {command} --help")
+                    raise CommonplaceError(
+                        INVALID_ARGUMENT,
+                        f"{word} takes a value.",
+                        hint=f"oastools {command} --help",
+                    )
             if flag.value or not equals or value.lower() not in ("false", "0", "f"):
                 _apply(made, flag, word.partition("=")[0], value)
     return made
@@ -95,18 +114,30 @@ def _command(words: list[str]) -> tuple[str | None, list[str]]:
         if len(words) < 2 or words[1] in ("help", "-h", "-help", "--help"):
             return None, []
         known = tuple(WALKS) if words[0] == "walk" else ("apply", "validate")
-        raise CommonplaceError(INVALID_ARGUMENT, f"oastools {words[0]} takes one of {', '.join(known)}, not {words[1][:40]!r}.")
-    raise CommonplaceError(INVALID_ARGUMENT, f"There is no command {words[0][:40]!r}.", hint="oastools help lists them.")
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"oastools {words[0]} takes one of {', '.join(known)}, not {words[1][:40]!r}.",
+        )
+    raise CommonplaceError(
+        INVALID_ARGUMENT,
+        f"There is no command {words[0][:40]!r}.",
+        hint="oastools help lists them.",
+    )
 
 
 def _apply(made: Translation, flag: Flag, word: str, value: str) -> None:
     if flag.refused and value not in flag.accepted:
-        raise CommonplaceError(INVALID_ARGUMENT, f"{word}{f' {value}' if flag.value else ''} is not supported. {flag.refused}")
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"{word}{f' {value}' if flag.value else ''} is not supported. {flag.refused}",
+        )
     if flag.does == "where":
         made.options += ["--where", f"{flag.to}={value if flag.value else 'true'}"]
     elif flag.does == "format":
         if value not in FORMATS:
-            raise CommonplaceError(INVALID_ARGUMENT, f"--format takes {', '.join(FORMATS)}, not {value[:40]!r}.")
+            raise CommonplaceError(
+                INVALID_ARGUMENT, f"--format takes {', '.join(FORMATS)}, not {value[:40]!r}."
+            )
         made.form = value
     elif flag.does in ("spec", "overlay"):
         setattr(made, flag.does, value)
@@ -157,4 +188,8 @@ def _in_form(text: str, form: str) -> str:
     from commonplace.openapi.engine.load import parse_text
 
     tree = parse_text(text)
-    return to_json(tree.data, tree.numbers) if form == "json" else to_yaml(tree.data, numbers=tree.numbers)
+    return (
+        to_json(tree.data, tree.numbers)
+        if form == "json"
+        else to_yaml(tree.data, numbers=tree.numbers)
+    )

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag. `to`: our option; where it is empty, `does` says what is done with it, or `refused` why it cannot be."""
+    """One flag.
+
+    `to`: our option; where it is empty, `does` says what is done with it, or `refused` why it
+    cannot be.
+    """
 
     names: tuple[str, ...]
     help: str
@@ -25,7 +29,9 @@ def _flag(names: str, help_: str, to: str = "", **more: object) -> Flag:
 
 QUIET = _flag("q quiet", "Print no messages, only the result.", does="quiet")
 FORMAT = _flag("format", "text, json or yaml.", does="format", value=True)
-LINES = _flag("s source-map", "Show line numbers; they are shown wherever they are known.", does="ignored")
+LINES = _flag(
+    "s source-map", "Show line numbers; they are shown wherever they are known.", does="ignored"
+)
 OUTPUT = _flag("o output", "Write the result to this file.", "--output", value=True)
 STRICT = _flag("strict", "Fail on warnings too.", "--strict")
 NO_WARNINGS = _flag("no-warnings", "Print no warnings.", does="quiet")
@@ -42,7 +48,9 @@ _JOIN = "Joining knows no such rule here; leave the flag out."
 
 
 def _where(names: str, help_: str, field: str = "", *, value: bool = True) -> Flag:
-    return _flag(names, help_, field or names.split()[0].replace("-", "_"), does="where", value=value)
+    return _flag(
+        names, help_, field or names.split()[0].replace("-", "_"), does="where", value=value
+    )
 
 
 WALKS: Mapping[str, tuple[Flag, ...]] = {
@@ -84,10 +92,20 @@ WALKS: Mapping[str, tuple[Flag, ...]] = {
     ),
     "security": (_where("name", "Only this name."), _where("type", "Only this type."), *_WALK),
     "paths": (_where("path", "Only paths like this."), *_WALK),
-    "refs": (_where("target", "Only references like this."), _where("node-type", "Only this kind.", "node_type"), *_WALK),
+    "refs": (
+        _where("target", "Only references like this."),
+        _where("node-type", "Only this kind.", "node_type"),
+        *_WALK,
+    ),
 }
 COMMANDS: Mapping[str, tuple[Flag, ...]] = {
-    "validate": (STRICT, _flag("no-warnings", "Errors only.", "--no-warnings"), QUIET, FORMAT, LINES),
+    "validate": (
+        STRICT,
+        _flag("no-warnings", "Errors only.", "--no-warnings"),
+        QUIET,
+        FORMAT,
+        LINES,
+    ),
     "parse": (
         _flag("resolve-refs", "Replace references.", "--resolve-refs"),
         _flag("validate-structure", "Check the document too.", does="validate"),
@@ -97,24 +115,78 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
         OUTPUT,
         QUIET,
         LINES,
-        _flag("infer", "Infer types of parameters.", refused="Path parameters that are added are strings; change their type afterwards."),
+        _flag(
+            "infer",
+            "Infer types of parameters.",
+            refused="Path parameters that are added are strings; change their type afterwards.",
+        ),
         _flag("fix-schema-names", "Rename generic schema names.", "--schema-names"),
-        _flag("generic-naming", "How generic names are written.", value=True, refused=_RENAMES, accepted=("underscore",)),
-        _flag("generic-separator", "Separator in new names.", value=True, refused=_RENAMES, accepted=("_",)),
-        _flag("generic-param-separator", "Separator of parameters in new names.", value=True, refused=_RENAMES, accepted=("_",)),
+        _flag(
+            "generic-naming",
+            "How generic names are written.",
+            value=True,
+            refused=_RENAMES,
+            accepted=("underscore",),
+        ),
+        _flag(
+            "generic-separator",
+            "Separator in new names.",
+            value=True,
+            refused=_RENAMES,
+            accepted=("_",),
+        ),
+        _flag(
+            "generic-param-separator",
+            "Separator of parameters in new names.",
+            value=True,
+            refused=_RENAMES,
+            accepted=("_",),
+        ),
         _flag("preserve-casing", "Keep the case of parameters; it is kept.", does="ignored"),
         _flag("prune-schemas", "Remove schemas that nothing refers to.", "--prune-schemas"),
         _flag("prune-paths", "Remove paths without operations.", "--prune-paths"),
         _flag("prune-all prune", "Remove both.", "--prune"),
         _flag("fix-duplicate-operationids", "Number duplicate operation ids.", "--operation-ids"),
-        _flag("operationid-template", "How new operation ids are written.", value=True, refused=_RENAMES, accepted=("{operationId}{n}",)),
-        _flag("operationid-path-sep", "Separator of paths in new ids.", value=True, refused=_RENAMES, accepted=("_",)),
-        _flag("operationid-tag-sep", "Separator of tags in new ids.", value=True, refused=_RENAMES, accepted=("_",)),
-        _flag("stub-missing-refs", "Add stubs for missing reference targets.", "--stub-missing-refs"),
-        _flag("stub-response-desc", "Description of stubs.", value=True, refused="Stubs have one description; change it afterwards."),
+        _flag(
+            "operationid-template",
+            "How new operation ids are written.",
+            value=True,
+            refused=_RENAMES,
+            accepted=("{operationId}{n}",),
+        ),
+        _flag(
+            "operationid-path-sep",
+            "Separator of paths in new ids.",
+            value=True,
+            refused=_RENAMES,
+            accepted=("_",),
+        ),
+        _flag(
+            "operationid-tag-sep",
+            "Separator of tags in new ids.",
+            value=True,
+            refused=_RENAMES,
+            accepted=("_",),
+        ),
+        _flag(
+            "stub-missing-refs", "Add stubs for missing reference targets.", "--stub-missing-refs"
+        ),
+        _flag(
+            "stub-response-desc",
+            "Description of stubs.",
+            value=True,
+            refused="Stubs have one description; change it afterwards.",
+        ),
         _flag("dry-run", "Only show the fixes.", "--dry-run"),
     ),
-    "convert": (_flag("t target", "Target version.", "--target", value=True), OUTPUT, STRICT, NO_WARNINGS, QUIET, LINES),
+    "convert": (
+        _flag("t target", "Target version.", "--target", value=True),
+        OUTPUT,
+        STRICT,
+        NO_WARNINGS,
+        QUIET,
+        LINES,
+    ),
     "diff": (
         _flag("breaking", "Fail only on breaking changes.", does="breaking"),
         _flag("no-info", "Without informational changes.", "--no-info"),
@@ -135,18 +207,49 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
         ),
         _flag("semantic-dedup", "Merge equal schemas of different names.", "--semantic-dedup"),
         _flag("no-merge-arrays", "Do not merge servers and security.", refused=_JOIN),
-        _flag("no-dedup-tags", "Do not merge tags of one name.", refused="Tags of one name are always one: OpenAPI wants them unique."),
+        _flag(
+            "no-dedup-tags",
+            "Do not merge tags of one name.",
+            refused="Tags of one name are always one: OpenAPI wants them unique.",
+        ),
         QUIET,
         LINES,
-        _flag("rename-template", "How renamed schemas are called.", value=True, refused=_RENAMES, accepted=("{{.Name}}_{{.Source}}",)),
-        _flag("equivalence-mode", "How schemas are compared.", value=True, refused="They are compared whole.", accepted=("none", "deep")),
+        _flag(
+            "rename-template",
+            "How renamed schemas are called.",
+            value=True,
+            refused=_RENAMES,
+            accepted=("{{.Name}}_{{.Source}}",),
+        ),
+        _flag(
+            "equivalence-mode",
+            "How schemas are compared.",
+            value=True,
+            refused="They are compared whole.",
+            accepted=("none", "deep"),
+        ),
         _flag("collision-report", "Tell every collision; they are told.", does="ignored"),
         _flag("namespace-prefix", "Prefix for names of one source.", value=True, refused=_JOIN),
         _flag("always-prefix", "Prefix all names.", refused=_JOIN),
         _flag("operation-context", "Operations in templates.", refused=_JOIN),
-        _flag("primary-operation-policy", "Which operation a template sees.", value=True, refused=_JOIN),
-        _flag("pre-overlay", "Overlay before joining.", value=True, refused="Apply it first: oastools overlay apply."),
-        _flag("post-overlay", "Overlay after joining.", value=True, refused="Apply it afterwards: oastools overlay apply."),
+        _flag(
+            "primary-operation-policy",
+            "Which operation a template sees.",
+            value=True,
+            refused=_JOIN,
+        ),
+        _flag(
+            "pre-overlay",
+            "Overlay before joining.",
+            value=True,
+            refused="Apply it first: oastools overlay apply.",
+        ),
+        _flag(
+            "post-overlay",
+            "Overlay after joining.",
+            value=True,
+            refused="Apply it afterwards: oastools overlay apply.",
+        ),
     ),
     "generate": (
         _flag("o output", "Folder for the files.", "--output-dir", value=True),
@@ -154,21 +257,52 @@ COMMANDS: Mapping[str, tuple[Flag, ...]] = {
         _flag("client", "Generate a client.", does="client"),
         _flag("server", "Generate a server interface.", "--server"),
         _flag("types", "Generate types; they always come.", does="ignored"),
-        _flag("no-pointers", "No pointers for optional fields.", refused="Optional fields need them to be told from empty ones."),
+        _flag(
+            "no-pointers",
+            "No pointers for optional fields.",
+            refused="Optional fields need them to be told from empty ones.",
+        ),
         _flag("no-validation", "No validation tags; there are none.", does="ignored"),
         STRICT,
         NO_WARNINGS,
         LINES,
-        _flag("no-security", "No security helpers.", refused="The client always has them; they do nothing until used."),
+        _flag(
+            "no-security",
+            "No security helpers.",
+            refused="The client always has them; they do nothing until used.",
+        ),
         _flag("oauth2-flows", "OAuth token flows.", refused=_CODE),
-        _flag("credential-mgmt", "Credential providers.", refused="Use the field Source of Credential."),
+        _flag(
+            "credential-mgmt",
+            "Credential providers.",
+            refused="Use the field Source of Credential.",
+        ),
         _flag("security-enforce", "Security middleware; the server has it.", does="ignored"),
         _flag("oidc-discovery", "OpenID Connect discovery.", refused=_CODE),
         _flag("readme no-readme", "README; there is none.", does="ignored"),
-        _flag("max-lines-per-file max-types-per-file max-ops-per-file", "Files are not split.", value=True, does="ignored"),
-        _flag("split-by-tag no-split-by-tag split-by-path no-split-by-path", "Files are not split.", does="ignored"),
-        _flag("server-router", "Router.", value=True, refused="The handler of the server routes with net/http.", accepted=("stdlib",)),
-        _flag("server-middleware server-binder server-responses server-stubs server-all", "Parts that the server has.", does="ignored"),
+        _flag(
+            "max-lines-per-file max-types-per-file max-ops-per-file",
+            "Files are not split.",
+            value=True,
+            does="ignored",
+        ),
+        _flag(
+            "split-by-tag no-split-by-tag split-by-path no-split-by-path",
+            "Files are not split.",
+            does="ignored",
+        ),
+        _flag(
+            "server-router",
+            "Router.",
+            value=True,
+            refused="The handler of the server routes with net/http.",
+            accepted=("stdlib",),
+        ),
+        _flag(
+            "server-middleware server-binder server-responses server-stubs server-all",
+            "Parts that the server has.",
+            does="ignored",
+        ),
         _flag("server-embed-spec", "Embed the document.", refused=_CODE),
     ),
     "overlay apply": (
@@ -203,8 +337,16 @@ def usage() -> str:
     """Return the help of the command."""
     width = max(map(len, SUMMARIES))
     lines = [f"  {name.ljust(width)}  {text}" for name, text in SUMMARIES.items()]
-    head = ["Usage: oastools COMMAND [FLAGS] FILE|URL|-", "", "Tools for OpenAPI documents, answered by Commonplace.", "", "Commands:"]
-    return "\n".join([*head, *lines, "", "`oastools COMMAND --help` lists the flags of a command.", ""])
+    head = [
+        "Usage: oastools COMMAND [FLAGS] FILE|URL|-",
+        "",
+        "Tools for OpenAPI documents, answered by Commonplace.",
+        "",
+        "Commands:",
+    ]
+    return "\n".join(
+        [*head, *lines, "", "`oastools COMMAND --help` lists the flags of a command.", ""]
+    )
 
 
 def usage_of(command: str) -> str:
@@ -212,8 +354,20 @@ def usage_of(command: str) -> str:
     rows = []
     for flag in COMMANDS[command]:
         names = ", ".join(f"{'-' if len(name) == 1 else '--'}{name}" for name in flag.names)
-        told = flag.help + (f" Not supported: {flag.refused}" if flag.refused and not flag.accepted else "")
+        told = flag.help + (
+            f" Not supported: {flag.refused}" if flag.refused and not flag.accepted else ""
+        )
         rows.append((names + (" VALUE" if flag.value else ""), told))
     width = min(40, max((len(row[0]) for row in rows), default=0))
     lines = [f"  {names.ljust(width)}  {told}" for names, told in rows]
-    return "\n".join([f"Usage: oastools {command} [FLAGS] FILE|URL|-", "", f"{SUMMARIES[command]}.", "", "Flags:", *lines, ""])
+    return "\n".join(
+        [
+            f"Usage: oastools {command} [FLAGS] FILE|URL|-",
+            "",
+            f"{SUMMARIES[command]}.",
+            "",
+            "Flags:",
+            *lines,
+            "",
+        ]
+    )

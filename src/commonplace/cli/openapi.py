@@ -1,4 +1,7 @@
-"""`commonplace oas`: validate, parse, walk and compare API descriptions from the command line. Thin: each command is one tool call."""
+"""`commonplace oas`: validate, parse, walk and compare API descriptions from the command line.
+
+Thin: each command is one tool call.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from commonplace.cli.terminal import write_text
 from commonplace.cli.wording import in_commands
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
-app = typer.Typer(help="OpenAPI: validate, query, compare and change API descriptions.", no_args_is_help=True)
+app = typer.Typer(
+    help="OpenAPI: validate, query, compare and change API descriptions.", no_args_is_help=True
+)
 
 EVERYTHING = 1000
 
@@ -51,10 +56,18 @@ FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to pri
 @app.command()
 def validate(
     source: Source,
-    strict: Annotated[bool, typer.Option("--strict", help="Also apply rules beyond the specification.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Also apply rules beyond the specification.")
+    ] = False,
     no_warnings: Annotated[bool, typer.Option("--no-warnings", help="Errors only.")] = False,
-    ignore: Annotated[list[str] | None, typer.Option("--ignore", help="Rule to ignore, or rule:/pointer*. Repeatable.")] = None,
-    ignore_file: Annotated[Path | None, typer.Option("--ignore-file", help="A file with one such entry a line; # comments.")] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", help="Rule to ignore, or rule:/pointer*. Repeatable."),
+    ] = None,
+    ignore_file: Annotated[
+        Path | None,
+        typer.Option("--ignore-file", help="A file with one such entry a line; # comments."),
+    ] = None,
     format_: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
 ) -> None:
@@ -66,7 +79,13 @@ def validate(
     from commonplace.cli.oas_report import findings_markdown, sarif
 
     ignored = [*(ignore or []), *(_entries(ignore_file) if ignore_file else [])]
-    arguments = {"spec": spec(source), "strict": strict, "no_warnings": no_warnings, "ignore": ignored, "limit": EVERYTHING}
+    arguments = {
+        "spec": spec(source),
+        "strict": strict,
+        "no_warnings": no_warnings,
+        "ignore": ignored,
+        "limit": EVERYTHING,
+    }
     answer = call("oas_validate", arguments)
     findings = [*answer["errors"], *answer["warnings"]]
     chosen = Format.JSON if as_json else format_
@@ -78,13 +97,21 @@ def validate(
         write_text(findings_markdown(answer, source))
     else:
         rows = [
-            (mark(f["severity"]), f.get("line", ""), f["rule"], f"{f['message']} {in_commands(f['fix'])}\n{f['path'] or '/'}")
+            (
+                mark(f["severity"]),
+                f.get("line", ""),
+                f["rule"],
+                f"{f['message']} {in_commands(f['fix'])}\n{f['path'] or '/'}",
+            )
             for f in findings
         ]
         if rows:
             out.print(table(("", "line", "rule", "problem"), rows))
         verdict = "valid" if answer["valid"] else "not valid"
-        say(f"{source}: {verdict} OpenAPI {answer['version']}, {answer['error_count']} errors, {answer['warning_count']} warnings")
+        say(
+            f"{source}: {verdict} OpenAPI {answer['version']}, {answer['error_count']} errors, "
+            f"{answer['warning_count']} warnings"
+        )
         if "note" in answer:
             say(answer["note"])
     raise typer.Exit(0 if answer["valid"] else 1)
@@ -94,8 +121,12 @@ def validate(
 def parse(
     source: Source,
     full: Annotated[bool, typer.Option("--full", help="Print the whole document.")] = False,
-    resolve_refs: Annotated[bool, typer.Option("--resolve-refs", help="With --full: references replaced.")] = False,
-    pointer: Annotated[str | None, typer.Option("--pointer", help="With --full: only this part, a JSON pointer.")] = None,
+    resolve_refs: Annotated[
+        bool, typer.Option("--resolve-refs", help="With --full: references replaced.")
+    ] = False,
+    pointer: Annotated[
+        str | None, typer.Option("--pointer", help="With --full: only this part, a JSON pointer.")
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show what is in a document.
@@ -103,7 +134,10 @@ def parse(
     Example:
       commonplace oas parse openapi.yaml --full --pointer /components/schemas
     """
-    answer = call("oas_parse", {"spec": spec(source), "full": full, "resolve_refs": resolve_refs, "pointer": pointer})
+    answer = call(
+        "oas_parse",
+        {"spec": spec(source), "full": full, "resolve_refs": resolve_refs, "pointer": pointer},
+    )
     if as_json:
         print_json(answer)
     elif full:
@@ -122,12 +156,21 @@ def walk(
     kind: Annotated[Kind, typer.Argument(help="What to look for.")],
     source: Source,
     filters: Annotated[
-        list[str] | None, typer.Option("--where", "-w", help="field=value, e.g. method=get, path=/users/*. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--where", "-w", help="field=value, e.g. method=get, path=/users/*. Repeatable."
+        ),
     ] = None,
-    group_by: Annotated[str | None, typer.Option("--group-by", "-g", help="Count by this field.")] = None,
+    group_by: Annotated[
+        str | None, typer.Option("--group-by", "-g", help="Count by this field.")
+    ] = None,
     detail: Annotated[bool, typer.Option("--detail", help="Whole objects, as JSON.")] = False,
-    resolve_refs: Annotated[bool, typer.Option("--resolve-refs", help="References replaced.")] = False,
-    extension: Annotated[str | None, typer.Option("--extension", help="x-name or x-name=value.")] = None,
+    resolve_refs: Annotated[
+        bool, typer.Option("--resolve-refs", help="References replaced.")
+    ] = False,
+    extension: Annotated[
+        str | None, typer.Option("--extension", help="x-name or x-name=value.")
+    ] = None,
     limit: Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Most results.")] = None,
     offset: Annotated[int, typer.Option("--offset", min=0, help="Skip the first.")] = 0,
     as_json: JsonFlag = False,
@@ -137,15 +180,33 @@ def walk(
     Example:
       commonplace oas walk operations openapi.yaml -w tag=pets -w deprecated=true
     """
-    arguments: dict[str, Any] = {"spec": spec(source), "detail": detail, "resolve_refs": resolve_refs, "offset": offset}
-    arguments |= {name: value for name, value in (("group_by", group_by), ("extension", extension), ("limit", limit)) if value is not None}
+    arguments: dict[str, Any] = {
+        "spec": spec(source),
+        "detail": detail,
+        "resolve_refs": resolve_refs,
+        "offset": offset,
+    }
+    arguments |= {
+        name: value
+        for name, value in (("group_by", group_by), ("extension", extension), ("limit", limit))
+        if value is not None
+    }
     answer = call(f"oas_walk_{kind.value}", arguments | _filters(filters or []))
-    rows = next((value for key, value in answer.items() if isinstance(value, list) and key not in _NOTES), [])
+    rows = next(
+        (value for key, value in answer.items() if isinstance(value, list) and key not in _NOTES),
+        [],
+    )
     if as_json or detail:
         print_json(answer)
     elif rows:
         columns = list(dict.fromkeys(name for row in rows for name in row))
-        cells = [tuple(", ".join(row[c]) if isinstance(row.get(c), list) else row.get(c, "") for c in columns) for row in rows]
+        cells = [
+            tuple(
+                ", ".join(row[c]) if isinstance(row.get(c), list) else row.get(c, "")
+                for c in columns
+            )
+            for row in rows
+        ]
         out.print(table(columns, cells, one_line=True))
     say(f"{answer['returned']} of {answer['matched']} shown, {answer['total']} in all")
 
@@ -154,10 +215,19 @@ def walk(
 def diff(
     base: Source,
     revision: Source,
-    breaking_only: Annotated[bool, typer.Option("--breaking-only", help="Only changes that break clients.")] = False,
-    no_info: Annotated[bool, typer.Option("--no-info", help="Without informational changes.")] = False,
-    literal: Annotated[bool, typer.Option("--literal", help="Across versions, count differences of format as breaking.")] = False,
-    fail_on: Annotated[FailOn, typer.Option("--fail-on", help="From which severity on the exit code is 1.")] = FailOn.BREAKING,
+    breaking_only: Annotated[
+        bool, typer.Option("--breaking-only", help="Only changes that break clients.")
+    ] = False,
+    no_info: Annotated[
+        bool, typer.Option("--no-info", help="Without informational changes.")
+    ] = False,
+    literal: Annotated[
+        bool,
+        typer.Option("--literal", help="Across versions, count differences of format as breaking."),
+    ] = False,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="From which severity on the exit code is 1.")
+    ] = FailOn.BREAKING,
     format_: FormatOption = Format.TABLE,
     as_json: JsonFlag = False,
 ) -> None:
@@ -168,7 +238,13 @@ def diff(
     """
     from commonplace.cli.oas_report import changes_markdown, sarif
 
-    arguments = {"base": spec(base), "revision": spec(revision), "breaking_only": breaking_only, "no_info": no_info, "literal": literal}
+    arguments = {
+        "base": spec(base),
+        "revision": spec(revision),
+        "breaking_only": breaking_only,
+        "no_info": no_info,
+        "literal": literal,
+    }
     answer = call("oas_diff", arguments | {"limit": EVERYTHING})
     chosen = Format.JSON if as_json else format_
     if chosen is Format.JSON:
@@ -178,11 +254,16 @@ def diff(
     elif chosen is Format.MARKDOWN:
         write_text(changes_markdown(answer, base, revision))
     else:
-        rows = [(mark(c["severity"]), c["rule"], f"{c['message']}\n{c['path']}") for c in answer["changes"]]
+        rows = [
+            (mark(c["severity"]), c["rule"], f"{c['message']}\n{c['path']}")
+            for c in answer["changes"]
+        ]
         if rows:
             out.print(table(("", "rule", "change"), rows))
         say(answer["summary"])
-    failed = answer["breaking_count"] + (answer["warning_count"] if fail_on is FailOn.WARNING else 0)
+    failed = answer["breaking_count"] + (
+        answer["warning_count"] if fail_on is FailOn.WARNING else 0
+    )
     failed = answer["total_changes"] if fail_on is FailOn.ANY else failed
     raise typer.Exit(1 if failed and fail_on is not FailOn.NEVER else 0)
 
@@ -195,7 +276,11 @@ def _filters(entries: list[str]) -> dict[str, Any]:
     for entry in entries:
         name, equals, value = entry.partition("=")
         if not equals:
-            raise CommonplaceError(INVALID_ARGUMENT, f"--where {entry!r} is not field=value.", hint="Write it like method=get.")
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                f"--where {entry!r} is not field=value.",
+                hint="Write it like method=get.",
+            )
         found[name.strip()] = {"true": True, "false": False}.get(value.lower(), value)
     return found
 
@@ -204,7 +289,9 @@ def _entries(path: Path) -> list[str]:
     try:
         lines = path.read_text().splitlines()
     except OSError as error:
-        raise CommonplaceError(INVALID_ARGUMENT, f"--ignore-file {str(path)!r} cannot be read: {error.strerror}.") from None
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"--ignore-file {str(path)!r} cannot be read: {error.strerror}."
+        ) from None
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 

@@ -1,4 +1,7 @@
-"""The commands by name: where each is implemented, and what `commonplace --help` says of it. Imports neither Typer nor Rich."""
+"""The commands by name: where each is implemented, and what `commonplace --help` says of it.
+
+Imports neither Typer nor Rich.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from dataclasses import dataclass
 
 HELP = "Rules, files, lessons and API descriptions for coding agents, behind one MCP server."
 EPILOG = (
-    "Exit codes: 0 done, 1 a check found something, 2 wrong arguments or configuration, 3 not found, 4 not allowed, "
+    "Exit codes: 0 done, 1 a check found something, 2 wrong arguments or configuration, 3 not "
+    "found, 4 not allowed, "
     "5 conflict, 6 over a limit, 7 not available now, 70 a defect of ours, 130 interrupted."
 )
 OPTIONS = (
@@ -21,7 +25,9 @@ OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A command or a group of commands: `attribute` of `commonplace.cli.MODULE`, imported when it is used."""
+    """A command or a group of commands: `attribute` of `commonplace.cli.MODULE`, imported when
+    it is used.
+    """
 
     name: str
     module: str
@@ -34,32 +40,77 @@ class Listed:
 
 
 COMMANDS = (
-    Listed("serve", "commands", "serve_command", "Serve MCP: on stdin and stdout, or over HTTP with --http."),
+    Listed(
+        "serve",
+        "commands",
+        "serve_command",
+        "Serve MCP: on stdin and stdout, or over HTTP with --http.",
+    ),
     Listed("call", "call", "call", "Run one tool as the local user."),
-    Listed("tools", "call", "tools", "Show the tools a client is listed, and what the listing costs in tokens."),
-    Listed("doctor", "doctor", "doctor", "Check configuration, data folder, audit trail, keys, toolsets, extras and stored text."),
-    Listed("connect", "connect", "connect", "Print what a client needs to start this server, or write it."),
+    Listed(
+        "tools",
+        "call",
+        "tools",
+        "Show the tools a client is listed, and what the listing costs in tokens.",
+    ),
+    Listed(
+        "doctor",
+        "doctor",
+        "doctor",
+        "Check configuration, data folder, audit trail, keys, toolsets, extras and stored text.",
+    ),
+    Listed(
+        "connect",
+        "connect",
+        "connect",
+        "Print what a client needs to start this server, or write it.",
+    ),
     Listed("console", "console", "console", "Serve the web console for a server elsewhere."),
     Listed("backup", "backup", "backup", "Write all canonical state into one archive."),
     Listed("restore", "backup", "restore", "Check an archive and put its state back."),
-    Listed("migrate", "migrate", "migrate", "Bring the schema of the database up to this version of commonplace."),
     Listed(
-        "rebuild", "rebuild", "rebuild", "Copy what cannot be derived into new database files, and queue the search index to be made anew."
+        "migrate",
+        "migrate",
+        "migrate",
+        "Bring the schema of the database up to this version of commonplace.",
+    ),
+    Listed(
+        "rebuild",
+        "rebuild",
+        "rebuild",
+        "Copy what cannot be derived into new database files, and queue the search index to be "
+        "made anew.",
     ),
     Listed("worker", "worker", "worker", "Index files until stopped (Ctrl-C, SIGTERM)."),
     Listed("completion", "completion", "completion", "Print the completion script of a shell."),
     Listed(
-        "init", "instructions", "init", "Write a small starter set of instructions, gates and prompt criteria; what exists is left alone."
+        "init",
+        "instructions",
+        "init",
+        "Write a small starter set of instructions, gates and prompt criteria; what exists is "
+        "left alone.",
     ),
     Listed("config", "config", "app", "Show, check and write the configuration."),
     Listed("keys", "keys", "app", "Keys of this server: hashed at rest, shown once."),
     Listed("tenants", "tenants", "app", "Tenants: whose files and memory there are."),
     Listed("audit", "audit", "app", "Read and verify the audit trail."),
     Listed("shim", "shim", "app", "Drop-in commands: rekall and oastools."),
-    Listed("instructions", "instructions", "app", "Governed instructions: find, read, change and check them."),
+    Listed(
+        "instructions",
+        "instructions",
+        "app",
+        "Governed instructions: find, read, change and check them.",
+    ),
     Listed("files", "files", "app", "Files: projects of text files with search."),
-    Listed("memory", "memory", "app", "Memory: bugs, patterns, decisions, pitfalls, configuration, references."),
-    Listed("oas", "openapi", "app", "OpenAPI: validate, query, compare and change API descriptions."),
+    Listed(
+        "memory",
+        "memory",
+        "app",
+        "Memory: bugs, patterns, decisions, pitfalls, configuration, references.",
+    ),
+    Listed(
+        "oas", "openapi", "app", "OpenAPI: validate, query, compare and change API descriptions."
+    ),
     Listed("models", "models", "app", "Embedding models: install, list, check, remove."),
 )
 
@@ -69,7 +120,9 @@ def print_overview() -> None:
     width = _width()
     blocks = ["Usage: commonplace [OPTIONS] COMMAND [ARGS]...", "\n".join(_wrapped(HELP, width))]
     blocks.append("Options:\n" + _columns(OPTIONS, width))
-    blocks.append("Commands:\n" + _columns(tuple((each.name, each.summary) for each in COMMANDS), width))
+    blocks.append(
+        "Commands:\n" + _columns(tuple((each.name, each.summary) for each in COMMANDS), width)
+    )
     blocks.append("\n".join(_wrapped(EPILOG, width)))
     sys.stdout.write("\n\n".join(blocks) + "\n")
 
@@ -95,7 +148,10 @@ def _columns(rows: tuple[tuple[str, str], ...], width: int) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` characters. (`textwrap` compiles patterns that cost more than all of this.)"""
+    """Lines of at most `width` characters.
+
+    (`textwrap` compiles patterns that cost more than all of this.)
+    """
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:

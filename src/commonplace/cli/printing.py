@@ -19,14 +19,19 @@ from commonplace.cli.terminal import write_json
 from commonplace.cli.wording import as_typed
 from commonplace.kernel.hidden import reveal, reveal_json
 
-JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+JsonFlag = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document instead of a table.")
+]
 
 GAP = 2
 UNBOUNDED = 100_000  # columns of a pipe or a file
 
 
 class _Revealed:
-    """What a console is about to print, with hidden characters shown. Rich's own escape sequences are control segments and styles."""
+    """What a console is about to print, with hidden characters shown.
+
+    Rich's own escape sequences are control segments and styles.
+    """
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -37,7 +42,9 @@ class _Revealed:
 
 
 class _RevealHook(RenderHook):
-    """Guards every way into a console, also tables, trees and progress bars that were not made by this module."""
+    """Guards every way into a console, also tables, trees and progress bars that were not made
+    by this module.
+    """
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [_Revealed(item) for item in renderables]
@@ -55,7 +62,9 @@ err = _console(stderr=True)
 
 
 def fit() -> None:
-    """A pipe or a file has no width: nothing is cut or wrapped for it, unless COLUMNS says how wide it is."""
+    """A pipe or a file has no width: nothing is cut or wrapped for it, unless COLUMNS says how
+    wide it is.
+    """
     if "COLUMNS" not in os.environ:
         for console in (out, err):
             if not console.is_terminal:
@@ -72,38 +81,65 @@ def print_json(value: Any) -> None:
 def print_coloured_json(value: Any) -> None:
     """The same for a person: colours on a terminal."""
     text = orjson.dumps(value, default=str, option=orjson.OPT_INDENT_2).decode()
-    out.print(JSONHighlighter()(Text(reveal_json(text) if out.is_terminal else text)), soft_wrap=True)
+    out.print(
+        JSONHighlighter()(Text(reveal_json(text) if out.is_terminal else text)), soft_wrap=True
+    )
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bool = False) -> Rows:
-    """Cells are text, never markup: they hold what others wrote. `one_line` cuts what does not fit instead of wrapping it."""
-    texts = [[cell if isinstance(cell, Text) else plain_text("" if cell is None else str(cell)) for cell in row] for row in rows]
+    """Cells are text, never markup: they hold what others wrote.
+
+    `one_line` cuts what does not fit instead of wrapping it.
+    """
+    texts = [
+        [
+            cell if isinstance(cell, Text) else plain_text("" if cell is None else str(cell))
+            for cell in row
+        ]
+        for row in rows
+    ]
     return Rows([Text(column, "bold") for column in columns], texts, one_line)
 
 
 def plain_text(value: str, style: str = "") -> Text:
-    """Text that others wrote. It is made visible before it is laid out, so that columns keep their width."""
+    """Text that others wrote.
+
+    It is made visible before it is laid out, so that columns keep their width.
+    """
     return Text(reveal(value) if out.is_terminal else value, style)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table that knows its width when it is printed. Short columns and the first, which says which row it is, stay whole."""
+    """A table that knows its width when it is printed.
+
+    Short columns and the first, which says which row it is, stay whole.
+    """
 
     columns: list[Text]
     rows: list[list[Text]]
     one_line: bool
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
         every = [self.columns, *self.rows]
-        widths = [max(line.cell_len for row in every for line in row[n].split(allow_blank=True)) for n in range(len(self.columns))]
+        widths = [
+            max(line.cell_len for row in every for line in row[n].split(allow_blank=True))
+            for n in range(len(self.columns))
+        ]
         room = options.max_width - GAP * (len(widths) - 1)
         if sum(widths) <= room and not any("\n" in cell.plain for row in every for cell in row):
             yield from (_joined(row, widths) for row in every)
             return
         made = Table(box=None, pad_edge=False)
         for column, width in zip(self.columns, _fitted(widths, room), strict=True):
-            made.add_column(column, width=width, no_wrap=self.one_line, overflow="ellipsis" if self.one_line else "fold")
+            made.add_column(
+                column,
+                width=width,
+                no_wrap=self.one_line,
+                overflow="ellipsis" if self.one_line else "fold",
+            )
         for row in self.rows:
             made.add_row(*row)
         yield made
@@ -119,7 +155,9 @@ def _joined(row: list[Text], widths: list[int]) -> Text:
 
 
 def _fitted(widths: list[int], room: int) -> list[int]:
-    """The widths in less room: the first at most two thirds of it, and of the others the widest give first."""
+    """The widths in less room: the first at most two thirds of it, and of the others the widest
+    give first.
+    """
     first, *others = widths
     first = max(1, min(first, room * 2 // 3 if others else room))
     left = max(len(others), room - first)

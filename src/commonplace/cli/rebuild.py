@@ -15,12 +15,16 @@ MEMORY = "memory.db"
 
 
 def rebuild(
-    everything: Annotated[bool, typer.Option("--all", help="Rebuild files that are whole, too.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Rebuild files that are whole, too.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Copy what cannot be derived into new database files, and queue the search index to be made anew.
+    """Copy what cannot be derived into new database files, and queue the search index to be made
+    anew.
 
-    For damage that `commonplace doctor` calls derived. Refuses while a server uses the data folder. The damaged file is kept.
+    For damage that `commonplace doctor` calls derived. Refuses while a server uses the data folder.
+    The damaged file is kept.
 
     Example:
       commonplace rebuild
@@ -36,7 +40,10 @@ def rebuild(
     elif not done:
         out.print("nothing is damaged; commonplace rebuild --all rebuilds every file")
     for one in () if as_json else done:
-        out.print(f"rebuilt {one['file']}: {one['rows']:,} rows copied; the damaged file is in {one['kept']}")
+        out.print(
+            f"rebuilt {one['file']}: {one['rows']:,} rows copied; the damaged file is in "
+            f"{one['kept']}"
+        )
 
 
 def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]:

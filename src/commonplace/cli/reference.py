@@ -1,4 +1,6 @@
-"""Pages and files generated from the settings: the reference, and the commented file of `config init`."""
+"""Pages and files generated from the settings: the reference, and the commented file of `config
+init`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ All state lives in one data folder: `--data`, else `COMMONPLACE_HOME`, else the 
 
 OWN_VARIABLES = {
     "COMMONPLACE_HOME": "The data folder, where `--data` is not given.",
-    "COMMONPLACE_KEY": "A key that a stdio server acts as, where an agent should have less than the local user.",
+    "COMMONPLACE_KEY": "A key that a stdio server acts as, where an agent should have less than the local "
+    "user.",
     "COMMONPLACE_EXTRA_TOOLSETS": "`module:function,...`: more toolsets, for tests and extensions.",
 }
 
@@ -32,28 +35,52 @@ def configuration_page() -> str:
     for place, section in sections().items():
         if not section.keys:
             continue
-        lines += [f"## settings.{place}", "", "| key | type | default | variable | meaning |", "|---|---|---|---|---|"]
+        lines += [
+            f"## settings.{place}",
+            "",
+            "| key | type | default | variable | meaning |",
+            "|---|---|---|---|---|",
+        ]
         for name, declared in section.keys.items():
             dotted = f"{place}.{name}"
-            lines.append(f"| `{name}` | {_type(dotted, declared)} | {_default(declared)} | {_variable(declared)} | {_cell(declared.doc)} |")
+            lines.append(
+                f"| `{name}` | {_type(dotted, declared)} | {_default(declared)} | "
+                f"{_variable(declared)} | {_cell(declared.doc)} |"
+            )
         lines.append("")
     lines += ["## Other variables", "", "| variable | meaning |", "|---|---|"]
     lines += [f"| `{name}` | {_cell(meaning)} |" for name, meaning in OWN_VARIABLES.items()]
-    lines += [f"| `{alias}` | Another name of `{target}`, which wins when both are set. |" for alias, target in ENVIRONMENT_ALIASES.items()]
-    lines += ["", "## Variables without effect", "", "Accepted, because contract 000 names them:", "", "| variable | why |", "|---|---|"]
+    lines += [
+        f"| `{alias}` | Another name of `{target}`, which wins when both are set. |"
+        for alias, target in ENVIRONMENT_ALIASES.items()
+    ]
+    lines += [
+        "",
+        "## Variables without effect",
+        "",
+        "Accepted, because contract 000 names them:",
+        "",
+        "| variable | why |",
+        "|---|---|",
+    ]
     lines += [f"| `{name}` | {_cell(why)} |" for name, why in WITHOUT_EFFECT.items()]
     return "\n".join(lines) + "\n"
 
 
 def sample_file() -> str:
     """Every key with its default, commented out: the file is right as it is."""
-    lines = ["# Commonplace. Remove the # of a line, and of the sections above it, to change a value.", "#settings:"]
+    lines = [
+        "# Commonplace. Remove the # of a line, and of the sections above it, to change a value.",
+        "#settings:",
+    ]
     for place, section in sections().items():
         depth = len(place.split(".")) if place else 0
         if place:
             lines.append(f"#{'  ' * depth}{place.rsplit('.', 1)[-1]}:")
         for name, declared in section.keys.items():
-            lines.append(f"#{'  ' * (depth + 1)}{name}: {_yaml(declared.default)}  # {declared.doc}")
+            lines.append(
+                f"#{'  ' * (depth + 1)}{name}: {_yaml(declared.default)}  # {declared.doc}"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -76,7 +103,11 @@ def _number(value: float) -> str:
 
 
 def _default(declared: Key) -> str:
-    return f"`{_yaml(declared.default)}`" if declared.default not in (None, "", ()) and declared.default != {} else "unset"
+    return (
+        f"`{_yaml(declared.default)}`"
+        if declared.default not in (None, "", ()) and declared.default != {}
+        else "unset"
+    )
 
 
 def _variable(declared: Key) -> str:

@@ -1,4 +1,7 @@
-"""`commonplace serve`: parse, build, hand over to a transport. Everything imported here is paid by every stdio process."""
+"""`commonplace serve`: parse, build, hand over to a transport.
+
+Everything imported here is paid by every stdio process.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,14 @@ examples:
 
 
 LEAVE_SECONDS = 5.0
-COLLECT_AFTER = (20_000, 10, 10)  # a call leaves hardly a cycle behind: looking for some after every 700 objects costs a third of a write
+COLLECT_AFTER = (
+    20_000,
+    10,
+    10,
+    # a call leaves hardly a cycle behind: looking for some after every 700 objects costs a third of
+    # a
+    # write
+)
 
 
 def serve(arguments: Sequence[str]) -> int:
@@ -53,7 +63,11 @@ def serve(arguments: Sequence[str]) -> int:
 
 
 def _leave_soon(code: int) -> None:
-    """Everything is closed. A thread that still computes for a call nobody waits for does not keep the process alive for long."""
+    """Everything is closed.
+
+    A thread that still computes for a call nobody waits for does not keep the process alive for
+    long.
+    """
     timer = threading.Timer(LEAVE_SECONDS, os._exit, (code,))
     timer.daemon = True
     timer.start()
@@ -77,7 +91,10 @@ def _serve(options: argparse.Namespace) -> int:
     config = load(file=options.config, data=options.data, flags=_flags(options))
     local = options.http is None
     gc.set_threshold(*COLLECT_AFTER)
-    with build(config.settings, selection=_profile(options, config), local=local) as app, app.in_use():
+    with (
+        build(config.settings, selection=_profile(options, config), local=local) as app,
+        app.in_use(),
+    ):
         app.start(http=not local or app.settings.dashboard.enabled)
         if options.http is not None:
             return _serve_http(app, options)
@@ -95,7 +112,9 @@ def _serve_http(app: App, options: argparse.Namespace) -> int:
     from commonplace.edge.listen import serve_http
 
     host, port = _address(options.http, app.settings.server.host, app.settings.server.port)
-    return serve_http(app.product, app.http_options(host), host, port, lambda address: _announce(app, address))
+    return serve_http(
+        app.product, app.http_options(host), host, port, lambda address: _announce(app, address)
+    )
 
 
 def _announce(app: App, address: str) -> None:
@@ -105,10 +124,15 @@ def _announce(app: App, address: str) -> None:
     lines = [
         f"Commonplace {app.product.version} listens on http://{address}/mcp",
         f"  connect:  commonplace connect claude-code --http http://{address}/mcp",
-        f"  console:  http://{address}/console/" if find_spec("nicegui") else "  console:  pip install 'commonplace[console]'",
+        f"  console:  http://{address}/console/"
+        if find_spec("nicegui")
+        else "  console:  pip install 'commonplace[console]'",
         f"  data:     {settings.data}",
         f"  auth:     {settings.auth.mode}",
-        f"  writes:   {'the instruction catalogue may be changed' if app.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}",
+        (
+            f"  writes:   "
+            f"{'the instruction catalogue may be changed' if app.mutation() else 'MCP_ENABLE_MUTATION=1 opens the catalogue'}"
+        ),
     ]
     sys.stderr.write(as_typed("\n".join(lines)) + "\n")
     sys.stderr.flush()
@@ -127,7 +151,9 @@ def _flags(options: argparse.Namespace) -> dict[str, Any]:
     for name in ("toolsets", "tools", "exclude_tools"):
         value = getattr(options, name)
         if value is not None:
-            flags[f"server.{name}"] = tuple(part.strip() for part in value.split(",") if part.strip())
+            flags[f"server.{name}"] = tuple(
+                part.strip() for part in value.split(",") if part.strip()
+            )
     return flags
 
 
@@ -140,38 +166,90 @@ def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
     from commonplace.cli.profiles import PROFILES
 
     profile, narrowed = PROFILES[options.profile], selection_of(config.settings)
-    if narrowed.toolsets is not None and not narrowed.tools and narrowed.toolsets.isdisjoint(profile.toolsets or ()):
+    if (
+        narrowed.toolsets is not None
+        and not narrowed.tools
+        and narrowed.toolsets.isdisjoint(profile.toolsets or ())
+    ):
         raise CommonplaceError(
             INVALID_CONFIG,
-            f"The profile {options.profile} lists tools of {', '.join(sorted(profile.toolsets or ()))}, "
+            f"The profile {options.profile} lists tools of "
+            f"{', '.join(sorted(profile.toolsets or ()))}, "
             f"and server.toolsets allows only {', '.join(sorted(narrowed.toolsets))}.",
             hint="Drop --profile, or add its toolset to --toolsets or server.toolsets.",
         )
-    within = replace(narrowed, all_tiers=True) if narrowed.toolsets is not None or narrowed.tools is not None else None
+    within = (
+        replace(narrowed, all_tiers=True)
+        if narrowed.toolsets is not None or narrowed.tools is not None
+        else None
+    )
     return replace(profile, read_only=narrowed.read_only, exclude=narrowed.exclude, within=within)
 
 
 def _address(text: str, default_host: str, default_port: int) -> tuple[str, int]:
     """`HOST:PORT`, `PORT`, `HOST` or nothing."""
-    host, _, port = text.rpartition(":") if ":" in text.rsplit("]", 1)[-1] else (("", "", text) if text.isdigit() else (text, "", ""))
+    host, _, port = (
+        text.rpartition(":")
+        if ":" in text.rsplit("]", 1)[-1]
+        else (("", "", text) if text.isdigit() else (text, "", ""))
+    )
     if port and (not port.isdigit() or int(port) > 65535):
-        raise CommonplaceError(INVALID_ARGUMENT, f"--http takes HOST:PORT, not {text!r}.", hint="For example --http 127.0.0.1:8787.")
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"--http takes HOST:PORT, not {text!r}.",
+            hint="For example --http 127.0.0.1:8787.",
+        )
     return host.strip("[]") or default_host, int(port) if port else default_port
 
 
 def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="commonplace serve", description=SUMMARY, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="commonplace serve",
+        description=SUMMARY,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--http", metavar="HOST:PORT", nargs="?", const="", help="serve over HTTP (default 127.0.0.1:8787)")
-    parser.add_argument("--config", type=Path, help="configuration file (default ./commonplace.yaml, then the user's)")
-    parser.add_argument("--data", type=Path, help="folder of all state (default COMMONPLACE_HOME, then the user's data folder)")
-    parser.add_argument("--auth", choices=("none", "keys", "passthrough"), help="who may call (default from the configuration: none)")
+    parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        nargs="?",
+        const="",
+        help="serve over HTTP (default 127.0.0.1:8787)",
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        help="configuration file (default ./commonplace.yaml, then the user's)",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder of all state (default COMMONPLACE_HOME, then the user's data folder)",
+    )
+    parser.add_argument(
+        "--auth",
+        choices=("none", "keys", "passthrough"),
+        help="who may call (default from the configuration: none)",
+    )
     parser.add_argument("--read-only", action="store_true", help="refuse every tool that writes")
-    parser.add_argument("--toolsets", metavar="A,B", help="offer only these toolsets and refuse calls of all others")
-    parser.add_argument("--tools", metavar="A,B", help="offer these tools, beside the toolsets, and refuse all others")
+    parser.add_argument(
+        "--toolsets", metavar="A,B", help="offer only these toolsets and refuse calls of all others"
+    )
+    parser.add_argument(
+        "--tools",
+        metavar="A,B",
+        help="offer these tools, beside the toolsets, and refuse all others",
+    )
     parser.add_argument("--exclude-tools", metavar="A,B", help="refuse these tools")
     parser.add_argument("--all-tools", action="store_true", help="list the extended tools too")
-    parser.add_argument("--no-worker", action="store_true", help="leave indexing to `commonplace worker` and to other servers")
-    parser.add_argument("--profile", choices=("rekall", "oastools"), help="list exactly the tools of a contract, under its names")
+    parser.add_argument(
+        "--no-worker",
+        action="store_true",
+        help="leave indexing to `commonplace worker` and to other servers",
+    )
+    parser.add_argument(
+        "--profile",
+        choices=("rekall", "oastools"),
+        help="list exactly the tools of a contract, under its names",
+    )
     return parser

@@ -1,4 +1,6 @@
-"""One run of the command line: which configuration and data folder, and the product built from them when first needed."""
+"""One run of the command line: which configuration and data folder, and the product built from
+them when first needed.
+"""
 
 from __future__ import annotations
 
@@ -75,8 +77,16 @@ class Session:
         assert outcome.output is not None
         return plain(outcome.output)
 
-    def change(self, toolset: str, name: str, arguments: Mapping[str, Any], work: Callable[[], Awaitable[T]]) -> T:
-        """Run a change that only the command line makes: allowed, refused and recorded as a tool's would be."""
+    def change(
+        self,
+        toolset: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        work: Callable[[], Awaitable[T]],
+    ) -> T:
+        """Run a change that only the command line makes: allowed, refused and recorded as a
+        tool's would be.
+        """
         from pydantic import ConfigDict
 
         from commonplace.dispatch.pipeline import Call
@@ -92,22 +102,40 @@ class Session:
             made.append(await work())
             return {}
 
-        tool = Tool(name, toolset, name, "A command of the command line.", Given, dict, handler, read_only=False, scope=Scope.WRITE)
-        call = Call(name, arguments, local_user(), deadline=time.monotonic() + CHANGE_SECONDS, own=tool)
+        tool = Tool(
+            name,
+            toolset,
+            name,
+            "A command of the command line.",
+            Given,
+            dict,
+            handler,
+            read_only=False,
+            scope=Scope.WRITE,
+        )
+        call = Call(
+            name, arguments, local_user(), deadline=time.monotonic() + CHANGE_SECONDS, own=tool
+        )
         outcome = asyncio.run(self.app().pipeline.run(call))
         if outcome.error is not None:
             raise outcome.error
         return made[0]
 
     def recorded(self, name: str, arguments: Mapping[str, Any], work: Callable[[], T]) -> T:
-        """Run a change of who may call. No switch forbids it, but it is in the audit trail, and not made where that cannot be written."""
+        """Run a change of who may call.
+
+        No switch forbids it, but it is in the audit trail, and not made where that cannot be
+        written.
+        """
         from commonplace.kernel.auth import local_user
         from commonplace.telemetry.recent import Finished
 
         audit = self.app().audit
         if audit is None:
             return work()
-        self.config().settings.data.mkdir(parents=True, exist_ok=True, mode=0o700)  # what is wrong with the folder is said of the folder
+        self.config().settings.data.mkdir(
+            parents=True, exist_ok=True, mode=0o700
+        )  # what is wrong with the folder is said of the folder
         audit.ready()
         user, began, code = local_user(), time.time(), None
         try:
@@ -118,7 +146,21 @@ class Session:
         finally:
             outcome, took = "failed" if code else "ok", time.time() - began
             trace = secrets.token_hex(8)
-            audit.append(Finished(began, name, name, user.tenant, user.label, None, outcome, code, took, trace, arguments).as_record())
+            audit.append(
+                Finished(
+                    began,
+                    name,
+                    name,
+                    user.tenant,
+                    user.label,
+                    None,
+                    outcome,
+                    code,
+                    took,
+                    trace,
+                    arguments,
+                ).as_record()
+            )
 
     def close(self) -> None:
         self._closing.close()
@@ -126,15 +168,22 @@ class Session:
 
 
 def _for_a_terminal(settings: Settings) -> Settings:
-    """A terminal or a pipe takes a whole document where the context of a model would not, and a person sees how long a call takes."""
+    """A terminal or a pipe takes a whole document where the context of a model would not, and a
+    person sees how long a call takes.
+    """
     openapi = settings.mcp.openapi.but(max_answer_bytes=settings.mcp.openapi.max_document_bytes)
-    instructions = settings.mcp.instructions.but(watch=False)  # a command is over before the folder changes
+    instructions = settings.mcp.instructions.but(
+        watch=False
+    )  # a command is over before the folder changes
     log = settings.log if settings.log.verbose else settings.log.but(slow_call_ms=0)
     return settings.but(mcp=settings.mcp.but(openapi=openapi, instructions=instructions), log=log)
 
 
 def _leaving_the_index(settings: Settings) -> Settings:
-    """On PostgreSQL servers share the queue of index jobs: a command beside one takes none of them. (On SQLite one process leads.)"""
+    """On PostgreSQL servers share the queue of index jobs: a command beside one takes none of them.
+
+    (On SQLite one process leads.)
+    """
     from commonplace.team import on_postgres
 
     if not on_postgres(settings):
@@ -158,7 +207,10 @@ def session() -> Session:
 
 
 def fail(error: CommonplaceError, *, of_tool: bool = False) -> int:
-    """Report an error and return its exit code. Hints name commands, unless a tool was called by its name."""
+    """Report an error and return its exit code.
+
+    Hints name commands, unless a tool was called by its name.
+    """
     from commonplace.cli.serve import report
     from commonplace.cli.wording import in_commands
 

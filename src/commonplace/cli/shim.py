@@ -16,7 +16,9 @@ from commonplace.cli.printing import JsonFlag, out, print_json, say
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
 from commonplace.kernel.home import expanded
 
-SHADOWS = Code("COMMAND_EXISTS", Kind.CONFLICT, "A command of that name is there already and is not ours.")
+SHADOWS = Code(
+    "COMMAND_EXISTS", Kind.CONFLICT, "A command of that name is there already and is not ours."
+)
 MARK = "# made by: commonplace shim install"
 
 app = typer.Typer(help="Drop-in commands: rekall and oastools.", no_args_is_help=True)
@@ -30,7 +32,10 @@ def shim() -> None:
 @app.command()
 def install(
     command: Annotated[Command, typer.Argument(help="Which command to write.")],
-    into: Annotated[Path | None, typer.Option("--into", help="Folder on PATH (default: beside the commonplace command).")] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option("--into", help="Folder on PATH (default: beside the commonplace command)."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write the command. Refuses to replace or shadow one that is not ours.
@@ -43,7 +48,11 @@ def install(
     target = folder / command.value
     _refuse_to_shadow(command.value, target)
     folder.mkdir(parents=True, exist_ok=True)
-    target.write_text(f'#!/bin/sh\n{MARK}\nexec {shlex.quote(str(executable().absolute()))} shim run {command.value} "$@"\n', "utf-8")
+    target.write_text(
+        f"#!/bin/sh\n{MARK}\nexec {shlex.quote(str(executable().absolute()))} shim run "
+        f'{command.value} "$@"\n',
+        "utf-8",
+    )
     target.chmod(0o755)
     if as_json:
         print_json({"command": command.value, "path": str(target)})
@@ -60,4 +69,8 @@ def _refuse_to_shadow(name: str, target: Path) -> None:
         except (OSError, UnicodeDecodeError):
             ours = False
         if not ours:
-            raise CommonplaceError(SHADOWS, f"{found} is there already.", hint="Remove it first, or choose another folder with --into.")
+            raise CommonplaceError(
+                SHADOWS,
+                f"{found} is there already.",
+                hint="Remove it first, or choose another folder with --into.",
+            )

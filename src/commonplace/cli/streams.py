@@ -1,4 +1,6 @@
-"""stderr that cannot fail: a full disk behind it, or none at all, must not stop a server or change an exit code."""
+"""stderr that cannot fail: a full disk behind it, or none at all, must not stop a server or
+change an exit code.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ STDERR = 2
 
 
 class TolerantStream(io.TextIOBase):
-    """Writes straight to a descriptor and drops what it does not take. Nothing is buffered, so nothing fails at exit."""
+    """Writes straight to a descriptor and drops what it does not take.
+
+    Nothing is buffered, so nothing fails at exit.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -45,7 +50,10 @@ class TolerantStream(io.TextIOBase):
 
 
 def tolerate_stderr() -> None:
-    """Make stderr of this process one that cannot fail. A stream that somebody put in its place is left alone."""
+    """Make stderr of this process one that cannot fail.
+
+    A stream that somebody put in its place is left alone.
+    """
     if sys.stderr is None:  # the descriptor was closed
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if nowhere != STDERR:  # else a database could get this number, and stray lines with it

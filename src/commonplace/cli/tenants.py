@@ -24,12 +24,22 @@ def list_tenants(as_json: JsonFlag = False) -> None:
     keys = session().app().keys.all()
     names = sorted({LOCAL_TENANT, *(key.tenant for key in keys)})
     rows = [
-        {"tenant": name, "keys": sum(key.active and key.tenant == name for key in keys), "apikey_hash": tenant_hash(name)} for name in names
+        {
+            "tenant": name,
+            "keys": sum(key.active and key.tenant == name for key in keys),
+            "apikey_hash": tenant_hash(name),
+        }
+        for name in names
     ]
     if as_json:
         print_json({"tenants": rows})
     else:
-        out.print(table(("tenant", "active keys", "identity"), [(r["tenant"], r["keys"], str(r["apikey_hash"])[:16]) for r in rows]))
+        out.print(
+            table(
+                ("tenant", "active keys", "identity"),
+                [(r["tenant"], r["keys"], str(r["apikey_hash"])[:16]) for r in rows],
+            )
+        )
 
 
 @app.command()
@@ -49,10 +59,16 @@ def move(
     run = session()
 
     def move_all() -> dict[str, int]:
-        moved = {name: _moved(service(), source, target) for name, service in _movers(run.app().services)}
+        moved = {
+            name: _moved(service(), source, target) for name, service in _movers(run.app().services)
+        }
         moved["keys"] = run.app().keys.move_tenant(source, target)
         if not any(moved.values()):
-            raise CommonplaceError(TENANT_NOT_FOUND, f"Tenant {old[:64]!r} has no keys, files or memory.", hint="Is the name right?")
+            raise CommonplaceError(
+                TENANT_NOT_FOUND,
+                f"Tenant {old[:64]!r} has no keys, files or memory.",
+                hint="Is the name right?",
+            )
         return moved
 
     with alone(run.config().settings.data):
@@ -60,12 +76,17 @@ def move(
     if as_json:
         print_json({"from": source, "to": target, "moved": moved})
     else:
-        out.print(f"moved {', '.join(f'{count} {what}' for what, count in moved.items())} from {source} to {target}")
+        out.print(
+            f"moved {', '.join(f'{count} {what}' for what, count in moved.items())} from "
+            f"{source} to {target}"
+        )
 
 
 def _movers(services: Any) -> Iterable[tuple[str, Any]]:
     """Domains whose data belongs to a tenant say so with `move_tenant(old, new) -> count`."""
-    return [(name, service) for name, service in services.items() if hasattr(service(), "move_tenant")]
+    return [
+        (name, service) for name, service in services.items() if hasattr(service(), "move_tenant")
+    ]
 
 
 def _moved(service: Any, old: Tenant, new: Tenant) -> int:

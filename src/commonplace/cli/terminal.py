@@ -1,4 +1,6 @@
-"""Write text that others wrote: byte for byte to a pipe or a file, with hidden characters made visible on a terminal."""
+"""Write text that others wrote: byte for byte to a pipe or a file, with hidden characters made
+visible on a terminal.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def write_text(text: str) -> None:
-    """Write to stdout. A pipe or a file gets the UTF-8 bytes of the text, whatever the terminal's encoding."""
+    """Write to stdout.
+
+    A pipe or a file gets the UTF-8 bytes of the text, whatever the terminal's encoding.
+    """
     _write(sys.stdout, text, reveal)
 
 

@@ -1,4 +1,6 @@
-"""Words for a terminal: commands in the place of tool names, and our program under the name it can be run by."""
+"""Words for a terminal: commands in the place of tool names, and our program under the name it
+can be run by.
+"""
 
 from __future__ import annotations
 
@@ -47,19 +49,30 @@ TOOLS = {
     "oas_parse": "oas parse",
     "oas_validate": "oas validate",
 }
-TOOL = re.compile(r"\b(?:file|rekall|memory|instructions|oas|graph|gates|feedback|usage|audit|integrity|prompt)_[a-z_]+\b")
-_COMMAND = re.compile(rf"(?<![\w./-]){NAME} (?=--|(?:{'|'.join(each.name for each in COMMANDS)})\b)")
+TOOL = re.compile(
+    r"\b(?:file|rekall|memory|instructions|oas|graph|gates|feedback|usage|audit|integrity|prompt)_[a-z_]+\b"
+)
+_COMMAND = re.compile(
+    rf"(?<![\w./-]){NAME} (?=--|(?:{'|'.join(each.name for each in COMMANDS)})\b)"
+)
 
 
 def in_commands(text: str) -> str:
     """Name commands where a text names tools: it was written for agents."""
     for phrase, said in PHRASES:
         text = text.replace(phrase, said)
-    return TOOL.sub(lambda found: f"{NAME} {TOOLS[found[0]]}" if found[0] in TOOLS else f"{NAME} call {found[0]}", text)
+    return TOOL.sub(
+        lambda found: (
+            f"{NAME} {TOOLS[found[0]]}" if found[0] in TOOLS else f"{NAME} call {found[0]}"
+        ),
+        text,
+    )
 
 
 def as_typed(text: str) -> str:
-    """Write every command in a text so that it works in this shell: with the program's path where it is not on PATH."""
+    """Write every command in a text so that it works in this shell: with the program's path
+    where it is not on PATH.
+    """
     if _COMMAND.search(text) is None:
         return text
     name = program()
@@ -67,7 +80,9 @@ def as_typed(text: str) -> str:
 
 
 def program() -> str:
-    """How this program is called from here: its name, or its path where the shell would not find it."""
+    """How this program is called from here: its name, or its path where the shell would not find
+    it.
+    """
     invoked = Path(sys.argv[0])
     if invoked.name == "__main__.py" and invoked.parent.name == NAME:
         return f"{_short(Path(sys.executable))} -m {NAME}"
@@ -80,4 +95,8 @@ def program() -> str:
 def _short(path: Path) -> str:
     """Relative to the working directory where it lies below it."""
     absolute = path.absolute()  # not resolved: an interpreter of a virtual environment is a link
-    return str(absolute.relative_to(Path.cwd())) if absolute.is_relative_to(Path.cwd()) else str(absolute)
+    return (
+        str(absolute.relative_to(Path.cwd()))
+        if absolute.is_relative_to(Path.cwd())
+        else str(absolute)
+    )

@@ -15,10 +15,18 @@ from commonplace.kernel.settings import FilesIndex
 
 def worker(
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, max=64, help="Jobs worked on at a time; default from the configuration.")
+        int | None,
+        typer.Option(
+            "--workers",
+            min=1,
+            max=64,
+            help="Jobs worked on at a time; default from the configuration.",
+        ),
     ] = None,
 ) -> None:
-    """Index files until stopped (Ctrl-C, SIGTERM). Start as many as you like; on PostgreSQL they share the work.
+    """Index files until stopped (Ctrl-C, SIGTERM).
+
+    Start as many as you like; on PostgreSQL they share the work.
 
     Examples:
       commonplace worker
@@ -35,6 +43,8 @@ def worker(
         signal.signal(name, lambda *_: stopping.set())
     with build(settings) as app, app.in_use():
         app.services["files"]()
-        sys.stderr.write(f"Commonplace {app.product.version} indexes with {index.workers} workers\n")
+        sys.stderr.write(
+            f"Commonplace {app.product.version} indexes with {index.workers} workers\n"
+        )
         sys.stderr.flush()
         stopping.wait()

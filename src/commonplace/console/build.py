@@ -1,4 +1,7 @@
-"""NiceGUI, prepared and mounted: the only place that starts it. Importing this module is cheap; calling it is not."""
+"""NiceGUI, prepared and mounted: the only place that starts it.
+
+Importing this module is cheap; calling it is not.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,16 @@ def build_pages(sessions: Sessions, version: str) -> Starlette:
 
     @nicegui.exception_handler(404)
     async def missing(request: Request, exception: Exception) -> Response:
-        """A mistyped address is answered by the console, from where everything else can be reached."""
+        """A mistyped address is answered by the console, from where everything else can be
+        reached.
+        """
         if "commonplace.session" not in request.scope or "/_nicegui" in request.url.path:
             return PlainTextResponse("Not Found", 404)
         with Client(ui.page(""), request=request) as client, shell.page("Not found"):
-            empty("There is no such page.", "Choose one above, or press Ctrl+K and type a part of its name.")
+            empty(
+                "There is no such page.",
+                "Choose one above, or press Ctrl+K and type a part of its name.",
+            )
         return client.build_response(request, 404)
 
     ui.run_with(

@@ -1,4 +1,7 @@
-"""The console's only way to the product: tool calls, in this process or at a server by URL. No private API."""
+"""The console's only way to the product: tool calls, in this process or at a server by URL.
+
+No private API.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,17 @@ class Caller(Protocol):
 
 
 class InProcess:
-    """The product in this process. `renew` authenticates again at every call, so that a revoked key ends at once."""
+    """The product in this process.
 
-    def __init__(self, pipeline: Pipeline, renew: Callable[[], AuthContext], selection: Selection | None = None) -> None:
+    `renew` authenticates again at every call, so that a revoked key ends at once.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        renew: Callable[[], AuthContext],
+        selection: Selection | None = None,
+    ) -> None:
         self._pipeline = pipeline
         self._selection = selection
         self._renew = renew
@@ -66,7 +77,9 @@ class InProcess:
             auth = self._renew()
         except CommonplaceError as refused:
             return Answer(None, refused.as_dict())
-        outcome = await self._pipeline.run(Call(tool, dict(arguments), auth, selection=self._selection))
+        outcome = await self._pipeline.run(
+            Call(tool, dict(arguments), auth, selection=self._selection)
+        )
         if outcome.error is not None:
             return Answer(None, outcome.error.as_dict())
         assert outcome.output is not None
@@ -87,7 +100,10 @@ class Remote:
         import httpx
 
         self._url = url.rstrip("/").removesuffix("/mcp") + "/mcp"
-        headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": STATELESS}
+        headers = {
+            "Accept": "application/json, text/event-stream",
+            "MCP-Protocol-Version": STATELESS,
+        }
         if key:
             headers["Authorization"] = f"Bearer {key}"
         self._client = httpx.AsyncClient(headers=headers, timeout=60)
@@ -96,26 +112,53 @@ class Remote:
         self.scopes = frozenset({"read"})  # until `check` has asked the server
 
     def check(self) -> None:
-        """Learn who this key is there. UNAUTHENTICATED where the server does not take it, NOT_AVAILABLE where it does not answer."""
+        """Learn who this key is there.
+
+        UNAUTHENTICATED where the server does not take it, NOT_AVAILABLE where it does not answer.
+        """
         import httpx
 
-        body = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": {"name": WHO, "arguments": {}, "_meta": META}}
-        headers = {**self._client.headers, "Mcp-Method": "tools/call", "Mcp-Name": WHO, "Content-Type": "application/json"}
+        body = {
+            "jsonrpc": "2.0",
+            "id": 0,
+            "method": "tools/call",
+            "params": {"name": WHO, "arguments": {}, "_meta": META},
+        }
+        headers = {
+            **self._client.headers,
+            "Mcp-Method": "tools/call",
+            "Mcp-Name": WHO,
+            "Content-Type": "application/json",
+        }
         try:
             answer = httpx.post(self._url, content=orjson.dumps(body), headers=headers, timeout=15)
         except (httpx.HTTPError, httpx.InvalidURL) as away:
             raise _away(self._url, away) from away
         if answer.status_code == 429:
-            raise CommonplaceError(UNAUTHENTICATED, "Too many requests without a valid key.", hint="Wait a minute.", retryable=True)
+            raise CommonplaceError(
+                UNAUTHENTICATED,
+                "Too many requests without a valid key.",
+                hint="Wait a minute.",
+                retryable=True,
+            )
         if answer.status_code in (401, 403):
             raise _refused()
         try:
-            value = _message(answer.headers.get("content-type", ""), answer.content) if answer.status_code == 200 else {}
+            value = (
+                _message(answer.headers.get("content-type", ""), answer.content)
+                if answer.status_code == 200
+                else {}
+            )
         except ValueError:
             value = {}
         if not isinstance(value, dict) or not ("result" in value or "error" in value):
-            hint = f"It answered with HTTP status {answer.status_code}. Give the address that `commonplace serve --http` prints."
-            raise CommonplaceError(NOT_AVAILABLE, f"There is no Commonplace at {self._url}.", hint=hint)
+            hint = (
+                f"It answered with HTTP status {answer.status_code}. Give the address that "
+                f"`commonplace serve --http` prints."
+            )
+            raise CommonplaceError(
+                NOT_AVAILABLE, f"There is no Commonplace at {self._url}.", hint=hint
+            )
         told = value.get("result", {}).get("structuredContent")
         if told is not None:
             self.label = told["you"]["label"]
@@ -123,11 +166,15 @@ class Remote:
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Answer:
         try:
-            result = await self._request("tools/call", {"name": tool, "arguments": dict(arguments)}, tool)
+            result = await self._request(
+                "tools/call", {"name": tool, "arguments": dict(arguments)}, tool
+            )
         except CommonplaceError as error:
             return Answer(None, error.as_dict())
         value = result.get("structuredContent") or _first_object(result.get("content", []))
-        if result.get("isError") and isinstance(value.get("error"), dict):  # a result of contract 000 has a word there
+        if result.get("isError") and isinstance(
+            value.get("error"), dict
+        ):  # a result of contract 000 has a word there
             return Answer(None, value["error"])
         return Answer(value)
 
@@ -135,13 +182,24 @@ class Remote:
         result = await self._request("tools/list", {}, None)
         return list(result["tools"])
 
-    async def _request(self, method: str, params: dict[str, Any], name: str | None) -> dict[str, Any]:
+    async def _request(
+        self, method: str, params: dict[str, Any], name: str | None
+    ) -> dict[str, Any]:
         import httpx
 
-        body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": {**params, "_meta": META}}
+        body = {
+            "jsonrpc": "2.0",
+            "id": next(self._ids),
+            "method": method,
+            "params": {**params, "_meta": META},
+        }
         headers = {"Mcp-Method": method} | ({"Mcp-Name": name} if name else {})
         try:
-            answer = await self._client.post(self._url, content=orjson.dumps(body), headers={"Content-Type": "application/json", **headers})
+            answer = await self._client.post(
+                self._url,
+                content=orjson.dumps(body),
+                headers={"Content-Type": "application/json", **headers},
+            )
         except httpx.HTTPError as away:
             raise _away(self._url, away) from away
         if answer.status_code in (401, 403):
@@ -150,7 +208,11 @@ class Remote:
         if "error" in value:
             data = value["error"].get("data")
             known = data if isinstance(data, dict) else {}
-            raise CommonplaceError(NOT_AVAILABLE, str(known.get("message") or value["error"].get("message")), hint=known.get("hint"))
+            raise CommonplaceError(
+                NOT_AVAILABLE,
+                str(known.get("message") or value["error"].get("message")),
+                hint=known.get("hint"),
+            )
         result: dict[str, Any] = value["result"]
         return result
 
@@ -174,16 +236,27 @@ def _scopes(granted: Iterable[str], read_only: bool) -> frozenset[str]:
 
 
 def _away(url: str, error: Exception) -> CommonplaceError:
-    return CommonplaceError(NOT_AVAILABLE, f"The server at {url} does not answer.", hint=str(error) or None, retryable=True)
+    return CommonplaceError(
+        NOT_AVAILABLE,
+        f"The server at {url} does not answer.",
+        hint=str(error) or None,
+        retryable=True,
+    )
 
 
 def _refused() -> CommonplaceError:
-    return CommonplaceError(UNAUTHENTICATED, "The server does not accept this key.", hint="Sign in with another key.")
+    return CommonplaceError(
+        UNAUTHENTICATED, "The server does not accept this key.", hint="Sign in with another key."
+    )
 
 
 def _message(content_type: str, body: bytes) -> dict[str, Any]:
     if content_type.startswith("text/event-stream"):
-        lines = [line[6:] for line in body.decode().splitlines() if line.startswith("data: ") and line[6:].strip()]
+        lines = [
+            line[6:]
+            for line in body.decode().splitlines()
+            if line.startswith("data: ") and line[6:].strip()
+        ]
         body = lines[-1].encode() if lines else b'{"error":{"message":"empty stream"}}'
     value: dict[str, Any] = orjson.loads(body)
     return value

@@ -16,11 +16,29 @@ def line_chart(*names: str, unit: str = "") -> dict[str, Any]:
         "animation": False,
         "tooltip": {"trigger": "axis"},
         "legend": {"show": len(names) > 1, "top": 0, "textStyle": {"color": INK}},
-        "grid": {"left": 8, "right": 16, "top": 32 if len(names) > 1 else 16, "bottom": 8, "containLabel": True},
+        "grid": {
+            "left": 8,
+            "right": 16,
+            "top": 32 if len(names) > 1 else 16,
+            "bottom": 8,
+            "containLabel": True,
+        },
         "xAxis": {"type": "time", "axisLabel": {"color": INK, "hideOverlap": True}},
-        "yAxis": {"type": "value", "min": 0, "axisLabel": {"color": INK, "formatter": f"{{value}}{unit}"}, "splitLine": GRID},
+        "yAxis": {
+            "type": "value",
+            "min": 0,
+            "axisLabel": {"color": INK, "formatter": f"{{value}}{unit}"},
+            "splitLine": GRID,
+        },
         "series": [
-            {"type": "line", "name": name, "showSymbol": False, "areaStyle": {"opacity": 0.12}, "data": [], "color": colours[place % 2]}
+            {
+                "type": "line",
+                "name": name,
+                "showSymbol": False,
+                "areaStyle": {"opacity": 0.12},
+                "data": [],
+                "color": colours[place % 2],
+            }
             for place, name in enumerate(names)
         ],
     }

@@ -1,4 +1,6 @@
-"""Graphs as Mermaid: ids of our own, labels without a character that means something, strict rendering."""
+"""Graphs as Mermaid: ids of our own, labels without a character that means something, strict
+rendering.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from commonplace.console.shell import View
 
 MAX_LABEL = 48
 MEANINGFUL = {ord(char): ord(char) + 0xFEE0 for char in '"<>`#;%{}[]|&*\\'}
-"""What Mermaid or HTML could read as more than text, each as its full-width twin: entities would be shown as they are written."""
+"""What Mermaid or HTML could read as more than text, each as its full-width twin: entities would
+be shown as they are written.
+"""
 
 
 def label(text: str) -> str:
@@ -21,11 +25,17 @@ def label(text: str) -> str:
     return cut.translate(MEANINGFUL) or "-"
 
 
-def flowchart(nodes: Mapping[str, str], links: Iterable[tuple[str, str, str]], centre: str | None = None) -> str:
+def flowchart(
+    nodes: Mapping[str, str], links: Iterable[tuple[str, str, str]], centre: str | None = None
+) -> str:
     """Nodes by key with their titles, links as (source, target, title)."""
     ids = {key: f"n{number}" for number, key in enumerate(nodes)}
     lines = ["flowchart LR", *(f'  {ids[key]}["{label(title)}"]' for key, title in nodes.items())]
-    lines += [f'  {ids[one]} -->|"{label(title)}"| {ids[two]}' for one, two, title in links if one in ids and two in ids]
+    lines += [
+        f'  {ids[one]} -->|"{label(title)}"| {ids[two]}'
+        for one, two, title in links
+        if one in ids and two in ids
+    ]
     if centre in ids:
         lines.append(f"  style {ids[centre]} stroke-width:3px")
     return "\n".join(lines)

@@ -1,4 +1,6 @@
-"""The tree of a project's files: a level is loaded when it is opened, and a large one page by page."""
+"""The tree of a project's files: a level is loaded when it is opened, and a large one page by
+page.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,17 @@ class FileTree:
             if not self._nodes:
                 ui.label("This project is empty.").classes("cp-muted p-2")
                 return
-            self._tree = ui.tree(self._nodes, on_select=self._picked, on_expand=self._expanded).props("dense no-transition")
+            self._tree = ui.tree(
+                self._nodes, on_select=self._picked, on_expand=self._expanded
+            ).props("dense no-transition")
             self._tree.classes("w-full")
         if reveal:
             await self._reveal(reveal)
 
     async def _children(self, path: str, after: str) -> list[Node]:
-        answer = await self._view.call("file_browse", {"project": self.project, "path": path, "after": after, "limit": PAGE})
+        answer = await self._view.call(
+            "file_browse", {"project": self.project, "path": path, "after": after, "limit": PAGE}
+        )
         if answer.error is not None:
             if answer.error.get("code") != "NOT_FOUND":
                 with self._box:
@@ -49,7 +55,13 @@ class FileTree:
             return []
         nodes = [_node(entry) for entry in answer.output["entries"]]
         if answer.output["next"] is not None:
-            nodes.append({"id": f"{answer.output['next']}{MARK}{path}", "label": "Show more", "icon": "more_horiz"})
+            nodes.append(
+                {
+                    "id": f"{answer.output['next']}{MARK}{path}",
+                    "label": "Show more",
+                    "icon": "more_horiz",
+                }
+            )
         return nodes
 
     async def _expanded(self, event: events.ValueChangeEventArguments[list[str]]) -> None:
@@ -104,7 +116,12 @@ class FileTree:
 def _node(entry: dict[str, Any]) -> Node:
     if entry["type"] == "DIRECTORY":
         waiting = {"id": f"{MARK}{entry['path']}", "label": "Loading", "disabled": True}
-        return {"id": entry["path"], "label": entry["name"], "icon": "folder", "children": [waiting]}
+        return {
+            "id": entry["path"],
+            "label": entry["name"],
+            "icon": "folder",
+            "children": [waiting],
+        }
     return {"id": entry["path"], "label": entry["name"], "icon": "description"}
 
 

@@ -1,4 +1,6 @@
-"""One file or folder in the console: text in an editor, saved only over the version that was read; append, rename, delete; a passage."""
+"""One file or folder in the console: text in an editor, saved only over the version that was
+read; append, rename, delete; a passage.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ Changed = Callable[[str], Awaitable[None]]
 
 
 class FileView:
-    """Fills its container with one file at a time. `changed(path)` is called after a rename or a deletion ("")."""
+    """Fills its container with one file at a time.
+
+    `changed(path)` is called after a rename or a deletion ("").
+    """
 
     def __init__(self, view: View, changed: Changed) -> None:
         self._view = view
@@ -67,12 +72,18 @@ class FileView:
                 ui.label(path).classes("cp-mono font-semibold cp-text min-w-0")
                 ui.space()
                 if self._view.may_write:
-                    ui.button("Rename", icon="drive_file_rename_outline", on_click=self._rename).props(QUIET).classes("cp-quiet")
-                    ui.button("Delete", icon="delete", on_click=self._delete_folder).props(QUIET).classes("cp-quiet")
+                    ui.button(
+                        "Rename", icon="drive_file_rename_outline", on_click=self._rename
+                    ).props(QUIET).classes("cp-quiet")
+                    ui.button("Delete", icon="delete", on_click=self._delete_folder).props(
+                        QUIET
+                    ).classes("cp-quiet")
             ui.label("New files and uploads go into this folder.").classes("text-sm cp-muted")
 
     async def follow(self) -> None:
-        """Show what others wrote into the open file; where there are changes of one's own, only say so."""
+        """Show what others wrote into the open file; where there are changes of one's own, only
+        say so.
+        """
         if not self.path or not self._hash:
             return
         stat = await self._view.call("file_stat", {"project": self.project, "path": self.path})
@@ -99,19 +110,37 @@ class FileView:
             if editable:
                 ui.button("Save", icon="save", on_click=self._save).props("dense no-caps")
             if self._view.may_write:
-                ui.button("Append", icon="playlist_add", on_click=self._append).props(QUIET).classes("cp-quiet")
-                ui.button("Rename", icon="drive_file_rename_outline", on_click=self._rename).props(QUIET).classes("cp-quiet")
-                ui.button("Delete", icon="delete", on_click=self._delete).props(QUIET).classes("cp-quiet")
+                ui.button("Append", icon="playlist_add", on_click=self._append).props(
+                    QUIET
+                ).classes("cp-quiet")
+                ui.button("Rename", icon="drive_file_rename_outline", on_click=self._rename).props(
+                    QUIET
+                ).classes("cp-quiet")
+                ui.button("Delete", icon="delete", on_click=self._delete).props(QUIET).classes(
+                    "cp-quiet"
+                )
         with ui.row().classes("w-full items-center gap-2") as self._stale:
             ui.label("Somebody else changed this file meanwhile.").classes("text-sm cp-warn")
-            ui.button("Show it, without my changes", on_click=lambda: self.open(self.project, self.path)).props(QUIET).classes("cp-quiet")
+            ui.button(
+                "Show it, without my changes", on_click=lambda: self.open(self.project, self.path)
+            ).props(QUIET).classes("cp-quiet")
         self._stale.set_visibility(False)
         if not self._view.may_write:
-            ui.label("Your key may read only, so this file cannot be changed here.").classes("text-sm cp-muted")
+            ui.label("Your key may read only, so this file cannot be changed here.").classes(
+                "text-sm cp-muted"
+            )
         if not whole:
             first, last = read["file_seek_start_bytes"], read["file_seek_end_bytes"]
-            ui.label(f"A large file: bytes {first:,} to {last:,} are shown.").classes("text-sm cp-muted")
-        box = editor(self._view, self._loaded, language_of(self.path), editable=editable, label="File content")
+            ui.label(f"A large file: bytes {first:,} to {last:,} are shown.").classes(
+                "text-sm cp-muted"
+            )
+        box = editor(
+            self._view,
+            self._loaded,
+            language_of(self.path),
+            editable=editable,
+            label="File content",
+        )
         if editable:
             self._editor = box
         if span is not None:
@@ -130,11 +159,21 @@ class FileView:
     async def _save(self) -> None:
         assert self._editor is not None
         content = self._editor.value or ""
-        arguments = {"project": self.project, "path": self.path, "content": content, "mode": "TRUNCATE", "if_match": self._hash}
+        arguments = {
+            "project": self.project,
+            "path": self.path,
+            "content": content,
+            "mode": "TRUNCATE",
+            "if_match": self._hash,
+        }
         answer = await run_async(write_in_parts(arguments), self._view.call)
         if answer.error is not None:
             if answer.error.get("code") == "CONTENT_CHANGED":
-                ui.notify("Somebody changed this file meanwhile. Copy your text, open the file again, then save.", type="warning")
+                ui.notify(
+                    "Somebody changed this file meanwhile. Copy your text, open the file again, "
+                    "then save.",
+                    type="warning",
+                )
             else:
                 ui.notify(str(answer.error["message"]), type="negative")
             return
@@ -145,10 +184,19 @@ class FileView:
     def _append(self) -> None:
         with ui.dialog() as dialog, ui.card().classes("w-[40rem] max-w-full"):
             ui.label(f"Append to {self.path}").classes("text-base font-semibold cp-text")
-            text = ui.textarea("Text for the end of the file").props("outlined autofocus autogrow").classes("w-full cp-mono")
+            text = (
+                ui.textarea("Text for the end of the file")
+                .props("outlined autofocus autogrow")
+                .classes("w-full cp-mono")
+            )
 
             async def store() -> None:
-                arguments = {"project": self.project, "path": self.path, "content": text.value or "", "mode": "APPEND"}
+                arguments = {
+                    "project": self.project,
+                    "path": self.path,
+                    "content": text.value or "",
+                    "mode": "APPEND",
+                }
                 answer = await run_async(write_in_parts(arguments), self._view.call)
                 if answer.error is not None:
                     ui.notify(str(answer.error["message"]), type="negative")
@@ -163,9 +211,15 @@ class FileView:
         dialog.open()
 
     async def _delete_folder(self) -> None:
-        if not await confirmed(f"Delete {self.path} and everything in it?", "Restore can bring it back for a while.", "Delete"):
+        if not await confirmed(
+            f"Delete {self.path} and everything in it?",
+            "Restore can bring it back for a while.",
+            "Delete",
+        ):
             return
-        answer = await self._view.call("file_delete", {"project": self.project, "path": self.path, "recursive": True})
+        answer = await self._view.call(
+            "file_delete", {"project": self.project, "path": self.path, "recursive": True}
+        )
         if answer.error is not None:
             ui.notify(str(answer.error["message"]), type="negative")
             return
@@ -176,7 +230,9 @@ class FileView:
         target = await asked("Rename or move", "New path", self.path, "Rename")
         if target is None or target == self.path:
             return
-        answer = await self._view.call("file_rename", {"project": self.project, "path": self.path, "new_path": target})
+        answer = await self._view.call(
+            "file_rename", {"project": self.project, "path": self.path, "new_path": target}
+        )
         if answer.error is not None:
             ui.notify(str(answer.error["message"]), type="negative")
             return
@@ -184,7 +240,9 @@ class FileView:
         await self._changed(target)
 
     async def _delete(self) -> None:
-        if not await confirmed(f"Delete {self.path}?", "Restore can bring it back for a while.", "Delete"):
+        if not await confirmed(
+            f"Delete {self.path}?", "Restore can bring it back for a while.", "Delete"
+        ):
             return
         answer = await self._view.call("file_delete", {"project": self.project, "path": self.path})
         if answer.error is not None:

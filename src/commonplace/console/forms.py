@@ -1,4 +1,6 @@
-"""A form made from a JSON Schema: one field per argument, unset fields left out, anything else as JSON."""
+"""A form made from a JSON Schema: one field per argument, unset fields left out, anything else
+as JSON.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ CHOOSE = "(choose)"
 
 
 class Form:
-    """Built inside the current NiceGUI container. `values` raises ValueError with the field's name when JSON is wrong."""
+    """Built inside the current NiceGUI container.
+
+    `values` raises ValueError with the field's name when JSON is wrong.
+    """
 
     def __init__(self, schema: Mapping[str, Any], initial: Mapping[str, Any] | None = None) -> None:
         required = set(schema.get("required", ()))
@@ -39,7 +44,12 @@ class Form:
 def _field(name: str, label: str, schema: Mapping[str, Any], initial: Any) -> Callable[[], Any]:
     kind = schema.get("type")
     if "enum" in schema:
-        return _choice(label, [str(value) for value in schema["enum"]], initial, CHOOSE if label.endswith("*") else UNSET)
+        return _choice(
+            label,
+            [str(value) for value in schema["enum"]],
+            initial,
+            CHOOSE if label.endswith("*") else UNSET,
+        )
     if kind == "boolean":
         return _switch(label, initial)
     if kind in ("integer", "number"):
@@ -51,7 +61,9 @@ def _field(name: str, label: str, schema: Mapping[str, Any], initial: Any) -> Ca
 
 def _choice(label: str, options: list[str], initial: Any, unset: str) -> Callable[[], Any]:
     select = (
-        ui.select([unset, *options], value=initial if initial in options else unset, label=label).props("outlined dense").classes("w-full")
+        ui.select([unset, *options], value=initial if initial in options else unset, label=label)
+        .props("outlined dense")
+        .classes("w-full")
     )
     return lambda: None if select.value == unset else select.value
 
@@ -83,15 +95,27 @@ def _text(name: str, label: str, schema: Mapping[str, Any], initial: Any) -> Cal
     default = schema.get("default")
     shown = "" if default in (None, "") else str(default)
     if name in LONG_TEXT:
-        area = ui.textarea(label, value=initial or "").props("outlined dense autogrow").classes("w-full cp-mono")
+        area = (
+            ui.textarea(label, value=initial or "")
+            .props("outlined dense autogrow")
+            .classes("w-full cp-mono")
+        )
         return lambda: area.value or None
-    field = ui.input(label, value=initial or "", placeholder=shown).props("outlined dense clearable").classes("w-full")
+    field = (
+        ui.input(label, value=initial or "", placeholder=shown)
+        .props("outlined dense clearable")
+        .classes("w-full")
+    )
     return lambda: field.value or None
 
 
 def _json(name: str, label: str, initial: Any) -> Callable[[], Any]:
     text = "" if initial is None else orjson.dumps(initial, option=orjson.OPT_INDENT_2).decode()
-    area = ui.textarea(f"{label} (JSON)", value=text).props("outlined dense autogrow").classes("w-full cp-mono")
+    area = (
+        ui.textarea(f"{label} (JSON)", value=text)
+        .props("outlined dense autogrow")
+        .classes("w-full cp-mono")
+    )
 
     def read() -> Any:
         if not (area.value or "").strip():

@@ -1,4 +1,6 @@
-"""The graph of the instructions: drawn or as its source, with the choices the graph_export tool offers."""
+"""The graph of the instructions: drawn or as its source, with the choices the graph_export tool
+offers.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,31 @@ class GraphPanel:
         self._source = ""
 
     async def show(self, shared: dict[str, str]) -> None:
-        """`shared` is what the address says; a switch that is off by default is on with 1, one that is on is off with 0."""
+        """`shared` is what the address says; a switch that is off by default is on with 1, one
+        that is on is off with 0.
+        """
         chosen = [kind for kind in KINDS if kind in shared.get("edges", "").split(",")] or KINDS
         with ui.row().classes("w-full items-center gap-3"):
-            self._look = ui.toggle(["Rendered", "Raw"], value="Raw" if shared.get("look") == "raw" else "Rendered").props("dense no-caps")
-            self._kinds = ui.select(KINDS, value=chosen, multiple=True, label="Edge types").props("outlined dense options-dense")
+            self._look = ui.toggle(
+                ["Rendered", "Raw"], value="Raw" if shared.get("look") == "raw" else "Rendered"
+            ).props("dense no-caps")
+            self._kinds = ui.select(KINDS, value=chosen, multiple=True, label="Edge types").props(
+                "outlined dense options-dense"
+            )
             self._kinds.classes("min-w-48")
             most = min(whole(shared.get("most"), EDGES), MOST_EDGES)
-            self._most = ui.number("Most edges", value=most, min=1, max=MOST_EDGES, precision=0).props("outlined dense debounce=500")
+            self._most = ui.number(
+                "Most edges", value=most, min=1, max=MOST_EDGES, precision=0
+            ).props("outlined dense debounce=500")
             self._most.classes("w-28")
             self._enrich = ui.switch("Enrichment", value=shared.get("enrich") != "0")
             self._nodes = ui.switch("Category nodes", value=shared.get("nodes") != "0")
             self._usage = ui.switch("Usage", value=shared.get("usage") == "1")
-            ui.button("Copy source", icon="content_copy", on_click=lambda: ui.clipboard.write(self._source)).props(QUIET).classes(
-                "cp-quiet"
-            )
+            ui.button(
+                "Copy source",
+                icon="content_copy",
+                on_click=lambda: ui.clipboard.write(self._source),
+            ).props(QUIET).classes("cp-quiet")
         self._body = ui.column().classes("w-full min-w-0")
         for field in (self._look, self._kinds, self._most, self._enrich, self._nodes, self._usage):
             field.on_value_change(self._refresh)
@@ -76,8 +88,14 @@ class GraphPanel:
 
     def _draw(self, graph: dict[str, Any]) -> None:
         meta = graph["meta"]
-        cut = " Some edges are left out: raise Most edges to see them." if meta.get("truncated") else ""
-        ui.label(f"{meta['nodeCount']:,} nodes, {meta['edgeCount']:,} edges.{cut}").classes("text-sm cp-muted")
+        cut = (
+            " Some edges are left out: raise Most edges to see them."
+            if meta.get("truncated")
+            else ""
+        )
+        ui.label(f"{meta['nodeCount']:,} nodes, {meta['edgeCount']:,} edges.{cut}").classes(
+            "text-sm cp-muted"
+        )
         if self._look.value == "Raw":
             ui.code(self._source[:MAX_SHOWN], language="text").classes("w-full cp-code")
             return
@@ -88,4 +106,7 @@ class GraphPanel:
         ends = dict.fromkeys(end for edge in edges for end in (edge["from"], edge["to"]))
         uses = {node["id"]: node.get("usageCount") for node in graph["nodes"]}
         titles = {end: f"{end} ({uses[end]} uses)" if uses.get(end) else end for end in ends}
-        drawn(self._view, flowchart(titles, [(edge["from"], edge["to"], edge["type"]) for edge in edges]))
+        drawn(
+            self._view,
+            flowchart(titles, [(edge["from"], edge["to"], edge["type"]) for edge in edges]),
+        )

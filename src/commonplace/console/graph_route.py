@@ -1,4 +1,6 @@
-"""GET /api/graph/mermaid: the instruction graph for dashboards, as the graph_export tool gives it to this caller."""
+"""GET /api/graph/mermaid: the instruction graph for dashboards, as the graph_export tool gives
+it to this caller.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,23 @@ SWITCHES = ("enrich", "includeCategoryNodes", "includeUsage")
 META = ("graphSchemaVersion", "nodeCount", "edgeCount", "truncated")
 TRUE = frozenset({"1", "true", "yes", "on"})
 FALSE = frozenset({"0", "false", "no", "off", ""})
-STATUSES = {"UNAUTHENTICATED": 401, "SCOPE_REQUIRED": 403, "TOOL_EXCLUDED": 403, "RATE_LIMITED": 429, "INVALID_ARGUMENT": 400}
+STATUSES = {
+    "UNAUTHENTICATED": 401,
+    "SCOPE_REQUIRED": 403,
+    "TOOL_EXCLUDED": 403,
+    "RATE_LIMITED": 429,
+    "INVALID_ARGUMENT": 400,
+}
 
 Export = Callable[[Mapping[str, str], dict[str, Any]], Awaitable[Answer]]
 
 
-def graph_route(export: Export, refuse: Callable[[Mapping[str, str], str], Response | None]) -> Route:
-    """`export(headers, arguments)` calls graph_export as whoever the headers say; `refuse` checks Host and Origin."""
+def graph_route(
+    export: Export, refuse: Callable[[Mapping[str, str], str], Response | None]
+) -> Route:
+    """`export(headers, arguments)` calls graph_export as whoever the headers say; `refuse`
+    checks Host and Origin.
+    """
 
     async def show(request: Request) -> Response:
         refused = refuse(request.headers, request.url.scheme)

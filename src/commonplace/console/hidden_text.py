@@ -1,4 +1,6 @@
-"""Show hidden characters in the browser: every text and label of a page, whoever drew it, but no field that a person edits."""
+"""Show hidden characters in the browser: every text and label of a page, whoever drew it, but no
+field that a person edits.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def add_reveal_script() -> None:
 
 
 def editable_text(text: str, editable: bool) -> str:
-    """Return what an editor shows: the text itself where it can be saved, else with hidden characters made visible."""
+    """Return what an editor shows: the text itself where it can be saved, else with hidden
+    characters made visible.
+    """
     return text if editable else reveal(text)
 
 
@@ -57,4 +61,6 @@ def note_hidden(text: str) -> None:
     """Say below an editor that its text holds characters that it may not show."""
     counted = count_hidden(text)
     if counted:
-        ui.label(f"This text holds {summarize(counted)}.").classes("text-sm text-negative cp-text").props('role="note"')
+        ui.label(f"This text holds {summarize(counted)}.").classes(
+            "text-sm text-negative cp-text"
+        ).props('role="note"')

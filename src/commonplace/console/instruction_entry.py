@@ -1,4 +1,6 @@
-"""One instruction in the console: read it, change it with the differences shown first, look back and undo."""
+"""One instruction in the console: read it, change it with the differences shown first, look back
+and undo.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,11 @@ class InstructionPage:
                         place = ui.column().classes("w-full")
                         removed = await self._history()
                         with place:
-                            hint = "It was removed; its history is below." if removed else "All instructions lists what there is."
+                            hint = (
+                                "It was removed; its history is below."
+                                if removed
+                                else "All instructions lists what there is."
+                            )
                             empty(f"No instruction is called {self._id}.", hint)
                 return
             self._item = answer.output["item"]
@@ -71,9 +77,13 @@ class InstructionPage:
             if self._writable:
                 ui.button("Save", icon="save", on_click=self._save).props("dense no-caps")
             if self._writable and self._id is not None:
-                ui.button("Remove", icon="delete", on_click=self._remove).props(QUIET).classes("cp-quiet")
+                ui.button("Remove", icon="delete", on_click=self._remove).props(QUIET).classes(
+                    "cp-quiet"
+                )
         if item.get("nextReviewDue"):
-            ui.label(f"Review due {item['nextReviewDue'][:10]}; risk score {item.get('riskScore')}").classes("text-sm cp-muted")
+            ui.label(
+                f"Review due {item['nextReviewDue'][:10]}; risk score {item.get('riskScore')}"
+            ).classes("text-sm cp-muted")
         self._problems = ui.column().classes("w-full")
 
     def _form(self) -> None:
@@ -81,14 +91,32 @@ class InstructionPage:
         with ui.row().classes("w-full gap-3"):
             if self._id is None:
                 self._name = ui.input("Id").props(look).classes("grow min-w-48")
-            self._title = ui.input("Title", value=item["title"]).props(look).classes("grow min-w-48")
-            self._owner = ui.input("Owner", value=item.get("owner", "")).props(look).classes("min-w-32")
-            self._requirement = ui.select(REQUIREMENTS, value=item["requirement"], label="Requirement").props(look).classes("min-w-40")
-            self._priority = ui.number("Priority", value=item["priority"], min=1, max=100, precision=0).props(look).classes("w-24")
-            self._audience = ui.input("Audience", value=item["audience"]).props(look).classes("w-32")
-            self._categories = ui.input("Categories, with commas", value=", ".join(item["categories"])).props(look)
+            self._title = (
+                ui.input("Title", value=item["title"]).props(look).classes("grow min-w-48")
+            )
+            self._owner = (
+                ui.input("Owner", value=item.get("owner", "")).props(look).classes("min-w-32")
+            )
+            self._requirement = (
+                ui.select(REQUIREMENTS, value=item["requirement"], label="Requirement")
+                .props(look)
+                .classes("min-w-40")
+            )
+            self._priority = (
+                ui.number("Priority", value=item["priority"], min=1, max=100, precision=0)
+                .props(look)
+                .classes("w-24")
+            )
+            self._audience = (
+                ui.input("Audience", value=item["audience"]).props(look).classes("w-32")
+            )
+            self._categories = ui.input(
+                "Categories, with commas", value=", ".join(item["categories"])
+            ).props(look)
             self._categories.classes("grow min-w-48")
-        self._text = editor(self._view, item["body"], "Markdown", editable=self._writable, label="Body")
+        self._text = editor(
+            self._view, item["body"], "Markdown", editable=self._writable, label="Body"
+        )
 
     def _values(self) -> dict[str, Any]:
         return {
@@ -97,34 +125,56 @@ class InstructionPage:
             "requirement": self._requirement.value,
             "audience": self._audience.value or "",
             "owner": self._owner.value or "",
-            "categories": [one.strip() for one in (self._categories.value or "").split(",") if one.strip()],
+            "categories": [
+                one.strip() for one in (self._categories.value or "").split(",") if one.strip()
+            ],
             "body": self._text.value or "",
         }
 
     async def _save(self) -> None:
         values = self._values()
-        changed = {name: values[name] for name in FIELDS if values[name] != self._item.get(name, NEW[name])}
+        changed = {
+            name: values[name] for name in FIELDS if values[name] != self._item.get(name, NEW[name])
+        }
         if self._id is None:
             await self._store(
-                {"id": self._name.value or "", **{name: value for name, value in values.items() if value not in ("", [])}}, {}
+                {
+                    "id": self._name.value or "",
+                    **{name: value for name, value in values.items() if value not in ("", [])},
+                },
+                {},
             )
         elif not changed:
             ui.notify("Nothing was changed.")
         elif await self._agreed(changed):
-            await self._store({"id": self._id, **changed}, {"overwrite": True, "expectedHash": self._item["governanceHash"]})
+            await self._store(
+                {"id": self._id, **changed},
+                {"overwrite": True, "expectedHash": self._item["governanceHash"]},
+            )
 
     async def _agreed(self, changed: dict[str, Any]) -> bool:
         """Show what would change, and ask."""
-        lines = [f"{name}: {self._item.get(name)} -> {value}" for name, value in changed.items() if name != "body"]
+        lines = [
+            f"{name}: {self._item.get(name)} -> {value}"
+            for name, value in changed.items()
+            if name != "body"
+        ]
         if "body" in changed:
             lines += difflib.unified_diff(
-                self._item["body"].splitlines(), changed["body"].splitlines(), "before", "after", lineterm="", n=2
+                self._item["body"].splitlines(),
+                changed["body"].splitlines(),
+                "before",
+                "after",
+                lineterm="",
+                n=2,
             )
         with ui.dialog() as dialog, ui.card().classes("w-[48rem] max-w-full"):
             ui.label("Save these changes?").classes("text-base font-semibold")
             ui.code("\n".join(lines)[:20_000], language="diff").classes("w-full cp-code")
             with ui.row().classes("w-full justify-end"):
-                ui.button("Cancel", on_click=lambda: dialog.submit(False)).props(QUIET).classes("cp-quiet")
+                ui.button("Cancel", on_click=lambda: dialog.submit(False)).props(QUIET).classes(
+                    "cp-quiet"
+                )
                 ui.button("Save changes", on_click=lambda: dialog.submit(True)).props("no-caps")
         agreed = bool(await dialog)
         dialog.delete()
@@ -144,7 +194,13 @@ class InstructionPage:
                     ui.label(f"{one['field']} {one['problem']}").classes("text-sm cp-bad")
         elif answer.output.get("skipped"):
             with self._problems:
-                failure({"code": "Not saved", "message": "An instruction with this id is there already.", "hint": "Open it and change it."})
+                failure(
+                    {
+                        "code": "Not saved",
+                        "message": "An instruction with this id is there already.",
+                        "hint": "Open it and change it.",
+                    }
+                )
         else:
             ui.notify("Saved", type="positive")
             if self._id is None:
@@ -153,7 +209,11 @@ class InstructionPage:
                 await self._load()
 
     async def _remove(self) -> None:
-        if not await confirmed(f"Remove {self._id}?", "Its history stays, and Undo on this page brings it back.", "Remove"):
+        if not await confirmed(
+            f"Remove {self._id}?",
+            "Its history stays, and Undo on this page brings it back.",
+            "Remove",
+        ):
             return
         answer = await self._view.call("instructions_remove", {"ids": [self._id]})
         if answer.error is not None:
@@ -172,13 +232,17 @@ class InstructionPage:
                 with ui.row().classes("w-full items-center gap-2"):
                     ui.label(change["action"]).classes("cp-tag")
                     when = change["at"][:16].replace("T", " ")
-                    ui.label(f"{when} by {change['by']}, version {change['version']}").classes("text-sm")
+                    ui.label(f"{when} by {change['by']}, version {change['version']}").classes(
+                        "text-sm"
+                    )
                     ui.space()
                     if self._writable:
                         title = "Undo" if number == 0 else "Go back to before this"
-                        ui.button(title, icon="undo", on_click=lambda change=change: self._undo(change["change"])).props(QUIET).classes(
-                            "cp-quiet"
-                        )
+                        ui.button(
+                            title,
+                            icon="undo",
+                            on_click=lambda change=change: self._undo(change["change"]),
+                        ).props(QUIET).classes("cp-quiet")
                 if change["diff"]["bodyDiff"]:
                     ui.code(change["diff"]["bodyDiff"], language="diff").classes("w-full cp-code")
                 fields = [name for name in change["diff"]["fields"] if name != "body"]
@@ -196,11 +260,14 @@ class InstructionPage:
 
 
 async def writable(view: View) -> bool:
-    """Whether this person may change the catalogue here; where not, the page says why and what to do."""
+    """Whether this person may change the catalogue here; where not, the page says why and what
+    to do.
+    """
     answer = await view.call("instructions_capabilities", {})
     if answer.ok and not answer.output["mutationEnabled"]:
         note(
-            "The catalogue is read-only on this server.", "To change it, set MCP_ENABLE_MUTATION=1 in the server's environment and restart."
+            "The catalogue is read-only on this server.",
+            "To change it, set MCP_ENABLE_MUTATION=1 in the server's environment and restart.",
         )
         return False
     if not view.may_write:

@@ -1,4 +1,6 @@
-"""The panels beside the list of instructions: governance with gates, prompt review, use, and the feedback inbox."""
+"""The panels beside the list of instructions: governance with gates, prompt review, use, and the
+feedback inbox.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,19 @@ from typing import Any
 from nicegui import ui
 
 from commonplace.console.caller import Answer
-from commonplace.console.parts import ANY, QUIET, address, choice, columns_of, confirmed, counted, linked, pager, remember, whole
+from commonplace.console.parts import (
+    ANY,
+    QUIET,
+    address,
+    choice,
+    columns_of,
+    confirmed,
+    counted,
+    linked,
+    pager,
+    remember,
+    whole,
+)
 from commonplace.console.shell import View, empty, failure
 from commonplace.kernel.clock import iso, utc_now
 
@@ -15,7 +29,16 @@ PAGE = 25
 SHOWN = 10  # lines of one kind
 SEVERITIES = ["low", "medium", "high", "critical"]
 STATES = ["new", "acknowledged", "in-progress", "resolved", "closed"]
-KINDS = ["issue", "status", "security", "feature-request", "bug-report", "performance", "usability", "other"]
+KINDS = [
+    "issue",
+    "status",
+    "security",
+    "feature-request",
+    "bug-report",
+    "performance",
+    "usability",
+    "other",
+]
 GATES_EXAMPLE = """{
   "gates": [
     {"id": "some-mandatory-rule", "type": "count", "where": {"requirement": "mandatory"},
@@ -30,23 +53,37 @@ def _show_health(answer: Answer) -> None:
     if answer.error is not None:
         failure(answer.error)
         return
-    values, folders = answer.output.get("unreadableValues", []), answer.output.get("ignoredFolders", [])
+    values, folders = (
+        answer.output.get("unreadableValues", []),
+        answer.output.get("ignoredFolders", []),
+    )
     rejected = answer.output.get("rejectedFiles", [])
     if not (values or folders or rejected):
         return
     with ui.column().classes("w-full gap-1"):
         ui.label("Not read as written").classes("text-base font-semibold")
         for file in rejected[:SHOWN]:
-            ui.label(f"{file['file']} is not served: {file['detail'] or file['reason']}").classes("text-sm cp-text")
+            ui.label(f"{file['file']} is not served: {file['detail'] or file['reason']}").classes(
+                "text-sm cp-text"
+            )
         for value in values[:SHOWN]:
-            ui.label(f"{value['id']}, {value['field']}: {value['problem']}").classes("text-sm cp-text")
+            ui.label(f"{value['id']}, {value['field']}: {value['problem']}").classes(
+                "text-sm cp-text"
+            )
         if folders:
-            ui.label(f"Files in subfolders are not read: {', '.join(folders[:SHOWN])}").classes("text-sm cp-text")
+            ui.label(f"Files in subfolders are not read: {', '.join(folders[:SHOWN])}").classes(
+                "text-sm cp-text"
+            )
         hidden = (
-            answer.output.get("unreadableCount", 0) + answer.output.get("rejectedCount", 0) - len(values[:SHOWN]) - len(rejected[:SHOWN])
+            answer.output.get("unreadableCount", 0)
+            + answer.output.get("rejectedCount", 0)
+            - len(values[:SHOWN])
+            - len(rejected[:SHOWN])
         )
         if hidden > 0:
-            ui.label(f"{hidden:,} more: commonplace instructions lint lists all.").classes("text-sm cp-muted")
+            ui.label(f"{hidden:,} more: commonplace instructions lint lists all.").classes(
+                "text-sm cp-muted"
+            )
 
 
 class GovernancePanel:
@@ -73,17 +110,25 @@ class GovernancePanel:
             with ui.row().classes("w-full items-center gap-2"):
                 ui.label("Gates").classes("text-base font-semibold")
                 ui.space()
-                ui.button("Check the hashes", icon="fingerprint", on_click=self._verify).props(QUIET).classes("cp-quiet")
+                ui.button("Check the hashes", icon="fingerprint", on_click=self._verify).props(
+                    QUIET
+                ).classes("cp-quiet")
             if answer.error is not None:
                 failure(answer.error)
                 return
             if answer.output.get("notConfigured"):
-                ui.label("No gate is set. Put a file gates.json beside the instructions, for example:").classes("text-sm cp-muted")
-                with ui.element("div").classes("w-full").style("min-height: 11rem"):  # it is coloured, and grows, after the rest is there
+                ui.label(
+                    "No gate is set. Put a file gates.json beside the instructions, for example:"
+                ).classes("text-sm cp-muted")
+                with (
+                    ui.element("div").classes("w-full").style("min-height: 11rem")
+                ):  # it is coloured, and grows, after the rest is there
                     ui.code(GATES_EXAMPLE, language="json").classes("w-full cp-code")
                 return
             summary = answer.output["summary"]
-            failed = f"{counted(summary['errors'], 'error')}, {counted(summary['warnings'], 'warning')}"
+            failed = (
+                f"{counted(summary['errors'], 'error')}, {counted(summary['warnings'], 'warning')}"
+            )
             ui.label(f"{counted(summary['total'], 'gate')}: {failed}.").classes("text-sm cp-muted")
             for gate in answer.output["results"]:
                 self._gate(gate)
@@ -92,23 +137,39 @@ class GovernancePanel:
     def _gate(gate: dict[str, Any]) -> None:
         passed = bool(gate.get("passed"))
         with ui.row().classes("w-full items-center gap-2 no-wrap"):
-            ui.icon("check_circle" if passed else "cancel").classes("cp-good" if passed else "cp-bad")
-            ui.label("passed" if passed else str(gate.get("severity") or "failed")).classes("cp-tag")
+            ui.icon("check_circle" if passed else "cancel").classes(
+                "cp-good" if passed else "cp-bad"
+            )
+            ui.label("passed" if passed else str(gate.get("severity") or "failed")).classes(
+                "cp-tag"
+            )
             found = f"found {gate.get('count')}, wanted {gate.get('op')} {gate.get('value')}"
-            ui.label(f"{gate.get('id')}: {gate.get('description') or ''} ({found})").classes("text-sm cp-text min-w-0")
+            ui.label(f"{gate.get('id')}: {gate.get('description') or ''} ({found})").classes(
+                "text-sm cp-text min-w-0"
+            )
 
     async def _verify(self) -> None:
         answer = await self._view.call("integrity_verify", {})
         if answer.error is not None:
             ui.notify(str(answer.error["message"]), type="negative")
         elif not answer.output["issueCount"]:
-            ui.notify(f"The hashes of all {answer.output['count']:,} instructions fit their bodies.", type="positive")
+            ui.notify(
+                f"The hashes of all {answer.output['count']:,} instructions fit their bodies.",
+                type="positive",
+            )
         else:
             ids = ", ".join(str(one.get("id")) for one in answer.output["issues"][:10])
-            ui.notify(f"{answer.output['issueCount']} bodies were changed outside: {ids}", type="warning", multi_line=True, timeout=0)
+            ui.notify(
+                f"{answer.output['issueCount']} bodies were changed outside: {ids}",
+                type="warning",
+                multi_line=True,
+                timeout=0,
+            )
 
     async def _reviews(self) -> Answer:
-        return await self._view.call("instructions_reviews", {"limit": PAGE, "offset": (self._page - 1) * PAGE})
+        return await self._view.call(
+            "instructions_reviews", {"limit": PAGE, "offset": (self._page - 1) * PAGE}
+        )
 
     async def _load_reviews(self) -> None:
         self._show_reviews(await self._reviews())
@@ -124,34 +185,68 @@ class GovernancePanel:
             return
         found = answer.output
         with self._counts:
-            for name, title in (("status", "Status"), ("priorityTier", "Tier"), ("requirement", "Requirement"), ("owner", "Owner")):
+            for name, title in (
+                ("status", "Status"),
+                ("priorityTier", "Tier"),
+                ("requirement", "Requirement"),
+                ("owner", "Owner"),
+            ):
                 _bars(title, found["counts"][name], found["total"])
         with self._due:
             ui.label("Review overdue").classes("text-base font-semibold")
             if not found["due"]:
-                empty("No review is overdue.", "Each tier has its own interval; the next dates are in the list of rules.")
+                empty(
+                    "No review is overdue.",
+                    "Each tier has its own interval; the next dates are in the list of rules.",
+                )
                 return
-            ui.label(f"{found['due']:,} of {found['total']:,} instructions, longest overdue first.").classes("text-sm cp-muted")
-            names = (("id", "id"), ("title", "title"), ("owner", "owner"), ("priorityTier", "tier"), ("nextReviewDue", "due since"))
-            rows = [{**one, "nextReviewDue": str(one["nextReviewDue"])[:10]} for one in found["items"]]
-            table = ui.table(columns=columns_of(names), rows=rows, row_key="id", selection="multiple" if self._may_change else None)
-            table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
+            ui.label(
+                f"{found['due']:,} of {found['total']:,} instructions, longest overdue first."
+            ).classes("text-sm cp-muted")
+            names = (
+                ("id", "id"),
+                ("title", "title"),
+                ("owner", "owner"),
+                ("priorityTier", "tier"),
+                ("nextReviewDue", "due since"),
+            )
+            rows = [
+                {**one, "nextReviewDue": str(one["nextReviewDue"])[:10]} for one in found["items"]
+            ]
+            table = ui.table(
+                columns=columns_of(names),
+                rows=rows,
+                row_key="id",
+                selection="multiple" if self._may_change else None,
+            )
+            table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes(
+                "w-full cursor-pointer"
+            )
             linked(table, "id", "/instructions")
             if self._may_change:
-                ui.button("Mark as reviewed", icon="event_available", on_click=lambda: self._reviewed(table.selected)).props(
-                    "dense no-caps"
-                )
+                ui.button(
+                    "Mark as reviewed",
+                    icon="event_available",
+                    on_click=lambda: self._reviewed(table.selected),
+                ).props("dense no-caps")
             pager(found["due"], PAGE, self._page, self._turn)
 
     async def _reviewed(self, chosen: list[dict[str, Any]]) -> None:
         if not chosen:
             ui.notify("Tick the instructions that were reviewed.")
             return
-        if not await confirmed(f"Mark {len(chosen)} as reviewed today?", "Their next review is set by their tier.", "Mark as reviewed"):
+        if not await confirmed(
+            f"Mark {len(chosen)} as reviewed today?",
+            "Their next review is set by their tier.",
+            "Mark as reviewed",
+        ):
             return
         now = iso(utc_now())
         for one in chosen:
-            answer = await self._view.call("instructions_governance_update", {"id": one["id"], "patch": {"lastReviewedAt": now}})
+            answer = await self._view.call(
+                "instructions_governance_update",
+                {"id": one["id"], "patch": {"lastReviewedAt": now}},
+            )
             if answer.error is not None:
                 ui.notify(f"{one['id']}: {answer.error['message']}", type="negative")
                 return
@@ -171,13 +266,16 @@ class PromptPanel:
 
     async def show(self, shared: dict[str, str]) -> None:
         remember(address("/instructions", tab="prompt"))
-        ui.label("Paste a prompt: secrets, injection, unsafe commands and vague words are found before an agent reads it.").classes(
-            "text-sm cp-muted"
-        )
+        ui.label(
+            "Paste a prompt: secrets, injection, unsafe commands and vague words are found "
+            "before an agent reads it."
+        ).classes("text-sm cp-muted")
         self._prompt = ui.textarea("Prompt").props("outlined autofocus").classes("w-full cp-mono")
         with ui.row().classes("gap-2"):
             ui.button("Review", icon="rule", on_click=self._review).props("dense no-caps")
-            ui.button("Example", icon="school", on_click=self._example).props(QUIET).classes("cp-quiet")
+            ui.button("Example", icon="school", on_click=self._example).props(QUIET).classes(
+                "cp-quiet"
+            )
         self._found = ui.column().classes("w-full gap-2")
 
     async def _example(self) -> None:
@@ -191,12 +289,20 @@ class PromptPanel:
             if answer.error is not None:
                 failure(answer.error)
             elif answer.output.get("truncated"):
-                failure({"code": "Too long", "message": answer.output["message"], "hint": "Review it in parts."})
+                failure(
+                    {
+                        "code": "Too long",
+                        "message": answer.output["message"],
+                        "hint": "Review it in parts.",
+                    }
+                )
             elif not answer.output["issues"]:
                 empty("Nothing to change.", f"{answer.output['length']:,} characters were read.")
             else:
                 worst = answer.output["summary"]["highestSeverity"]
-                ui.label(f"{len(answer.output['issues'])} issues, the worst is {worst}.").classes("font-semibold")
+                ui.label(f"{len(answer.output['issues'])} issues, the worst is {worst}.").classes(
+                    "font-semibold"
+                )
                 for issue in answer.output["issues"]:
                     self._issue(issue)
 
@@ -209,7 +315,9 @@ class PromptPanel:
                 ui.label(issue["description"]).classes("font-semibold cp-text")
                 ui.space()
                 ui.label(f"at character {issue['position']:,}").classes("text-xs cp-muted")
-            ui.label(str(issue["match"])[:400]).classes("cp-mono text-sm cp-text").style("max-height: 8rem; overflow: auto")
+            ui.label(str(issue["match"])[:400]).classes("cp-mono text-sm cp-text").style(
+                "max-height: 8rem; overflow: auto"
+            )
             ui.label(issue.get("remediation") or "").classes("text-sm cp-muted cp-text")
 
 
@@ -230,16 +338,32 @@ class UsagePanel:
             return
         items = answer.output["items"]
         if not items:
-            empty("No use was counted yet.", "Agents call usage_track when they follow an instruction.")
+            empty(
+                "No use was counted yet.",
+                "Agents call usage_track when they follow an instruction.",
+            )
             return
-        ui.label(f"The {len(items)} most used and latest used instructions.").classes("text-sm cp-muted")
+        ui.label(f"The {len(items)} most used and latest used instructions.").classes(
+            "text-sm cp-muted"
+        )
         rows = [
-            {"id": one["id"], "usageCount": one["usageCount"], "lastUsedAt": str(one.get("lastUsedAt", ""))[:16].replace("T", " ")}
+            {
+                "id": one["id"],
+                "usageCount": one["usageCount"],
+                "lastUsedAt": str(one.get("lastUsedAt", ""))[:16].replace("T", " "),
+            }
             for one in items
         ]
         names = (("id", "id"), ("usageCount", "uses"), ("lastUsedAt", "last used"))
-        table = ui.table(columns=columns_of(names), rows=rows, row_key="id", pagination=PAGE if len(rows) > PAGE else None)
-        table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
+        table = ui.table(
+            columns=columns_of(names),
+            rows=rows,
+            row_key="id",
+            pagination=PAGE if len(rows) > PAGE else None,
+        )
+        table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes(
+            "w-full cursor-pointer"
+        )
         linked(table, "id", "/instructions")
 
 
@@ -256,7 +380,9 @@ class FeedbackPanel:
             self._severity = choice("Severity", SEVERITIES, known(shared, "severity", SEVERITIES))
             self._kind = choice("Kind", KINDS, known(shared, "kind", KINDS))
             ui.space()
-            ui.button("Give feedback", icon="add_comment", on_click=self._give).props("dense no-caps")
+            ui.button("Give feedback", icon="add_comment", on_click=self._give).props(
+                "dense no-caps"
+            )
         self._rows = ui.column().classes("w-full gap-2")
         for field in (self._status, self._severity, self._kind):
             field.on_value_change(self._from_start)
@@ -267,21 +393,32 @@ class FeedbackPanel:
         await self._load()
 
     async def _load(self) -> None:
-        chosen = {"status": self._status.value, "severity": self._severity.value, "type": self._kind.value}
+        chosen = {
+            "status": self._status.value,
+            "severity": self._severity.value,
+            "type": self._kind.value,
+        }
         wanted = {name: value for name, value in chosen.items() if value != ANY}
         page = self._page if self._page > 1 else None
         shared = {"kind" if name == "type" else name: value for name, value in wanted.items()}
         remember(address("/instructions", tab="feedback", page=page, **shared))
-        answer = await self._view.call("feedback_list", {**wanted, "limit": PAGE, "offset": (self._page - 1) * PAGE})
+        answer = await self._view.call(
+            "feedback_list", {**wanted, "limit": PAGE, "offset": (self._page - 1) * PAGE}
+        )
         self._rows.clear()
         with self._rows:
             if answer.error is not None:
                 failure(answer.error)
                 return
             if not answer.output["entries"]:
-                empty("No feedback fits.", "Agents send it with feedback_submit; you can give some here.")
+                empty(
+                    "No feedback fits.",
+                    "Agents send it with feedback_submit; you can give some here.",
+                )
                 return
-            ui.label(f"Feedback: {answer.output['total']:,}, newest first.").classes("text-sm cp-muted")
+            ui.label(f"Feedback: {answer.output['total']:,}, newest first.").classes(
+                "text-sm cp-muted"
+            )
             for entry in answer.output["entries"]:
                 self._entry(entry)
             pager(answer.output["total"], PAGE, self._page, self._turn)
@@ -295,13 +432,24 @@ class FeedbackPanel:
                 ui.label(entry["title"]).classes("font-semibold cp-text min-w-0")
                 ui.space()
                 if self._view.may_write:
-                    status = ui.select(STATES, value=entry["status"], label="Status").props("outlined dense options-dense").classes("w-40")
-                    status.on_value_change(lambda event, entry=entry: self._set(entry["id"], event.value))
+                    status = (
+                        ui.select(STATES, value=entry["status"], label="Status")
+                        .props("outlined dense options-dense")
+                        .classes("w-40")
+                    )
+                    status.on_value_change(
+                        lambda event, entry=entry: self._set(entry["id"], event.value)
+                    )
                 else:
                     ui.label(entry["status"]).classes("cp-tag")
             ui.label(entry["description"]).classes("text-sm cp-text")
-            about = f"{str(entry['timestamp'])[:16].replace('T', ' ')} by {entry.get('submittedBy') or 'somebody'}"
-            ui.label(about + (f"; {', '.join(entry['tags'])}" if entry.get("tags") else "")).classes("text-xs cp-muted cp-text")
+            about = (
+                f"{str(entry['timestamp'])[:16].replace('T', ' ')} by "
+                f"{entry.get('submittedBy') or 'somebody'}"
+            )
+            ui.label(
+                about + (f"; {', '.join(entry['tags'])}" if entry.get("tags") else "")
+            ).classes("text-xs cp-muted cp-text")
 
     async def _set(self, identity: str, status: str) -> None:
         answer = await self._view.call("feedback_update", {"id": identity, "status": status})
@@ -313,13 +461,26 @@ class FeedbackPanel:
     def _give(self) -> None:
         with ui.dialog() as dialog, ui.card().classes("w-[32rem] max-w-full"):
             ui.label("What is wrong, missing or good?").classes("text-base font-semibold")
-            kind = ui.select(KINDS, value="issue", label="Kind").props("outlined dense").classes("w-full")
-            severity = ui.select(SEVERITIES, value="medium", label="Severity").props("outlined dense").classes("w-full")
+            kind = (
+                ui.select(KINDS, value="issue", label="Kind")
+                .props("outlined dense")
+                .classes("w-full")
+            )
+            severity = (
+                ui.select(SEVERITIES, value="medium", label="Severity")
+                .props("outlined dense")
+                .classes("w-full")
+            )
             title = ui.input("Title").props("outlined dense autofocus").classes("w-full")
             text = ui.textarea("What happened").props("outlined autogrow").classes("w-full")
 
             async def send() -> None:
-                values = {"type": kind.value, "severity": severity.value, "title": title.value or "", "description": text.value or ""}
+                values = {
+                    "type": kind.value,
+                    "severity": severity.value,
+                    "title": title.value or "",
+                    "description": text.value or "",
+                }
                 answer = await self._view.call("feedback_submit", values)
                 if answer.error is not None:
                     ui.notify(str(answer.error["message"]), type="negative")
@@ -350,7 +511,9 @@ def _bars(title: str, counts: dict[str, int], total: int) -> None:
         for name, count in list(counts.items())[:8]:
             with ui.row().classes("w-full no-wrap items-center gap-2"):
                 ui.label(name).classes("text-sm ellipsis w-28 shrink-0")
-                bar = ui.linear_progress(count / max(1, total), show_value=False, size="6px", color=None)
+                bar = ui.linear_progress(
+                    count / max(1, total), show_value=False, size="6px", color=None
+                )
                 bar.classes("grow cp-bar").props(f'rounded aria-label="{count}"')
                 ui.label(f"{count:,}").classes("text-xs cp-muted w-12 text-right")
         if len(counts) > 8:

@@ -53,13 +53,22 @@ class EntryPage:
             if self._view.may_write:
                 ui.button("Correct", icon="edit", on_click=self._edit).props("dense no-caps")
                 ui.button("Link", icon="link", on_click=self._link).props(QUIET).classes("cp-quiet")
-                ui.button("Delete", icon="delete", on_click=self._delete).props(QUIET).classes("cp-quiet")
-        facts = [f"confidence {entry['confidence']}", f"reads: {entry['access_count']}", f"changed {entry['updated_at'][:10]}"]
+                ui.button("Delete", icon="delete", on_click=self._delete).props(QUIET).classes(
+                    "cp-quiet"
+                )
+        facts = [
+            f"confidence {entry['confidence']}",
+            f"reads: {entry['access_count']}",
+            f"changed {entry['updated_at'][:10]}",
+        ]
         facts += [f"project {entry['project']}"] if entry["project"] else []
         facts += [f"tags {', '.join(entry['tags'])}"] if entry["tags"] else []
         ui.label("; ".join(facts)).classes("text-sm cp-muted cp-text")
         if entry.get("superseded_by"):
-            ui.link(f"Replaced by: {entry['superseded_by']['title']}", f"/memory/{entry['superseded_by']['id']}")
+            ui.link(
+                f"Replaced by: {entry['superseded_by']['title']}",
+                f"/memory/{entry['superseded_by']['id']}",
+            )
 
     def _links(self) -> None:
         links = self._entry["links"]
@@ -78,8 +87,12 @@ class EntryPage:
                     ui.label(f"{_verb(one['relation_type'])} this").classes("text-sm cp-muted")
 
     def _graph(self, related: dict[str, Any]) -> None:
-        nodes = {self._id: self._entry["title"]} | {one["id"]: one["title"] for one in related["entries"][:MAX_NODES]}
-        links = [(one["source_id"], one["target_id"], one["relation_type"]) for one in related["links"]]
+        nodes = {self._id: self._entry["title"]} | {
+            one["id"]: one["title"] for one in related["entries"][:MAX_NODES]
+        }
+        links = [
+            (one["source_id"], one["target_id"], one["relation_type"]) for one in related["links"]
+        ]
         with ui.card().props("flat bordered").classes("w-full min-w-0"):
             ui.label("Around it, two steps far").classes("text-sm cp-muted")
             drawn(self._view, flowchart(nodes, links, self._id))
@@ -97,7 +110,9 @@ class EntryPage:
         entry_form("Correct this entry", self._entry, store)
 
     async def _delete(self) -> None:
-        if not await confirmed(f"Delete {self._entry['title'][:80]}?", "The tab Deleted can bring it back.", "Delete"):
+        if not await confirmed(
+            f"Delete {self._entry['title'][:80]}?", "The tab Deleted can bring it back.", "Delete"
+        ):
             return
         answer = await self._view.call("memory_delete", {"id": self._id})
         if answer.error is not None:
@@ -108,22 +123,36 @@ class EntryPage:
     def _link(self) -> None:
         with ui.dialog() as dialog, ui.card().classes("w-[32rem] max-w-full"):
             ui.label("Link this entry to another").classes("text-base font-semibold")
-            relation = ui.select(RELATIONS, value="related", label="This entry ... the other").props("outlined dense").classes("w-full")
-            field = ui.input("Find the other entry").props("outlined dense autofocus debounce=300").classes("w-full")
+            relation = (
+                ui.select(RELATIONS, value="related", label="This entry ... the other")
+                .props("outlined dense")
+                .classes("w-full")
+            )
+            field = (
+                ui.input("Find the other entry")
+                .props("outlined dense autofocus debounce=300")
+                .classes("w-full")
+            )
             rows = ui.column().classes("w-full gap-0")
 
             async def find() -> None:
-                answer = await self._view.call("rekall_search", {"query": field.value or " ", "limit": 6})
+                answer = await self._view.call(
+                    "rekall_search", {"query": field.value or " ", "limit": 6}
+                )
                 rows.clear()
                 with rows:
                     for found in answer.output["results"] if answer.ok else ():
                         if found["id"] != self._id:
-                            ui.button(found["title"], on_click=lambda other=found["id"]: choose(other)).props(
-                                "flat dense no-caps align=left"
-                            )
+                            ui.button(
+                                found["title"], on_click=lambda other=found["id"]: choose(other)
+                            ).props("flat dense no-caps align=left")
 
             async def choose(other: str) -> None:
-                arguments = {"source_id": self._id, "target_id": other, "relation_type": relation.value}
+                arguments = {
+                    "source_id": self._id,
+                    "target_id": other,
+                    "relation_type": relation.value,
+                }
                 answer = await self._view.call("rekall_link", arguments)
                 if answer.error is not None:
                     ui.notify(str(answer.error["message"]), type="negative")
@@ -140,19 +169,46 @@ def _verb(relation: str) -> str:
     return VERBS.get(relation, relation)
 
 
-def entry_form(title: str, entry: dict[str, Any], store: Callable[[dict[str, Any]], Awaitable[bool]]) -> None:
-    """A dialog with the fields people fill in. `store` says whether it worked; then the dialog closes."""
+def entry_form(
+    title: str, entry: dict[str, Any], store: Callable[[dict[str, Any]], Awaitable[bool]]
+) -> None:
+    """A dialog with the fields people fill in.
+
+    `store` says whether it worked; then the dialog closes.
+    """
     with ui.dialog() as dialog, ui.card().classes("w-[40rem] max-w-full"):
         ui.label(title).classes("text-base font-semibold")
-        name = ui.input("Title", value=entry.get("title", "")).props("outlined dense autofocus").classes("w-full")
-        kind = ui.select(KINDS, value=entry.get("type", "pattern"), label="Kind").props("outlined dense").classes("w-full")
-        text = ui.textarea("What to remember", value=entry.get("content", "")).props("outlined autogrow").classes("w-full")
-        tags = ui.input("Tags, with commas", value=", ".join(entry.get("tags", ()))).props("outlined dense").classes("w-full")
+        name = (
+            ui.input("Title", value=entry.get("title", ""))
+            .props("outlined dense autofocus")
+            .classes("w-full")
+        )
+        kind = (
+            ui.select(KINDS, value=entry.get("type", "pattern"), label="Kind")
+            .props("outlined dense")
+            .classes("w-full")
+        )
+        text = (
+            ui.textarea("What to remember", value=entry.get("content", ""))
+            .props("outlined autogrow")
+            .classes("w-full")
+        )
+        tags = (
+            ui.input("Tags, with commas", value=", ".join(entry.get("tags", ())))
+            .props("outlined dense")
+            .classes("w-full")
+        )
         ui.label("Confidence, 0 to 5").classes("text-sm cp-muted")
-        confidence = ui.slider(min=0, max=5, step=1, value=entry.get("confidence", 3)).props('label snap aria-label="Confidence"')
+        confidence = ui.slider(min=0, max=5, step=1, value=entry.get("confidence", 3)).props(
+            'label snap aria-label="Confidence"'
+        )
         status = None
         if entry:
-            status = ui.select(["active", "obsolete"], value=entry["status"], label="Status").props("outlined dense").classes("w-full")
+            status = (
+                ui.select(["active", "obsolete"], value=entry["status"], label="Status")
+                .props("outlined dense")
+                .classes("w-full")
+            )
 
         async def save() -> None:
             values = {

@@ -1,4 +1,6 @@
-"""The console on a server: an ASGI application at /console that guards pages, assets and websocket, and is built when first opened."""
+"""The console on a server: an ASGI application at /console that guards pages, assets and
+websocket, and is built when first opened.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,10 @@ PATH = "/console"
 HOME = f"{PATH}/"
 MAX_FORM_BYTES = 16 * 1024
 CONTENT_SECURITY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; object-src 'none'; base-uri 'none'; form-action 'self'"
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' "
+    "'unsafe-inline'; img-src 'self' data:; "
+    "font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'"
 )
 HEADERS = [
     (b"content-security-policy", CONTENT_SECURITY.encode()),
@@ -82,17 +86,23 @@ class Console:
     async def _login(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         if request.method != "POST":
-            return await self._form(self._is_secure(scope), None, destination(request.query_params.get("next", "")))(scope, receive, send)
+            return await self._form(
+                self._is_secure(scope), None, destination(request.query_params.get("next", ""))
+            )(scope, receive, send)
         fields = await _fields(request)
         then = destination(fields.get("next", ""))
         expected = request.cookies.get(CSRF_COOKIE, "")
         if not expected or not hmac.compare_digest(expected, fields.get("csrf", "")):
-            return await self._form(self._is_secure(scope), "The form was too old. Please try again.", then, 403)(scope, receive, send)
+            return await self._form(
+                self._is_secure(scope), "The form was too old. Please try again.", then, 403
+            )(scope, receive, send)
         try:
             session = await asyncio.to_thread(self._sessions.open, fields.get("key", "").strip())
         except CommonplaceError as refused:
             status = 429 if refused.retryable else 401
-            return await self._form(self._is_secure(scope), refused.message, then, status)(scope, receive, send)
+            return await self._form(self._is_secure(scope), refused.message, then, status)(
+                scope, receive, send
+            )
         response = RedirectResponse(then, 303)
         self._remember(response, session, scope)
         response.delete_cookie(CSRF_COOKIE, path=f"{PATH}/login")
@@ -100,7 +110,9 @@ class Console:
         return None
 
     async def _logout(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Only a POST ends the session: stored text cannot make a browser send one, and SameSite keeps other sites out."""
+        """Only a POST ends the session: stored text cannot make a browser send one, and SameSite
+        keeps other sites out.
+        """
         if scope["method"] != "POST":
             return await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
         self._sessions.close(Request(scope).cookies.get(COOKIE, ""))
@@ -112,7 +124,11 @@ class Console:
     def _form(self, secure: bool, problem: str | None, then: str, status: int = 200) -> Response:
         token = secrets.token_urlsafe(24)
         page = (Path(__file__).parent / "login.html").read_text()
-        page = page.replace("%CSRF%", token).replace("%PROBLEM%", _problem(problem)).replace("%NEXT%", html.escape(then))
+        page = (
+            page.replace("%CSRF%", token)
+            .replace("%PROBLEM%", _problem(problem))
+            .replace("%NEXT%", html.escape(then))
+        )
         response = HTMLResponse(page, status)
         response.set_cookie(
             CSRF_COOKIE,
@@ -126,10 +142,20 @@ class Console:
         return response
 
     def _remember(self, response: Response, session: Session, scope: Scope) -> None:
-        response.set_cookie(COOKIE, session.token, path=PATH, httponly=True, samesite="strict", secure=self._is_secure(scope))
+        response.set_cookie(
+            COOKIE,
+            session.token,
+            path=PATH,
+            httponly=True,
+            samesite="strict",
+            secure=self._is_secure(scope),
+        )
 
     def _is_secure(self, scope: Scope) -> bool:
-        """Whether the browser must send the cookie over TLS only. A trusted proxy's X-Forwarded-Proto is in the scope's scheme."""
+        """Whether the browser must send the cookie over TLS only.
+
+        A trusted proxy's X-Forwarded-Proto is in the scope's scheme.
+        """
         return self._sessions.gate.is_https(scope.get("scheme", "http"))
 
     async def _build(self) -> ASGIApp:
@@ -162,11 +188,15 @@ class Console:
             await asyncio.wait({self._host}, timeout=5)
 
 
-def console_routes(console: Console, refuse: Callable[[Mapping[str, str], str], Response | None]) -> list[BaseRoute]:
+def console_routes(
+    console: Console, refuse: Callable[[Mapping[str, str], str], Response | None]
+) -> list[BaseRoute]:
     """/console, and / that leads there. `refuse` is the server's check of Host and Origin."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         refused = refuse(headers, scope.get("scheme", "http"))
         if refused is None:
             await console(scope, receive, send)
@@ -201,16 +231,26 @@ def _with_headers(send: Send) -> Send:
 
 
 def destination(wanted: str) -> str:
-    """Where to go after signing in: a view of this console, or its first page where what was asked for is anything else."""
+    """Where to go after signing in: a view of this console, or its first page where what was
+    asked for is anything else.
+    """
     path = unquote(wanted.partition("?")[0])
     both = wanted + path  # as sent, and as a browser might come to read it
-    if not both.isprintable() or "//" in both or "\\" in both or {".", ".."} & set(path.split("/")) or not wanted.startswith(HOME):
+    if (
+        not both.isprintable()
+        or "//" in both
+        or "\\" in both
+        or {".", ".."} & set(path.split("/"))
+        or not wanted.startswith(HOME)
+    ):
         return HOME
     return HOME if path.rstrip("/") in (f"{PATH}/login", f"{PATH}/logout") else wanted
 
 
 def _then(scope: Scope) -> str:
-    """The view that was asked for, as the query of the login page; nothing for the first page and for what is no page."""
+    """The view that was asked for, as the query of the login page; nothing for the first page
+    and for what is no page.
+    """
     if scope["method"] != "GET" or scope["path"].startswith(f"{PATH}/_nicegui"):
         return ""
     wanted = destination(quote(scope["path"]) + _query(scope))

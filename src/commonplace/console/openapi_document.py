@@ -1,4 +1,6 @@
-"""The document the OpenAPI page works on: pasted, dropped, or stored; shown whole where it is small, else the lines around a place."""
+"""The document the OpenAPI page works on: pasted, dropped, or stored; shown whole where it is
+small, else the lines around a place.
+"""
 
 from __future__ import annotations
 
@@ -64,17 +66,32 @@ class DocumentPane:
 
     def _build(self) -> None:
         with ui.row().classes("w-full items-center gap-2"):
-            self._name = ui.input("A stored document, such as file:apis/pets.yaml", value=self.ref).props("outlined dense clearable")
+            self._name = ui.input(
+                "A stored document, such as file:apis/pets.yaml", value=self.ref
+            ).props("outlined dense clearable")
             self._name.classes("grow min-w-48").on("keydown.enter", self.check)
             ui.button("Check", icon="task_alt", on_click=self.check).props("dense no-caps")
-            ui.button("Pick", icon="folder_open", on_click=self._pick).props(QUIET).classes("cp-quiet")
-            ui.button("Example", icon="school", on_click=self._example).props(QUIET).classes("cp-quiet")
+            ui.button("Pick", icon="folder_open", on_click=self._pick).props(QUIET).classes(
+                "cp-quiet"
+            )
+            ui.button("Example", icon="school", on_click=self._example).props(QUIET).classes(
+                "cp-quiet"
+            )
             if self._view.may_write:
-                ui.button("Store", icon="save", on_click=self._store).props(QUIET).classes("cp-quiet")
+                ui.button("Store", icon="save", on_click=self._store).props(QUIET).classes(
+                    "cp-quiet"
+                )
         with ui.card().props("flat bordered").classes("w-full min-w-0 gap-2"):
-            self._note = ui.label("Paste a document here, or drop a file below.").classes("text-sm cp-muted cp-text")
+            self._note = ui.label("Paste a document here, or drop a file below.").classes(
+                "text-sm cp-muted cp-text"
+            )
             self._source = editor(self._view, "", "YAML", editable=True, label="OpenAPI document")
-            drop = ui.upload(auto_upload=True, max_file_size=MAX_UPLOAD, on_upload=self._take, label="Drop a document here")
+            drop = ui.upload(
+                auto_upload=True,
+                max_file_size=MAX_UPLOAD,
+                on_upload=self._take,
+                label="Drop a document here",
+            )
             drop.classes("w-full cp-drop").props("flat bordered")
 
     async def load(self) -> None:
@@ -89,7 +106,9 @@ class DocumentPane:
         read = await self._view.call("file_read", where) if small else None
         self._show(read.output["content"] if read is not None and read.ok else "", editable=small)
         self._note.text = (
-            self.ref if small or not stat.ok else f"{self.ref}, {size(stat.output['size'])}: choose a finding to see its lines."
+            self.ref
+            if small or not stat.ok
+            else f"{self.ref}, {size(stat.output['size'])}: choose a finding to see its lines."
         )
 
     async def check(self) -> None:
@@ -98,7 +117,10 @@ class DocumentPane:
             self.ref = ref
             await self.load()
         elif self.ref and self._edited:
-            ui.notify("The stored document is shown as it is stored. To check your changes, clear its name above.")
+            ui.notify(
+                "The stored document is shown as it is stored. To check your changes, clear its "
+                "name above."
+            )
         if self.spec is None:
             ui.notify("Paste a document first, or press Example.")
             return
@@ -134,7 +156,11 @@ class DocumentPane:
         except UnicodeDecodeError:
             ui.notify("This is not UTF-8 text.", type="negative")
             return
-        large = ": too large to edit here; choose a finding to see its lines." if len(text) > MAX_SHOWN else ""
+        large = (
+            ": too large to edit here; choose a finding to see its lines."
+            if len(text) > MAX_SHOWN
+            else ""
+        )
         self._use(text, f"{event.file.name}, {size(len(text.encode()))}{large}")
         await self._changed()
 
@@ -148,7 +174,10 @@ class DocumentPane:
             first = max(1, line - AROUND)
             chosen = lines[first - 1 : line + AROUND]
             self._show("\n".join(one[:MAX_LINE] for one in chosen), editable=False)
-            self._note.text = f"Lines {first:,} to {first + len(chosen) - 1:,} of {len(lines):,}; line {line:,} is set off."
+            self._note.text = (
+                f"Lines {first:,} to {first + len(chosen) - 1:,} of {len(lines):,}; line "
+                f"{line:,} is set off."
+            )
         elif line > text.count("\n") + 1:
             return
         self._source.decorations = [{"kind": "line", "line": line - first + 1, "class": "cp-hit"}]
@@ -167,14 +196,20 @@ class DocumentPane:
             return
         with ui.dialog() as dialog, ui.card().classes("w-[32rem] max-w-full"):
             ui.label("Stored documents").classes("text-base font-semibold")
-            project = ui.select(names, value=names[0], label="Project").props("outlined dense options-dense").classes("w-full")
+            project = (
+                ui.select(names, value=names[0], label="Project")
+                .props("outlined dense options-dense")
+                .classes("w-full")
+            )
             rows = ui.column().classes("w-full gap-0 cp-tree")
 
             async def find() -> None:
                 rows.clear()
                 with rows:
                     ui.spinner()
-                found = await self._view.call("file_grep", {"project": project.value, "pattern": LOOKS_LIKE_ONE, "limit": 100})
+                found = await self._view.call(
+                    "file_grep", {"project": project.value, "pattern": LOOKS_LIKE_ONE, "limit": 100}
+                )
                 rows.clear()
                 with rows:
                     if found.error is not None:
@@ -182,11 +217,13 @@ class DocumentPane:
                         return
                     paths = dict.fromkeys(one["file_path"] for one in found.output["matches"])
                     if not paths:
-                        ui.label("No document in this project names an OpenAPI version.").classes("cp-muted text-sm")
-                    for path in paths:
-                        ui.button(path, on_click=lambda path=path: choose(path)).props("flat dense no-caps align=left").classes(
-                            "w-full cp-quiet"
+                        ui.label("No document in this project names an OpenAPI version.").classes(
+                            "cp-muted text-sm"
                         )
+                    for path in paths:
+                        ui.button(path, on_click=lambda path=path: choose(path)).props(
+                            "flat dense no-caps align=left"
+                        ).classes("w-full cp-quiet")
 
             async def choose(path: str) -> None:
                 dialog.close()
@@ -205,15 +242,26 @@ class DocumentPane:
         if self.ref:
             ui.notify(f"It is stored as {self.ref}.")
             return
-        name = await asked("Store it, so that a link shows it to others", "Name", "file:apis/api.yaml", "Store")
+        name = await asked(
+            "Store it, so that a link shows it to others", "Name", "file:apis/api.yaml", "Store"
+        )
         if name is None:
             return
         project, _, path = name.removeprefix("file:").partition("/")
-        arguments = {"project": project, "path": f"/{path}", "content": spec["content"], "mode": "TRUNCATE", "if_match": ""}
+        arguments = {
+            "project": project,
+            "path": f"/{path}",
+            "content": spec["content"],
+            "mode": "TRUNCATE",
+            "if_match": "",
+        }
         answer = await run_async(write_in_parts(arguments), self._view.call)
         if answer.error is not None:
             taken = answer.error.get("code") == "CONTENT_CHANGED"
-            ui.notify(f"{name} is there already." if taken else str(answer.error["message"]), type="negative")
+            ui.notify(
+                f"{name} is there already." if taken else str(answer.error["message"]),
+                type="negative",
+            )
             return
         ui.notify("Stored", type="positive")
         self._name.value = f"file:{project}/{path}"

@@ -1,4 +1,7 @@
-"""What the OpenAPI page shows of a document: findings that lead to their line, operations, schemas. Each page by page from the server."""
+"""What the OpenAPI page shows of a document: findings that lead to their line, operations, schemas.
+
+Each page by page from the server.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,25 @@ from commonplace.console.shell import View, empty, failure
 PAGE = 50
 MAX_TEXT = 50_000
 METHODS = ["any", "get", "post", "put", "patch", "delete", "head", "options", "trace"]
-FINDINGS = (("severity", "severity"), ("line", "line"), ("message", "what"), ("rule", "rule"), ("fix", "what to do"))
-OPERATIONS = (("method", "method"), ("path", "path"), ("operation_id", "id"), ("summary", "summary"))
-SCHEMAS = (("name", "name"), ("type", "type"), ("property_count", "properties"), ("required", "required"))
+FINDINGS = (
+    ("severity", "severity"),
+    ("line", "line"),
+    ("message", "what"),
+    ("rule", "rule"),
+    ("fix", "what to do"),
+)
+OPERATIONS = (
+    ("method", "method"),
+    ("path", "path"),
+    ("operation_id", "id"),
+    ("summary", "summary"),
+)
+SCHEMAS = (
+    ("name", "name"),
+    ("type", "type"),
+    ("property_count", "properties"),
+    ("required", "required"),
+)
 
 Columns = Iterable[tuple[str, str]]
 Shared = dict[str, Any]
@@ -59,7 +78,9 @@ class ListPanel(Panel):
 
     _rows: ui.column
 
-    def fill(self, answer: Answer, heading: str, columns: Columns, link: str, nothing: tuple[str, str]) -> None:
+    def fill(
+        self, answer: Answer, heading: str, columns: Columns, link: str, nothing: tuple[str, str]
+    ) -> None:
         """Show one page of what a walk found."""
         self._rows.clear()
         with self._rows:
@@ -81,7 +102,13 @@ class ListPanel(Panel):
 
 
 class FindingsPanel(Panel):
-    def __init__(self, view: View, spec: dict[str, str], remember: Remember, jump: Callable[[int], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        view: View,
+        spec: dict[str, str],
+        remember: Remember,
+        jump: Callable[[int], Awaitable[None]],
+    ) -> None:
         super().__init__(view, spec, remember)
         self._jump = jump
 
@@ -91,17 +118,33 @@ class FindingsPanel(Panel):
             self._verdict = ui.label("").classes("font-semibold")
             self._counts = ui.label("").classes("text-sm cp-muted")
             ui.space()
-            self._errors = ui.switch("Errors only", value=shared.get("errors") == "1", on_change=self.from_start)
-            self._strict = ui.switch("Strict", value=shared.get("strict") == "1", on_change=self.from_start)
+            self._errors = ui.switch(
+                "Errors only", value=shared.get("errors") == "1", on_change=self.from_start
+            )
+            self._strict = ui.switch(
+                "Strict", value=shared.get("strict") == "1", on_change=self.from_start
+            )
         self._rows = ui.column().classes("w-full gap-1")
         await self.load()
 
     async def load(self) -> None:
         errors, strict = bool(self._errors.value), bool(self._strict.value)
-        self.remember({"errors": "1" if errors else None, "strict": "1" if strict else None, "page": self.shared_page()})
+        self.remember(
+            {
+                "errors": "1" if errors else None,
+                "strict": "1" if strict else None,
+                "page": self.shared_page(),
+            }
+        )
         with self._rows:
             spinner = ui.spinner()
-        arguments = {"spec": self.spec, "limit": PAGE, "offset": self.offset, "no_warnings": errors, "strict": strict}
+        arguments = {
+            "spec": self.spec,
+            "limit": PAGE,
+            "offset": self.offset,
+            "no_warnings": errors,
+            "strict": strict,
+        }
         answer = await self.view.call("oas_validate", arguments)
         spinner.delete()
         self._rows.clear()
@@ -111,8 +154,12 @@ class FindingsPanel(Panel):
                 return
             found = answer.output
             self._verdict.text = "Valid" if found["valid"] else "Not valid"
-            self._verdict.classes(remove="cp-good cp-bad", add="cp-good" if found["valid"] else "cp-bad")
-            self._counts.text = f"Errors: {found['error_count']:,}. Warnings: {found['warning_count']:,}."
+            self._verdict.classes(
+                remove="cp-good cp-bad", add="cp-good" if found["valid"] else "cp-bad"
+            )
+            self._counts.text = (
+                f"Errors: {found['error_count']:,}. Warnings: {found['warning_count']:,}."
+            )
             rows = [*found.get("errors", ()), *found.get("warnings", ())]
             if not rows:
                 empty("Nothing to mend.", "Strict also applies rules beyond the specification.")
@@ -131,12 +178,20 @@ class OperationsPanel(ListPanel):
     async def show(self, shared: dict[str, str]) -> None:
         self.page = whole(shared.get("page"), 1)
         with ui.row().classes("w-full items-center gap-2"):
-            self._path = ui.input("Path, such as /repos/** ", value=shared.get("path", "")).props("outlined dense clearable debounce=400")
+            self._path = ui.input("Path, such as /repos/** ", value=shared.get("path", "")).props(
+                "outlined dense clearable debounce=400"
+            )
             self._path.classes("grow min-w-40")
             method = shared.get("method", "any")
-            self._method = ui.select(METHODS, value=method if method in METHODS else "any", label="Method")
+            self._method = ui.select(
+                METHODS, value=method if method in METHODS else "any", label="Method"
+            )
             self._method.props("outlined dense options-dense").classes("w-28")
-            self._tag = ui.input("Tag", value=shared.get("tag", "")).props("outlined dense clearable debounce=400").classes("w-32")
+            self._tag = (
+                ui.input("Tag", value=shared.get("tag", ""))
+                .props("outlined dense clearable debounce=400")
+                .classes("w-32")
+            )
         self._rows = ui.column().classes("w-full gap-1")
         for field in (self._path, self._method, self._tag):
             field.on_value_change(self.from_start)
@@ -148,12 +203,27 @@ class OperationsPanel(ListPanel):
             wanted["method"] = self._method.value
         wanted = {name: value for name, value in wanted.items() if value}
         self.remember({**wanted, "page": self.shared_page()})
-        answer = await self.view.call("oas_walk_operations", {"spec": self.spec, "limit": PAGE, "offset": self.offset, **wanted})
-        self.fill(answer, "Operations", OPERATIONS, "path", ("No operation fits.", "In a path * is one segment and ** any number."))
+        answer = await self.view.call(
+            "oas_walk_operations",
+            {"spec": self.spec, "limit": PAGE, "offset": self.offset, **wanted},
+        )
+        self.fill(
+            answer,
+            "Operations",
+            OPERATIONS,
+            "path",
+            ("No operation fits.", "In a path * is one segment and ** any number."),
+        )
 
     async def _open(self, row: dict[str, Any]) -> None:
         method, path = str(row["method"]), str(row["path"])
-        arguments = {"spec": self.spec, "method": method.lower(), "path": path, "detail": True, "limit": 1}
+        arguments = {
+            "spec": self.spec,
+            "method": method.lower(),
+            "path": path,
+            "detail": True,
+            "limit": 1,
+        }
         answer = await self.view.call("oas_walk_operations", arguments)
         found = (answer.output.get("operations") or [{}])[0] if answer.ok else {}
         operation = found.get("operation", found)
@@ -188,7 +258,13 @@ class SchemasPanel(ListPanel):
         self.fill(answer, "Schemas", SCHEMAS, "name", nothing)
 
     async def _open(self, row: dict[str, Any]) -> None:
-        arguments = {"spec": self.spec, "named": True, "name": str(row["name"]), "detail": True, "limit": 1}
+        arguments = {
+            "spec": self.spec,
+            "named": True,
+            "name": str(row["name"]),
+            "detail": True,
+            "limit": 1,
+        }
         answer = await self.view.call("oas_walk_schemas", arguments)
         with sheet(str(row["name"])):
             if answer.error is not None:
@@ -202,7 +278,11 @@ class SchemasPanel(ListPanel):
             if schema.get("description"):
                 ui.label(str(schema["description"])[:2000]).classes("text-sm cp-text")
             self._properties(schema)
-            with ui.expansion("As it is written", icon="code", value=not schema.get("properties")).classes("w-full").props("dense"):
+            with (
+                ui.expansion("As it is written", icon="code", value=not schema.get("properties"))
+                .classes("w-full")
+                .props("dense")
+            ):
                 ui.code(_json(schema), language="json").classes("w-full cp-code")
 
     def _properties(self, schema: dict[str, Any]) -> None:
@@ -212,18 +292,42 @@ class SchemasPanel(ListPanel):
         needed = schema.get("required")
         required = set(needed) if isinstance(needed, list) else set()
         rows = [
-            {"name": name, "type": kind_of(value), "required": "yes" if name in required else "", "description": _words(value)}
+            {
+                "name": name,
+                "type": kind_of(value),
+                "required": "yes" if name in required else "",
+                "description": _words(value),
+            }
             for name, value in list(properties.items())[:500]
         ]
         ui.label(f"Properties: {len(properties):,}").classes("text-sm font-semibold")
-        table_of((("name", "name"), ("type", "type"), ("required", "required"), ("description", "meaning")), rows, PAGE)
+        table_of(
+            (
+                ("name", "name"),
+                ("type", "type"),
+                ("required", "required"),
+                ("description", "meaning"),
+            ),
+            rows,
+            PAGE,
+        )
 
 
 def table_of(names: Columns, found: list[dict[str, Any]], page: int | None = None) -> ui.table:
     names = list(names)
-    rows = [{"row": number, **{name: _cell(one.get(name)) for name, _ in names}} for number, one in enumerate(found)]
-    table = ui.table(columns=columns_of(names), rows=rows, row_key="row", pagination=page if page and len(rows) > page else None)
-    return table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
+    rows = [
+        {"row": number, **{name: _cell(one.get(name)) for name, _ in names}}
+        for number, one in enumerate(found)
+    ]
+    table = ui.table(
+        columns=columns_of(names),
+        rows=rows,
+        row_key="row",
+        pagination=page if page and len(rows) > page else None,
+    )
+    return table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes(
+        "w-full cursor-pointer"
+    )
 
 
 def _cell(value: Any) -> Any:
@@ -239,7 +343,9 @@ class sheet:  # noqa: N801 - reads as a word: with sheet(title)
         with self._card, ui.row().classes("w-full items-center no-wrap"):
             ui.label(title).classes("text-lg font-semibold cp-mono cp-text min-w-0")
             ui.space()
-            ui.button(icon="close", on_click=self._dialog.close).props(QUIET + ' aria-label="Close"').classes("cp-quiet")
+            ui.button(icon="close", on_click=self._dialog.close).props(
+                QUIET + ' aria-label="Close"'
+            ).classes("cp-quiet")
 
     def __enter__(self) -> None:
         self._card.__enter__()
@@ -286,7 +392,13 @@ def _operation(operation: dict[str, Any]) -> None:
             for one in parameters
         ]
         ui.label("Parameters").classes("text-sm font-semibold")
-        names = (("name", "name"), ("in", "in"), ("type", "type"), ("required", "required"), ("description", "meaning"))
+        names = (
+            ("name", "name"),
+            ("in", "in"),
+            ("type", "type"),
+            ("required", "required"),
+            ("description", "meaning"),
+        )
         table_of(names, rows, PAGE)
     body = operation.get("requestBody")
     if isinstance(body, dict):
@@ -312,7 +424,11 @@ def _contents(value: dict[str, Any]) -> list[tuple[str, str]]:
     content = value.get("content")
     if not isinstance(content, dict):
         return [("see", kind_of(value))] if "$ref" in value else []
-    return [(str(media), kind_of(one.get("schema", {}))) for media, one in content.items() if isinstance(one, dict)]
+    return [
+        (str(media), kind_of(one.get("schema", {})))
+        for media, one in content.items()
+        if isinstance(one, dict)
+    ]
 
 
 def _words(value: Any) -> str:

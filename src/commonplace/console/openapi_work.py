@@ -1,4 +1,6 @@
-"""What the OpenAPI page does with a document: compare it with a newer one, preview an overlay, generate code to download."""
+"""What the OpenAPI page does with a document: compare it with a newer one, preview an overlay,
+generate code to download.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,17 @@ class Other:
     def __init__(self, label: str, value: str, ref: str = "") -> None:
         self._dropped: str | None = None
         self._ref = (
-            ui.input(f"{label}: stored, such as file:apis/newer.yaml", value=ref).props("outlined dense clearable").classes("w-full")
+            ui.input(f"{label}: stored, such as file:apis/newer.yaml", value=ref)
+            .props("outlined dense clearable")
+            .classes("w-full")
         )
-        self._text = ui.textarea(f"{label}: or paste it here", value=value).props('outlined input-style="max-height: 16rem"')
+        self._text = ui.textarea(f"{label}: or paste it here", value=value).props(
+            'outlined input-style="max-height: 16rem"'
+        )
         self._text.classes("w-full cp-mono")
-        ui.upload(auto_upload=True, max_file_size=MAX_UPLOAD, on_upload=self._take, label="Or drop a file").classes("w-full cp-drop").props(
-            "flat bordered"
-        )
+        ui.upload(
+            auto_upload=True, max_file_size=MAX_UPLOAD, on_upload=self._take, label="Or drop a file"
+        ).classes("w-full cp-drop").props("flat bordered")
         self._note = ui.label("").classes("text-sm cp-muted cp-text")
 
     @property
@@ -68,13 +74,17 @@ class Other:
 
 
 class ComparePanel(Panel):
-    """A report of what a newer version changes, worst first, to read or to copy into a pull request."""
+    """A report of what a newer version changes, worst first, to read or to copy into a pull
+    request.
+    """
 
     async def show(self, shared: dict[str, str]) -> None:
         self.page = whole(shared.get("page"), 1)
         self._other = Other("The newer document", "", shared.get("other", ""))
         with ui.row().classes("items-center gap-3"):
-            ui.button("Show changes", icon="difference", on_click=self.from_start).props("dense no-caps")
+            ui.button("Show changes", icon="difference", on_click=self.from_start).props(
+                "dense no-caps"
+            )
             self._breaking = ui.switch("Breaking only", value=shared.get("breaking") == "1")
         self._report = ui.column().classes("w-full gap-2")
         if self._other.ref:
@@ -88,12 +98,24 @@ class ComparePanel(Panel):
             ui.notify("Paste, drop or name the newer document first.")
             return
         breaking = bool(self._breaking.value)
-        self.remember({"other": self._other.ref, "breaking": "1" if breaking else None, "page": self.shared_page()})
+        self.remember(
+            {
+                "other": self._other.ref,
+                "breaking": "1" if breaking else None,
+                "page": self.shared_page(),
+            }
+        )
         self._report.clear()
         with self._report:
             ui.spinner()
         offset = (self.page - 1) * CHANGES
-        arguments = {"base": self.spec, "revision": revision, "breaking_only": breaking, "limit": CHANGES, "offset": offset}
+        arguments = {
+            "base": self.spec,
+            "revision": revision,
+            "breaking_only": breaking,
+            "limit": CHANGES,
+            "offset": offset,
+        }
         answer = await self.view.call("oas_diff", arguments)
         self._report.clear()
         with self._report:
@@ -104,17 +126,23 @@ class ComparePanel(Panel):
 
     def _show_report(self, found: dict[str, Any]) -> None:
         with ui.row().classes("w-full items-center gap-2"):
-            ui.label(found["summary"]).classes("font-semibold cp-text " + ("cp-bad" if found["breaking_count"] else "cp-good"))
+            ui.label(found["summary"]).classes(
+                "font-semibold cp-text " + ("cp-bad" if found["breaking_count"] else "cp-good")
+            )
             ui.space()
             text = report(found)
-            ui.button("Copy as Markdown", icon="content_copy", on_click=lambda: ui.clipboard.write(text)).props(QUIET).classes("cp-quiet")
+            ui.button(
+                "Copy as Markdown", icon="content_copy", on_click=lambda: ui.clipboard.write(text)
+            ).props(QUIET).classes("cp-quiet")
         if not found["changes"]:
             empty("Nothing changed that clients would notice.")
             return
         for level, title, colour in LEVELS:
             changes = [one for one in found["changes"] if one["severity"] == level]
             if changes:
-                ui.label(f"{title} ({len(changes)} shown)").classes(f"text-base font-semibold {colour}")
+                ui.label(f"{title} ({len(changes)} shown)").classes(
+                    f"text-base font-semibold {colour}"
+                )
                 for where, ones in by_place(changes).items():
                     with ui.card().props("flat bordered").classes("w-full gap-1 p-3"):
                         ui.label(where).classes("cp-mono text-sm font-semibold cp-text")
@@ -134,7 +162,9 @@ class OverlayPanel(Panel):
         self._overlay = Other("The overlay", OVERLAY, shared.get("other", ""))
         with ui.row().classes("gap-2"):
             ui.button("Preview", icon="preview", on_click=self.load).props("dense no-caps")
-            ui.button("Apply and download", icon="download", on_click=self._apply).props(QUIET).classes("cp-quiet")
+            ui.button("Apply and download", icon="download", on_click=self._apply).props(
+                QUIET
+            ).classes("cp-quiet")
         self._report = ui.column().classes("w-full gap-2")
         if self._overlay.ref:
             await self.load()
@@ -146,7 +176,16 @@ class OverlayPanel(Panel):
         with self._report:
             ui.label(found["summary"]).classes("font-semibold cp-text")
             rows = [{**one, "action_index": one["action_index"] + 1} for one in found["changes"]]
-            table_of((("action_index", "action"), ("operation", "what"), ("target", "target"), ("match_count", "places")), rows, 25)
+            table_of(
+                (
+                    ("action_index", "action"),
+                    ("operation", "what"),
+                    ("target", "target"),
+                    ("match_count", "places"),
+                ),
+                rows,
+                25,
+            )
             for warning in found.get("warnings", ()):
                 ui.label(warning).classes("text-sm cp-warn cp-text")
 
@@ -166,7 +205,9 @@ class OverlayPanel(Panel):
                 )
                 return
             document = str(found["document"])
-            ui.download.content(document, "overlaid.json" if document.lstrip().startswith("{") else "overlaid.yaml")
+            ui.download.content(
+                document, "overlaid.json" if document.lstrip().startswith("{") else "overlaid.yaml"
+            )
             ui.code(document[:20_000], language="yaml").classes("w-full cp-code")
 
     async def _run(self, *, dry_run: bool) -> dict[str, Any] | None:
@@ -175,7 +216,9 @@ class OverlayPanel(Panel):
             ui.notify("Paste, drop or name the overlay first.")
             return None
         self.remember({"other": self._overlay.ref})
-        answer = await self.view.call("oas_overlay_apply", {"spec": self.spec, "overlay": overlay, "dry_run": dry_run})
+        answer = await self.view.call(
+            "oas_overlay_apply", {"spec": self.spec, "overlay": overlay, "dry_run": dry_run}
+        )
         self._report.clear()
         if answer.error is not None:
             with self._report:
@@ -191,7 +234,9 @@ class GeneratePanel(Panel):
     async def show(self, shared: dict[str, str]) -> None:
         language = "python" if shared.get("language") == "python" else "go"
         with ui.row().classes("w-full items-center gap-3"):
-            self._language = ui.toggle({"go": "Go", "python": "Python"}, value=language, on_change=self._keep).props("dense no-caps")
+            self._language = ui.toggle(
+                {"go": "Go", "python": "Python"}, value=language, on_change=self._keep
+            ).props("dense no-caps")
             self._package = ui.input("Package", value="api").props("outlined dense").classes("w-32")
             self._client = ui.switch("Client", value=True)
             self._server = ui.switch("Server (Go)", value=False)
@@ -226,18 +271,31 @@ class GeneratePanel(Panel):
     def _offer(self, found: dict[str, Any]) -> None:
         files = found.get("files") or []
         with ui.row().classes("w-full items-center gap-2"):
-            counts = f"Files: {found['file_count']}. Types: {found['generated_types']:,}. Operations: {found['generated_operations']:,}."
+            counts = (
+                f"Files: {found['file_count']}. Types: {found['generated_types']:,}. "
+                f"Operations: {found['generated_operations']:,}."
+            )
             ui.label(counts).classes("font-semibold")
             ui.space()
             name = f"{found['package_name']}-{found['language']}.zip"
-            ui.button("Download", icon="download", on_click=lambda: ui.download.content(archive(found["package_name"], files), name)).props(
-                "dense no-caps"
-            )
+            ui.button(
+                "Download",
+                icon="download",
+                on_click=lambda: ui.download.content(archive(found["package_name"], files), name),
+            ).props("dense no-caps")
         for warning in found.get("warnings", ())[:20]:
-            ui.label(f"{place_of(warning['path'])}: {warning['message']}").classes("text-sm cp-warn cp-text")
+            ui.label(f"{place_of(warning['path'])}: {warning['message']}").classes(
+                "text-sm cp-warn cp-text"
+            )
         for one in files:
-            with ui.expansion(f"{one['name']} ({one['size']:,} bytes)", icon="description").classes("w-full").props("dense"):
-                ui.code(one["content"][:20_000], language=found["language"]).classes("w-full cp-code")
+            with (
+                ui.expansion(f"{one['name']} ({one['size']:,} bytes)", icon="description")
+                .classes("w-full")
+                .props("dense")
+            ):
+                ui.code(one["content"][:20_000], language=found["language"]).classes(
+                    "w-full cp-code"
+                )
 
 
 def by_place(changes: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -249,7 +307,9 @@ def by_place(changes: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
 
 
 def place_of(pointer: str) -> str:
-    """`/paths/~1pets/get/responses/200` is `GET /pets`; `/components/schemas/Pet/...` is `schemas Pet`."""
+    """`/paths/~1pets/get/responses/200` is `GET /pets`; `/components/schemas/Pet/...` is
+    `schemas Pet`.
+    """
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     if len(steps) >= 3 and steps[0] == "paths":
         return f"{steps[2].upper()} {steps[1]}"
@@ -269,7 +329,9 @@ def report(found: dict[str, Any]) -> str:
         changes = [one for one in found["changes"] if one["severity"] == level]
         if changes:
             lines += [f"### {title}", ""]
-            lines += [f"- `{place_of(str(one['path']))}`: {one['message']}" for one in changes] + [""]
+            lines += [f"- `{place_of(str(one['path']))}`: {one['message']}" for one in changes] + [
+                ""
+            ]
     return "\n".join(lines)
 
 

@@ -1,4 +1,7 @@
-"""Who is signed in: sessions kept in memory, keyed by a random cookie. The key itself never reaches the browser again."""
+"""Who is signed in: sessions kept in memory, keyed by a random cookie.
+
+The key itself never reaches the browser again.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,19 @@ class Session:
     token: str
     used: float = field(default_factory=time.monotonic)
     dark: bool | None = None  # None until the browser has said what it prefers
-    history: list[dict[str, object]] = field(default_factory=list)  # calls made from the forms, newest last
+    history: list[dict[str, object]] = field(
+        default_factory=list
+    )  # calls made from the forms, newest last
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """How people come in. `sign_in` turns a key into a caller and its re-check; `open_to` is set where no key is needed.
+    """How people come in.
 
-    `is_https` says of a request's scheme whether browsers use TLS."""
+    `sign_in` turns a key into a caller and its re-check; `open_to` is set where no key is needed.
+
+    `is_https` says of a request's scheme whether browsers use TLS.
+    """
 
     sign_in: Callable[[str], tuple[Caller, Callable[[], object]]]
     open_to: Callable[[], Caller] | None = None

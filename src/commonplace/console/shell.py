@@ -1,4 +1,6 @@
-"""What every page shares: header, navigation, theme, the keyboard palette, and the watch over the session."""
+"""What every page shares: header, navigation, theme, the keyboard palette, and the watch over
+the session.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,14 @@ class Shell:
         ui.add_head_html(STYLE)
         ui.add_head_html(NAMES)
         add_reveal_script()
-        ui.colors(primary="#0b6e69", secondary="#41586b", accent="#b4532a", positive="#2e7d32", negative="#b3261e", warning="#8a5a00")
+        ui.colors(
+            primary="#0b6e69",
+            secondary="#41586b",
+            accent="#b4532a",
+            positive="#2e7d32",
+            negative="#b3261e",
+            warning="#8a5a00",
+        )
         dark = ui.dark_mode(session.dark)
         view = View(session, session.caller, dark)
         self._header(title, view)
@@ -153,17 +162,23 @@ class Shell:
             ui.link("Commonplace", "/").classes("cp-link text-lg font-semibold text-white")
             for name, path, icon in NAVIGATION:
                 look = "flat dense no-caps text-color=white" + (" outline" if name == title else "")
-                button = ui.button(name, icon=icon, on_click=lambda path=path: ui.navigate.to(path)).props(look)
+                button = ui.button(
+                    name, icon=icon, on_click=lambda path=path: ui.navigate.to(path)
+                ).props(look)
                 button.classes("cp-nav").props(f'aria-label="{name}"')
                 if name == title:
                     button.props('aria-current="page"')
             ui.space()
-            ui.button(icon="search", on_click=open_palette).props('flat dense text-color=white aria-label="Go to (Ctrl+K)"').tooltip(
-                "Go to (Ctrl+K)"
+            ui.button(icon="search", on_click=open_palette).props(
+                'flat dense text-color=white aria-label="Go to (Ctrl+K)"'
+            ).tooltip("Go to (Ctrl+K)")
+            ui.button(icon="contrast", on_click=lambda: self._flip(view)).props(
+                'flat dense text-color=white aria-label="Light or dark"'
             )
-            ui.button(icon="contrast", on_click=lambda: self._flip(view)).props('flat dense text-color=white aria-label="Light or dark"')
             ui.label(view.caller.label).classes("cp-wide text-sm text-white")
-            ui.button(icon="logout", on_click=self._leave).props('flat dense text-color=white aria-label="Sign out"').tooltip("Sign out")
+            ui.button(icon="logout", on_click=self._leave).props(
+                'flat dense text-color=white aria-label="Sign out"'
+            ).tooltip("Sign out")
 
     def _flip(self, view: View) -> None:
         view.session.dark = not view.session.dark
@@ -171,12 +186,17 @@ class Shell:
 
     @staticmethod
     def _leave() -> None:
-        ui.run_javascript("fetch('/console/logout', {method: 'POST'}).then(() => { location.href = '/console/login' })")
+        ui.run_javascript(
+            "fetch('/console/logout', {method: 'POST'}).then(() => { location.href = "
+            "'/console/login' })"
+        )
 
     def _palette(self, view: View) -> Callable[[], None]:
         with ui.dialog() as dialog, ui.card().classes("w-96 max-w-full"):
             field = (
-                ui.input(placeholder="Page or tool").props('autofocus outlined dense clearable aria-label="Page or tool"').classes("w-full")
+                ui.input(placeholder="Page or tool")
+                .props('autofocus outlined dense clearable aria-label="Page or tool"')
+                .classes("w-full")
             )
             found = ui.column().classes("w-full gap-0")
 
@@ -186,11 +206,13 @@ class Shell:
             fitting = [entry for entry in self.palette if wanted in entry[0].lower()][:12]
             with found:
                 if not fitting:
-                    ui.label("No page or tool has that in its name.").classes("cp-muted text-sm p-2")
-                for name, path in fitting:
-                    ui.button(name, on_click=lambda path=path: ui.navigate.to(path)).props("flat dense no-caps align=left").classes(
-                        "w-full"
+                    ui.label("No page or tool has that in its name.").classes(
+                        "cp-muted text-sm p-2"
                     )
+                for name, path in fitting:
+                    ui.button(name, on_click=lambda path=path: ui.navigate.to(path)).props(
+                        "flat dense no-caps align=left"
+                    ).classes("w-full")
 
         def first() -> None:
             wanted = (field.value or "").lower()
@@ -208,14 +230,20 @@ class Shell:
             dialog.open()
 
         def on_key(event: Any) -> None:
-            if event.action.keydown and event.key == "k" and (event.modifiers.ctrl or event.modifiers.meta):
+            if (
+                event.action.keydown
+                and event.key == "k"
+                and (event.modifiers.ctrl or event.modifiers.meta)
+            ):
                 open_dialog()
 
         ui.keyboard(on_key=on_key, ignore=[])
         return open_dialog
 
     def _watch(self, view: View) -> None:
-        """A page that stays open is signed out when its session ends: the websocket alone would live on."""
+        """A page that stays open is signed out when its session ends: the websocket alone would
+        live on.
+        """
 
         def check() -> None:
             if self._sessions.find({COOKIE: view.session.token}) is None:
@@ -225,7 +253,9 @@ class Shell:
         if view.session.dark is None:
 
             async def ask() -> None:
-                prefers = await ui.run_javascript("window.matchMedia('(prefers-color-scheme: dark)').matches", timeout=10)
+                prefers = await ui.run_javascript(
+                    "window.matchMedia('(prefers-color-scheme: dark)').matches", timeout=10
+                )
                 view.session.dark = bool(prefers)
                 view.dark.value = view.session.dark
 
@@ -233,11 +263,16 @@ class Shell:
 
 
 async def patiently(work: Awaitable[None]) -> None:
-    """Build the content of a page: within the first answer where that is quick, else into the open page, behind a spinner.
-    NiceGUI gives up on a page that has not answered in three seconds."""
+    """Build the content of a page: within the first answer where that is quick, else into the
+    open page, behind a spinner.
+
+    NiceGUI gives up on a page that has not answered in three seconds.
+    """
     client = ui.context.client
     with ui.column().classes("w-full gap-4") as place:
-        spinner = ui.spinner(size="lg").style("position: fixed; left: calc(50% - 1.5rem); top: 5rem; z-index: 10")
+        spinner = ui.spinner(size="lg").style(
+            "position: fixed; left: calc(50% - 1.5rem); top: 5rem; z-index: 10"
+        )
         spinner.set_visibility(False)
 
     async def build() -> None:

@@ -16,10 +16,16 @@ def describe(tool: Tool, selection: Selection) -> dict[str, Any]:
         "name": name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": dict(tool.input_schema) if tool.input_schema is not None else input_schema(tool.input),
+        "inputSchema": dict(tool.input_schema)
+        if tool.input_schema is not None
+        else input_schema(tool.input),
     }
     if tool.output_schema is not None or tool.output is not None:
-        described["outputSchema"] = dict(tool.output_schema) if tool.output_schema is not None else output_schema(tool.output)
+        described["outputSchema"] = (
+            dict(tool.output_schema)
+            if tool.output_schema is not None
+            else output_schema(tool.output)
+        )
     described["annotations"] = {
         "title": tool.title,
         "readOnlyHint": tool.read_only,

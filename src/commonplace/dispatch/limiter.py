@@ -17,9 +17,14 @@ Admission = Callable[[], Awaitable[None]]
 
 
 class Buckets:
-    """Token buckets by name: `rate` tokens a second, at most `burst`. A rate of 0 admits everything."""
+    """Token buckets by name: `rate` tokens a second, at most `burst`.
 
-    def __init__(self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+    A rate of 0 admits everything.
+    """
+
+    def __init__(
+        self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._rate = rate
         self._burst = float(burst)
         self._clock = clock
@@ -49,10 +54,15 @@ class Buckets:
 class RateLimiter:
     """The pipeline's limiter. A call takes from its key's and its tenant's bucket, or from neither.
 
-    With `shared` all processes take from the same buckets; while those cannot be reached, each process counts for itself."""
+    With `shared` all processes take from the same buckets; while those cannot be reached, each
+    process counts for itself.
+    """
 
     def __init__(
-        self, settings: LimitSettings, clock: Callable[[], float] = time.monotonic, shared: Callable[[], SharedRates | None] = lambda: None
+        self,
+        settings: LimitSettings,
+        clock: Callable[[], float] = time.monotonic,
+        shared: Callable[[], SharedRates | None] = lambda: None,
     ) -> None:
         self._settings = settings
         self._shared = shared
@@ -60,7 +70,9 @@ class RateLimiter:
         self._tenants = Buckets(settings.tenant_per_second, settings.tenant_burst, clock)
 
     def admit(self, auth: AuthContext) -> Admission | None:
-        """Raises where the caller is over its rate; returns what is still to be awaited, where others count."""
+        """Raises where the caller is over its rate; returns what is still to be awaited, where
+        others count.
+        """
         key = auth.key_id or auth.tenant
         buckets = self._buckets(key, auth.tenant)
         if not buckets:
@@ -71,7 +83,9 @@ class RateLimiter:
         self._admit_here(key, auth.tenant)
         return None
 
-    async def _admit_shared(self, shared: SharedRates, buckets: Sequence[Bucket], key: str, tenant: str) -> None:
+    async def _admit_shared(
+        self, shared: SharedRates, buckets: Sequence[Bucket], key: str, tenant: str
+    ) -> None:
         try:
             wait = await shared.take(buckets)
         except RatesUnavailableError:

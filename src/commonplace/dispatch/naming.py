@@ -11,7 +11,9 @@ from commonplace.kernel.errors import CommonplaceError
 
 
 class Naming:
-    """Rewrites what a server says so that it names only the tools of its profile, under the names that it lists."""
+    """Rewrites what a server says so that it names only the tools of its profile, under the
+    names that it lists.
+    """
 
     def __init__(self, registry: Registry, selection: Selection) -> None:
         self._selection = selection
@@ -24,13 +26,17 @@ class Naming:
         if not self._selection.renamed:
             return text
         pattern = self._compiled()
-        return pattern.sub(lambda found: self._names[found[0]], text) if pattern is not None else text
+        return (
+            pattern.sub(lambda found: self._names[found[0]], text) if pattern is not None else text
+        )
 
     def suggest(self, error: CommonplaceError) -> CommonplaceError:
         """An unknown tool's error with a hint that names a listed tool, or none."""
         if not self._selection.lists_only:
             return error
-        near = difflib.get_close_matches(str(error.details.get("tool", ""))[:64], self._listed(), n=1)
+        near = difflib.get_close_matches(
+            str(error.details.get("tool", ""))[:64], self._listed(), n=1
+        )
         return CommonplaceError(
             error.code,
             error.message,
@@ -41,13 +47,20 @@ class Naming:
 
     def _listed(self) -> list[str]:
         renamed = self._selection.renamed
-        return [tool.aliases[0] if renamed and tool.aliases else tool.name for tool in self._registry.listed(self._selection)]
+        return [
+            tool.aliases[0] if renamed and tool.aliases else tool.name
+            for tool in self._registry.listed(self._selection)
+        ]
 
     def _compiled(self) -> re.Pattern[bytes] | None:
         if self._pattern is None:
             # Extended tools are not listed, but texts may name them.
             tools = self._registry.listed(replace(self._selection, all_tiers=True))
-            pairs = {tool.name: tool.aliases[0] for tool in tools if tool.aliases and tool.aliases[0] != tool.name}
+            pairs = {
+                tool.name: tool.aliases[0]
+                for tool in tools
+                if tool.aliases and tool.aliases[0] != tool.name
+            }
             for name, alias in list(pairs.items()):
                 family, listed = name.rpartition("_")[0], alias.rpartition("_")[0]
                 if family.count("_") and listed:
@@ -55,5 +68,7 @@ class Naming:
             self._names = {name.encode(): alias.encode() for name, alias in pairs.items()}
             words = "|".join(re.escape(name) for name in sorted(pairs, key=len, reverse=True))
             if words:
-                self._pattern = re.compile(rf"(?<![A-Za-z0-9_])(?:{words})(?![A-Za-z0-9_])".encode())
+                self._pattern = re.compile(
+                    rf"(?<![A-Za-z0-9_])(?:{words})(?![A-Za-z0-9_])".encode()
+                )
         return self._pattern

@@ -1,6 +1,8 @@
 """The one way a call runs: resolve, authorize, limit, validate, run, record.
 
-Synchronous handlers finish inside `start`; for the others `start` returns a coroutine that the edge owns as a task."""
+Synchronous handlers finish inside `start`; for the others `start` returns a coroutine that the edge
+owns as a task.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,16 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from commonplace.dispatch.registry import EVERYTHING_LISTED, Registry, Selection
-from commonplace.dispatch.tool import SILENT, ClientChannel, Context, Output, RawResult, Rejected, Tool, out_of_time
+from commonplace.dispatch.tool import (
+    SILENT,
+    ClientChannel,
+    Context,
+    Output,
+    RawResult,
+    Rejected,
+    Tool,
+    out_of_time,
+)
 from commonplace.dispatch.validation import validate
 from commonplace.dispatch.warnings import hidden_in, with_warnings
 from commonplace.kernel.auth import AuthContext, Scope
@@ -45,16 +56,22 @@ class Call:
     arguments: Mapping[str, Any]
     auth: AuthContext
     bare: bool = False
-    from_agent: bool = False  # a tools/call of a client, whose answer goes into the context of a model
+    from_agent: bool = (
+        False  # a tools/call of a client, whose answer goes into the context of a model
+    )
     read_only: bool = False
-    selection: Selection | None = None  # what this request narrows the server to; None: the server's own selection
+    selection: Selection | None = (
+        None  # what this request narrows the server to; None: the server's own selection
+    )
     deadline: float | None = None
     channel: ClientChannel = SILENT
     meta: Mapping[str, Any] = field(default_factory=dict)
     trace_id: str = ""
     own: Tool | None = None  # a change that only its caller makes, and no registry lists
-    mutates: bool = False  # set by the pipeline once the arguments are known: a dispatcher's read is not a change
-    handled: bool = False  # set by the pipeline when the handler is reached: until then nothing can have changed
+    # set by the pipeline once the arguments are known: a dispatcher's read is not a change
+    mutates: bool = False
+    # set by the pipeline when the handler is reached: until then nothing can have changed
+    handled: bool = False
 
 
 @dataclass(slots=True)
@@ -82,7 +99,9 @@ class Recorder(Protocol):
 
 
 class Limiter(Protocol):
-    """Raises CALL_RATE_LIMITED when the caller is over its rate; what it returns is awaited before the call runs."""
+    """Raises CALL_RATE_LIMITED when the caller is over its rate; what it returns is awaited
+    before the call runs.
+    """
 
     def admit(self, auth: AuthContext) -> Callable[[], Awaitable[None]] | None: ...
 
@@ -101,7 +120,10 @@ class NoLimiter:
 
 
 class Pipeline:
-    """Runs calls against a registry. `mutation_enabled` is read per call, so that a switch takes effect at once."""
+    """Runs calls against a registry.
+
+    `mutation_enabled` is read per call, so that a switch takes effect at once.
+    """
 
     def __init__(
         self,
@@ -143,7 +165,9 @@ class Pipeline:
             call.deadline = time.monotonic() + self._default_timeout_seconds
         tool: Tool | None = None
         try:
-            tool = call.own or (self.registry.bare(call.name) if call.bare else self.registry.tool(call.name))
+            tool = call.own or (
+                self.registry.bare(call.name) if call.bare else self.registry.tool(call.name)
+            )
             admit = functools.partial(self._admit, call, tool)
             if call.own is None:
                 self._admit_all(call, tool)
@@ -156,15 +180,23 @@ class Pipeline:
             arguments = validate(tool, call.arguments)
             self._authorize_arguments(tool, call, arguments)
             compact = call.from_agent and call.name == tool.name
-            context = Context(call.auth, call.trace_id, call.channel, call.deadline, call.meta, admit, compact)
+            context = Context(
+                call.auth, call.trace_id, call.channel, call.deadline, call.meta, admit, compact
+            )
             if tool.frees_space and (tool.frees_space is True or tool.frees_space(arguments)):
-                return self._finish(call, tool, self._delete(admission, call, tool, context, arguments), begun)
+                return self._finish(
+                    call, tool, self._delete(admission, call, tool, context, arguments), begun
+                )
             self._recorder.before(tool, call)
             if admission is not None:
-                return self._finish(call, tool, _admitted(admission, call, tool, context, arguments), begun)
+                return self._finish(
+                    call, tool, _admitted(admission, call, tool, context, arguments), begun
+                )
             call.handled = True
             output = tool.handler(context, arguments)
-            if type(output) is not dict and isawaitable(output):  # the common answer first: this is the hottest line
+            if type(output) is not dict and isawaitable(
+                output
+            ):  # the common answer first: this is the hottest line
                 return self._finish(call, tool, output, begun)
             return self._done(call, tool, output, None, begun)
         except CommonplaceError as error:
@@ -172,7 +204,9 @@ class Pipeline:
         except Exception as error:  # the one place where a defect becomes an answer
             return self._done(call, tool, None, _internal(error, call), begun)
 
-    async def _finish(self, call: Call, tool: Tool, output: Awaitable[Output], begun: float) -> Outcome:
+    async def _finish(
+        self, call: Call, tool: Tool, output: Awaitable[Output], begun: float
+    ) -> Outcome:
         try:
             left = None if call.deadline is None else max(0.0, call.deadline - time.monotonic())
             async with asyncio.timeout(left):
@@ -183,15 +217,24 @@ class Pipeline:
         except TimeoutError:
             return self._done(call, tool, None, out_of_time(), begun)
         except asyncio.CancelledError:
-            self._done(call, tool, None, CommonplaceError(CANCELLED, "The call was cancelled."), begun)
+            self._done(
+                call, tool, None, CommonplaceError(CANCELLED, "The call was cancelled."), begun
+            )
             raise
         except Exception as error:
             return self._done(call, tool, None, _internal(error, call), begun)
 
     async def _delete(
-        self, admission: Callable[[], Awaitable[None]] | None, call: Call, tool: Tool, context: Context, arguments: Any
+        self,
+        admission: Callable[[], Awaitable[None]] | None,
+        call: Call,
+        tool: Tool,
+        context: Context,
+        arguments: Any,
     ) -> Output:
-        """Run a call that deletes; on a full disk once more, in the space that is held back for it."""
+        """Run a call that deletes; on a full disk once more, in the space that is held back for
+        it.
+        """
         if admission is not None:
             await admission()
         try:
@@ -227,7 +270,9 @@ class Pipeline:
     def _admit(self, call: Call, through: Tool, tool: Tool, scope: Scope | None = None) -> None:
         """Refuse a tool that is reached through the one that the call names.
 
-        `scope` is what an operation inside a call needs. A call with an operation that changes something is recorded as a change."""
+        `scope` is what an operation inside a call needs. A call with an operation that changes
+        something is recorded as a change.
+        """
         self._admit_name(call, through, tool)
         needed = scope if scope is not None or callable(tool.scope) else tool.scope
         if needed is None:
@@ -244,9 +289,11 @@ class Pipeline:
         by_server = not self.selection.permits(tool, through)
         raise CommonplaceError(
             TOOL_EXCLUDED,
-            f"{tool.name} is excluded {'on this server' if by_server else 'by the headers of this request'}.",
+            f"{tool.name} is excluded "
+            f"{'on this server' if by_server else 'by the headers of this request'}.",
             hint=(
-                "Use another tool, or start the server without the --toolsets, --tools or --exclude-tools that exclude it."
+                "Use another tool, or start the server without the --toolsets, --tools or "
+                "--exclude-tools that exclude it."
                 if by_server
                 else "Change the X-MCP-Toolsets, X-MCP-Tools or X-MCP-Exclude-Tools header."
             ),
@@ -257,8 +304,11 @@ class Pipeline:
         if (self.read_only or call.read_only) and _changes(tool, scope):
             raise CommonplaceError(
                 READ_ONLY,
-                f"{tool.name} writes, and this {'server' if self.read_only else 'request'} is read-only.",
-                hint="Start the server without --read-only." if self.read_only else "Drop the X-MCP-Readonly header.",
+                f"{tool.name} writes, and this {'server' if self.read_only else 'request'} is "
+                f"read-only.",
+                hint="Start the server without --read-only."
+                if self.read_only
+                else "Drop the X-MCP-Readonly header.",
             )
 
     def _open_catalogue(self, auth: AuthContext) -> None:
@@ -266,7 +316,8 @@ class Pipeline:
         if not auth.configured:
             raise CommonplaceError(
                 SCOPE_REQUIRED,
-                "The instruction catalogue is shared by all tenants; writing it needs a key of this server.",
+                "The instruction catalogue is shared by all tenants; writing it needs a key of "
+                "this server.",
                 hint="Ask the operator for one: commonplace keys add --scope write.",
                 details={"required": "configured key"},
             )
@@ -277,7 +328,14 @@ class Pipeline:
                 hint="Set MCP_ENABLE_MUTATION=1 in the server's environment and restart it.",
             )
 
-    def _done(self, call: Call, tool: Tool | None, output: Output | None, error: CommonplaceError | None, begun: float) -> Outcome:
+    def _done(
+        self,
+        call: Call,
+        tool: Tool | None,
+        output: Output | None,
+        error: CommonplaceError | None,
+        begun: float,
+    ) -> Outcome:
         warnings = hidden_in(call.arguments) if call.mutates and output is not None else ()
         if warnings and output is not None:
             output = with_warnings(output, warnings)
@@ -289,7 +347,13 @@ class Pipeline:
         return outcome
 
 
-async def _admitted(admission: Callable[[], Awaitable[None]], call: Call, tool: Tool, context: Context, arguments: Any) -> Output:
+async def _admitted(
+    admission: Callable[[], Awaitable[None]],
+    call: Call,
+    tool: Tool,
+    context: Context,
+    arguments: Any,
+) -> Output:
     """A call whose rate is counted elsewhere."""
     await admission()
     call.handled = True
@@ -314,7 +378,9 @@ def unwrapped(output: Output) -> Any:
 
 
 def _changes(tool: Tool, scope: Scope) -> bool:
-    """Whether a call changes something: a tool whose scope follows from its arguments only reads when these ask for READ."""
+    """Whether a call changes something: a tool whose scope follows from its arguments only reads
+    when these ask for READ.
+    """
     return not tool.read_only and (scope is not Scope.READ or not callable(tool.scope))
 
 
@@ -322,7 +388,8 @@ def _authorize(auth: AuthContext, scope: Scope) -> None:
     if scope not in auth.scopes:
         raise CommonplaceError(
             SCOPE_REQUIRED,
-            f"This key may not {'administer this server' if scope is Scope.ADMIN else scope.value}.",
+            f"This key may not "
+            f"{'administer this server' if scope is Scope.ADMIN else scope.value}.",
             hint=f"Use a key with scope {scope.value}: commonplace keys add --scope {scope.value}.",
             details={"required": scope.value, "granted": sorted(auth.scopes)},
         )

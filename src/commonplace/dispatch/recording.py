@@ -1,4 +1,6 @@
-"""What is kept of each call: metrics of all, an audit record of changes and refusals, a log line when asked."""
+"""What is kept of each call: metrics of all, an audit record of changes and refusals, a log line
+when asked.
+"""
 
 from __future__ import annotations
 
@@ -65,17 +67,30 @@ class CallRecorder:
         if self._audit is not None and tool is not None:
             if call.mutates or refused:
                 kept = self._finished(tool, call, outcome, code, refused)
-                self._append(self._audit, kept.as_record(), call.mutates and call.handled and not refused)
+                self._append(
+                    self._audit, kept.as_record(), call.mutates and call.handled and not refused
+                )
             elif self._audit.reads.wanted:
                 kept = self._finished(tool, call, outcome, code, refused)
                 self._audit.reads.add(kept)
         if outcome.duration_seconds > self._slow_seconds:
-            log.warning("slow call: %s took %.0f ms (trace %s)", _method(tool), outcome.duration_seconds * 1e3, outcome.trace_id)
+            log.warning(
+                "slow call: %s took %.0f ms (trace %s)",
+                _method(tool),
+                outcome.duration_seconds * 1e3,
+                outcome.trace_id,
+            )
         if self._logs_calls and (call.mutates or not self._mutations_only):
             if kept is None and tool is not None:
                 kept = self._finished(tool, call, outcome, code, refused)
             fields = kept.as_record() if kept is not None else {}
-            log.info("%s %s in %.1f ms", _method(tool), code or "ok", outcome.duration_seconds * 1e3, extra={"fields": fields})
+            log.info(
+                "%s %s in %.1f ms",
+                _method(tool),
+                code or "ok",
+                outcome.duration_seconds * 1e3,
+                extra={"fields": fields},
+            )
         if self._tracer.active:
             self._trace(tool, call, outcome, code)
 
@@ -88,17 +103,30 @@ class CallRecorder:
                 return  # nothing ran: the caller gets the refusal itself
             raise CommonplaceError(
                 failed.code,
-                "The call ran, but the audit trail could not record it. Check the result before you repeat it.",
+                "The call ran, but the audit trail could not record it. Check the result before "
+                "you repeat it.",
                 hint=failed.hint,
                 details={"applied": True},
             ) from failed
 
-    def _finished(self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool) -> Finished:
+    def _finished(
+        self, tool: Tool, call: Call, outcome: Outcome, code: str | None, refused: bool
+    ) -> Finished:
         auth = call.auth
-        arguments = redact(call.arguments, tool.redact, self._preview_bytes) if call.arguments else NOTHING
+        arguments = (
+            redact(call.arguments, tool.redact, self._preview_bytes) if call.arguments else NOTHING
+        )
         if call.mutates or refused:  # goes into the chain
             arguments = thoroughly_scrubbed(arguments)
-        ended = "ok" if code is None else "refused" if refused else "rejected" if outcome.rejected else "failed"
+        ended = (
+            "ok"
+            if code is None
+            else "refused"
+            if refused
+            else "rejected"
+            if outcome.rejected
+            else "failed"
+        )
         return Finished(
             time.time(),
             tool.name,
@@ -117,7 +145,12 @@ class CallRecorder:
     def _trace(self, tool: Tool | None, call: Call, outcome: Outcome, code: str | None) -> None:
         label = f"call:{_method(tool)}"
         if self._tracer.wants(label):
-            data = {"trace_id": outcome.trace_id, "ms": round(outcome.duration_seconds * 1e3, 3), "code": code, "tenant": call.auth.tenant}
+            data = {
+                "trace_id": outcome.trace_id,
+                "ms": round(outcome.duration_seconds * 1e3, 3),
+                "code": code,
+                "tenant": call.auth.tenant,
+            }
             self._tracer.emit(label, data)
 
 

@@ -1,7 +1,8 @@
 """Which tools there are, under which names, and which of them a client is shown.
 
-Toolsets are loaded when first needed: a static table of names says which toolset owns a name, so that a call imports
-only its own domain and `initialize` imports none."""
+Toolsets are loaded when first needed: a static table of names says which toolset owns a name, so
+that a call imports only its own domain and `initialize` imports none.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +11,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from commonplace.dispatch.tool import Tier, Tool
-from commonplace.kernel.errors import INVALID_CONFIG, UNKNOWN_METHOD, UNKNOWN_TOOL, Code, CommonplaceError
+from commonplace.kernel.errors import (
+    INVALID_CONFIG,
+    UNKNOWN_METHOD,
+    UNKNOWN_TOOL,
+    Code,
+    CommonplaceError,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
     """A family of tools that is switched on and off together.
 
-    `names` are all names its tools answer to in tools/call (listed, aliases, bare); `bare` the bare JSON-RPC methods;
-    `large` those that take documents as arguments, up to the server's limit of a message. `takes_bytes`: long texts may come as UTF-8.
-    `part` makes the few tools among which a name is, without importing the others; empty where there is no such part."""
+    `names` are all names its tools answer to in tools/call (listed, aliases, bare); `bare` the bare
+    JSON-RPC methods; `large` those that take documents as arguments, up to the server's limit of a
+    message. `takes_bytes`: long texts may come as UTF-8. `part` makes the few tools among which a
+    name is, without importing the others; empty where there is no such part.
+    """
 
     name: str
     summary: str
@@ -34,18 +43,28 @@ class Toolset:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What one client is offered: flags of the command line, a profile, or the X-MCP-* headers. Exclusion and read-only win.
+    """What one client is offered: flags of the command line, a profile, or the X-MCP-* headers.
 
-    `admits` says what is listed, `permits` what may be called: the tier and a profile only choose what is listed."""
+    Exclusion and read-only win.
+
+    `admits` says what is listed, `permits` what may be called: the tier and a profile only choose
+    what is listed.
+    """
 
     toolsets: frozenset[str] | None = None
     tools: frozenset[str] | None = None
     exclude: frozenset[str] = frozenset()
     read_only: bool = False
     all_tiers: bool = False
-    renamed: bool = False  # list tools under their first alias (contract names) where a profile says so
-    within: Selection | None = None  # what a request narrows: nothing is admitted that this one does not admit
-    lists_only: bool = False  # a profile: its toolsets and tools choose what is listed, and refuse no call
+    renamed: bool = (
+        False  # list tools under their first alias (contract names) where a profile says so
+    )
+    within: Selection | None = (
+        None  # what a request narrows: nothing is admitted that this one does not admit
+    )
+    lists_only: bool = (
+        False  # a profile: its toolsets and tools choose what is listed, and refuse no call
+    )
 
     def admits(self, tool: Tool) -> bool:
         if self.within is not None and not self.within.admits(tool):
@@ -60,9 +79,13 @@ class Selection:
         return tool.toolset in self.toolsets and (self.all_tiers or tool.tier is Tier.DEFAULT)
 
     def permits(self, tool: Tool, through: Tool | None = None) -> bool:
-        """Whether a call may run this tool. Whether it may write is judged by its arguments, elsewhere.
+        """Whether a call may run this tool.
 
-        `through` is the tool that the caller named: a dispatcher in `tools` brings its actions, unless they are excluded."""
+        Whether it may write is judged by its arguments, elsewhere.
+
+        `through` is the tool that the caller named: a dispatcher in `tools` brings its actions,
+        unless they are excluded.
+        """
         if self.within is not None and not self.within.permits(tool, through):
             return False
         if self.exclude and not self.exclude.isdisjoint(_names(tool)):
@@ -83,7 +106,10 @@ EVERYTHING_LISTED = Selection()
 
 
 class Registry:
-    """Names to tools. A collision of names is a defect and raises when the registry is built or a toolset is loaded."""
+    """Names to tools.
+
+    A collision of names is a defect and raises when the registry is built or a toolset is loaded.
+    """
 
     def __init__(self, toolsets: Iterable[Toolset]) -> None:
         self._toolsets = {toolset.name: toolset for toolset in toolsets}
@@ -93,7 +119,9 @@ class Registry:
             for table, names in ((self._owner, toolset.names), (self._bare, toolset.bare)):
                 for name in names:
                     if name in table:
-                        raise ValueError(f"{name!r} belongs to both {table[name]!r} and {toolset.name!r}")
+                        raise ValueError(
+                            f"{name!r} belongs to both {table[name]!r} and {toolset.name!r}"
+                        )
                     table[name] = toolset.name
         self._tools: dict[str, Tool] = {}
         self._parts: dict[str, Tool] = {}
@@ -118,9 +146,13 @@ class Registry:
         return found
 
     def _tool_of_part(self, owner: str, name: str) -> Tool | None:
-        """A tool of a toolset that is not loaded yet, where it can be had alone: the first call of a process is often its only one."""
+        """A tool of a toolset that is not loaded yet, where it can be had alone: the first call
+        of a process is often its only one.
+        """
         if name not in self._parts and owner not in self._loaded:
-            self._parts |= {alias: tool for tool in self._toolsets[owner].part(name) for alias in _names(tool)}
+            self._parts |= {
+                alias: tool for tool in self._toolsets[owner].part(name) for alias in _names(tool)
+            }
         return self._parts.get(name)
 
     def bare(self, method: str) -> Tool:
@@ -153,28 +185,44 @@ class Registry:
     def listed(self, selection: Selection = EVERYTHING_LISTED) -> tuple[Tool, ...]:
         """What a client is shown. Only toolsets that can be in the selection are loaded."""
         return tuple(
-            tool for name in self._toolsets if self._wanted(name, selection) for tool in self._load(name) if selection.admits(tool)
+            tool
+            for name in self._toolsets
+            if self._wanted(name, selection)
+            for tool in self._load(name)
+            if selection.admits(tool)
         )
 
     def _wanted(self, name: str, selection: Selection) -> bool:
         if selection.toolsets is None and selection.tools is None:
             return True
-        return name in (selection.toolsets or ()) or bool(self._toolsets[name].names & (selection.tools or frozenset()))
+        return name in (selection.toolsets or ()) or bool(
+            self._toolsets[name].names & (selection.tools or frozenset())
+        )
 
     def check(self, selection: Selection) -> None:
-        """Refuse a selection with a name that nothing has: it would list less than its author thinks, or nothing."""
+        """Refuse a selection with a name that nothing has: it would list less than its author
+        thinks, or nothing.
+        """
         if selection.within is not None:
             self.check(selection.within)
         for name in sorted(selection.toolsets or ()):
             if name not in self._toolsets:
                 raise CommonplaceError(
-                    INVALID_CONFIG, f"There is no toolset {name[:64]!r}.", hint=f"Toolsets: {', '.join(self._toolsets)}."
+                    INVALID_CONFIG,
+                    f"There is no toolset {name[:64]!r}.",
+                    hint=f"Toolsets: {', '.join(self._toolsets)}.",
                 )
         for name in sorted((selection.tools or frozenset()) | selection.exclude):
             if name not in self._owner:
                 near = difflib.get_close_matches(name[:64], list(self._owner), n=3)
-                hint = f"Did you mean {' or '.join(near)}?" if near else "`commonplace tools --all-tools` lists them."
-                raise CommonplaceError(INVALID_CONFIG, f"There is no tool {name[:64]!r}.", hint=hint)
+                hint = (
+                    f"Did you mean {' or '.join(near)}?"
+                    if near
+                    else "`commonplace tools --all-tools` lists them."
+                )
+                raise CommonplaceError(
+                    INVALID_CONFIG, f"There is no tool {name[:64]!r}.", hint=hint
+                )
 
     def codes(self) -> tuple[Code, ...]:
         return tuple(code for toolset in self._toolsets.values() for code in toolset.codes())
@@ -188,18 +236,30 @@ class Registry:
             for tool in loaded:
                 for alias in {tool.name, *tool.aliases, *tool.bare}:
                     if alias in self._tools or alias not in toolset.names:
-                        raise ValueError(f"{tool.name}: the name {alias!r} is taken, or missing in toolset {name!r}'s table")
+                        raise ValueError(
+                            f"{tool.name}: the name {alias!r} is taken, or missing in toolset "
+                            f"{name!r}'s table"
+                        )
                     self._tools[alias] = tool
                     names.add(alias)
                 for method in tool.bare:
                     self._bare_tools[method] = tool
             if names != toolset.names:
-                raise ValueError(f"toolset {name!r} declares names without a tool: {sorted(toolset.names - names)}")
+                raise ValueError(
+                    f"toolset {name!r} declares names without a tool: "
+                    f"{sorted(toolset.names - names)}"
+                )
             self._loaded[name] = loaded
         return loaded
 
     @staticmethod
     def _unknown(code: Code, what: str, name: str, known: Iterable[str]) -> CommonplaceError:
         near = difflib.get_close_matches(name[:64], list(known), n=1)
-        hint = f"Did you mean {near[0]}?" if near else ("tools/list shows what there is." if code is UNKNOWN_TOOL else None)
-        return CommonplaceError(code, f"Unknown {what}: {name[:128]}", hint=hint, details={what: name[:128]})
+        hint = (
+            f"Did you mean {near[0]}?"
+            if near
+            else ("tools/list shows what there is." if code is UNKNOWN_TOOL else None)
+        )
+        return CommonplaceError(
+            code, f"Unknown {what}: {name[:128]}", hint=hint, details={what: name[:128]}
+        )

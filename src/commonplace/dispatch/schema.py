@@ -29,7 +29,9 @@ def _plain(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _inline(node: Any, definitions: Mapping[str, Any], depth: int) -> Any:
-    """Replace references by what they name (many clients do not follow them), drop generated titles and null branches."""
+    """Replace references by what they name (many clients do not follow them), drop generated
+    titles and null branches.
+    """
     if isinstance(node, list):
         return [_inline(item, definitions, depth) for item in node]
     if not isinstance(node, dict):
@@ -40,7 +42,9 @@ def _inline(node: Any, definitions: Mapping[str, Any], depth: int) -> Any:
         if depth >= MAX_INLINE_DEPTH:
             return {}
         target = definitions[reference.rsplit("/", 1)[1]]
-        return _inline({**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions, depth + 1)
+        return _inline(
+            {**target, **{k: v for k, v in node.items() if k != "$ref"}}, definitions, depth + 1
+        )
     return {
         key: {name: _inline(value, definitions, depth) for name, value in child.items()}
         if key in ("properties", "patternProperties")
@@ -51,13 +55,19 @@ def _inline(node: Any, definitions: Mapping[str, Any], depth: int) -> Any:
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """An optional field reads as its type: clients generate better arguments than from `anyOf: [x, null]`."""
+    """An optional field reads as its type: clients generate better arguments than from `anyOf:
+    [x, null]`.
+    """
     branches = node.get("anyOf")
     if not isinstance(branches, list) or node.get("default", 0) is not None:
         return node
     kept = [branch for branch in branches if branch != {"type": "null"}]
     if len(kept) == len(branches) or len(kept) != 1:
-        return {**{k: v for k, v in node.items() if k != "default"}, "anyOf": kept} if len(kept) != len(branches) else node
+        return (
+            {**{k: v for k, v in node.items() if k != "default"}, "anyOf": kept}
+            if len(kept) != len(branches)
+            else node
+        )
     return {**kept[0], **{k: v for k, v in node.items() if k not in ("anyOf", "default")}}
 
 
@@ -66,4 +76,8 @@ def _open(node: Any) -> Any:
         return [_open(item) for item in node]
     if not isinstance(node, dict):
         return node
-    return {key: _open(value) for key, value in node.items() if not (key == "additionalProperties" and value is False)}
+    return {
+        key: _open(value)
+        for key, value in node.items()
+        if not (key == "additionalProperties" and value is False)
+    }

@@ -1,7 +1,10 @@
-"""Store a text that is larger than one request may carry: in parts under a name of its own, then moved into place in one step.
+"""Store a text that is larger than one request may carry: in parts under a name of its own, then
+moved into place in one step.
 
-A transfer that fails leaves what was there before. `write_in_parts` makes no calls itself: it yields them, and `run` or `run_async` make
-them, so that every client of ours (command line, console, import) does the same."""
+A transfer that fails leaves what was there before. `write_in_parts` makes no calls itself: it
+yields them, and `run` or `run_async` make them, so that every client of ours (command line,
+console, import) does the same.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,9 @@ async def run_async(steps: Steps, call: Callable[[str, dict[str, Any]], Awaitabl
 
 
 def write_in_parts(arguments: Mapping[str, Any]) -> Steps:
-    """Call file_write with these arguments (mode TRUNCATE or APPEND); where the text is too long for one request, store it in parts."""
+    """Call file_write with these arguments (mode TRUNCATE or APPEND); where the text is too long
+    for one request, store it in parts.
+    """
     whole = yield "file_write", dict(arguments)
     limit = _request_limit(whole)
     if limit is None or arguments.get("mode", "APPEND") == "OVERWRITE":
@@ -95,7 +100,10 @@ def _store_parts(temporary: dict[str, Any], content: str, limit: int) -> Steps:
     reply: Reply = Stored({})
     expected = ""
     for part in parts_of(content, limit):
-        reply = yield "file_write", {**temporary, "content": part, "mode": "APPEND", "if_match": expected}
+        reply = yield (
+            "file_write",
+            {**temporary, "content": part, "mode": "APPEND", "if_match": expected},
+        )
         if reply.error is not None:
             if expected:
                 yield "file_delete", temporary

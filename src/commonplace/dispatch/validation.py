@@ -39,27 +39,50 @@ _OPENINGS = {
 
 
 def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """Arguments as the tool's input type, or the code that the tool declares for the first bad field."""
+    """Arguments as the tool's input type, or the code that the tool declares for the first bad
+    field.
+    """
     try:
         return tool.input.model_validate(arguments)
     except ValidationError as invalid:
         problems = invalid.errors(include_url=False, include_input=False, include_context=False)
     known = sorted(field.alias or name for name, field in tool.input.model_fields.items())
-    fields = [{"field": ".".join(str(part) for part in problem["loc"]), "problem": _said(problem, known)} for problem in problems[:SHOWN]]
+    fields = [
+        {"field": ".".join(str(part) for part in problem["loc"]), "problem": _said(problem, known)}
+        for problem in problems[:SHOWN]
+    ]
     name = str(problems[0]["loc"][0]) if problems[0]["loc"] else ""
     code: Code = tool.field_codes.get(name, INVALID_ARGUMENT)
     message = "; ".join(f"{item['field'] or 'arguments'}: {item['problem']}" for item in fields[:5])
-    hint = f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."
-    raise CommonplaceError(code, message, hint=hint, details={"field": fields[0]["field"], "fields": fields})
+    hint = (
+        f"{tool.name} takes: {', '.join(known)}." if known else f"{tool.name} takes no arguments."
+    )
+    raise CommonplaceError(
+        code, message, hint=hint, details={"field": fields[0]["field"], "fields": fields}
+    )
 
 
 def _said(problem: ErrorDetails, known: Iterable[str]) -> str:
     kind = problem["type"]
     if kind == "extra_forbidden":
-        near = get_close_matches(str(problem["loc"][-1]), known, 1, 0.7) if len(problem["loc"]) == 1 else []
-        return f"is no argument; did you mean {near[0]}?" if near else "is no argument" if len(problem["loc"]) == 1 else "is not known here"
+        near = (
+            get_close_matches(str(problem["loc"][-1]), known, 1, 0.7)
+            if len(problem["loc"]) == 1
+            else []
+        )
+        return (
+            f"is no argument; did you mean {near[0]}?"
+            if near
+            else "is no argument"
+            if len(problem["loc"]) == 1
+            else "is not known here"
+        )
     text = _WORDS.get(kind) or problem["msg"]
     for opening, ours in _OPENINGS.items():
         if text.startswith(opening):
             text = ours + text.removeprefix(opening)
-    return text.replace(" after validation", "").replace("greater than or equal to", "at least").replace("less than or equal to", "at most")
+    return (
+        text.replace(" after validation", "")
+        .replace("greater than or equal to", "at least")
+        .replace("less than or equal to", "at most")
+    )

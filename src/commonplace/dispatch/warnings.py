@@ -14,11 +14,16 @@ from commonplace.kernel.hidden import count_hidden, reveal, summarize
 def with_warnings(output: Output, warnings: Sequence[str]) -> Output:
     """Return a write's output with these warnings in it.
 
-    They go to `warnings`, or to `notes` where the contract gives that name another meaning. Refusals and finished results are
-    returned as they are."""
+    They go to `warnings`, or to `notes` where the contract gives that name another meaning.
+    Refusals and finished results are returned as they are.
+    """
     if isinstance(output, (Rejected, RawResult)):
         return output
-    fields = output.model_dump(mode="json", exclude_none=True, by_alias=True) if isinstance(output, BaseModel) else dict(output)
+    fields = (
+        output.model_dump(mode="json", exclude_none=True, by_alias=True)
+        if isinstance(output, BaseModel)
+        else dict(output)
+    )
     for name in ("warnings", "notes"):
         present = fields.get(name, [])
         if isinstance(present, list) and all(isinstance(item, str) for item in present):
@@ -32,5 +37,8 @@ def hidden_in(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     for name, value in arguments.items():
         counted = count_hidden((name, value))
         if counted:
-            found.append(f"{reveal(str(name))} holds {summarize(counted)}. They are kept as they were given, and readers do not see them.")
+            found.append(
+                f"{reveal(str(name))} holds {summarize(counted)}. They are kept as they were "
+                f"given, and readers do not see them."
+            )
     return tuple(found)

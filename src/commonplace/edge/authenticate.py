@@ -1,4 +1,7 @@
-"""Who a request comes from: headers in, a frozen AuthContext out. Nobody else reads a credential."""
+"""Who a request comes from: headers in, a frozen AuthContext out.
+
+Nobody else reads a credential.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,20 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from commonplace.dispatch.limiter import Buckets
-from commonplace.kernel.auth import LOCAL_TENANT, AuthContext, Scope, Tenant, local_user, scopes_up_to
-from commonplace.kernel.errors import CALL_RATE_LIMITED, INVALID_CONFIG, UNAUTHENTICATED, CommonplaceError
+from commonplace.kernel.auth import (
+    LOCAL_TENANT,
+    AuthContext,
+    Scope,
+    Tenant,
+    local_user,
+    scopes_up_to,
+)
+from commonplace.kernel.errors import (
+    CALL_RATE_LIMITED,
+    INVALID_CONFIG,
+    UNAUTHENTICATED,
+    CommonplaceError,
+)
 from commonplace.kernel.settings import AuthSettings
 
 OUR_PREFIX = "cp_"
@@ -45,7 +60,9 @@ class Keys(Protocol):
 
 
 class Authenticator:
-    """`authenticate(headers)` for HTTP (names in lower case), `stdio(environ)` for the process's own pipe."""
+    """`authenticate(headers)` for HTTP (names in lower case), `stdio(environ)` for the process's
+    own pipe.
+    """
 
     def __init__(self, settings: AuthSettings, keys: Keys, failures_per_minute: int = 30) -> None:
         self._mode = settings.mode
@@ -55,16 +72,28 @@ class Authenticator:
         self.on_refusal: Callable[[CommonplaceError], None] = lambda error: None
 
     def authenticate(self, headers: Mapping[str, str]) -> AuthContext:
-        """The caller, or UNAUTHENTICATED. In mode `none` everyone is the local user: the server then binds loopback only."""
+        """The caller, or UNAUTHENTICATED.
+
+        In mode `none` everyone is the local user: the server then binds loopback only.
+        """
         model_key = _header(headers.get(MODEL_KEY_HEADER))
         if self._mode == "none":
             user = local_user()
-            return AuthContext(user.tenant, user.scopes, user.label, model_key=model_key) if model_key else user
+            return (
+                AuthContext(user.tenant, user.scopes, user.label, model_key=model_key)
+                if model_key
+                else user
+            )
         token = bearer(headers)
         key = self._keys.find(token) if token else None
         if key is not None:
             return _of_key(key, model_key)
-        if token and self._mode == "passthrough" and not token.startswith(OUR_PREFIX) and token not in self._reserved():
+        if (
+            token
+            and self._mode == "passthrough"
+            and not token.startswith(OUR_PREFIX)
+            and token not in self._reserved()
+        ):
             return passthrough(token)
         raise self._refuse(headers, token)
 
@@ -76,14 +105,18 @@ class Authenticator:
         key = self._keys.find(token)
         if key is None:
             raise CommonplaceError(
-                UNAUTHENTICATED, f"{KEY_VARIABLE} holds no valid key.", hint="commonplace keys list shows which keys are active."
+                UNAUTHENTICATED,
+                f"{KEY_VARIABLE} holds no valid key.",
+                hint="commonplace keys list shows which keys are active.",
             )
         return _of_key(key, None)
 
     def beside_stdio(self, headers: Mapping[str, str], environ: Mapping[str, str]) -> AuthContext:
-        """The caller of a stdio server's dashboard, who has at most what the process at the pipe has.
+        """The caller of a stdio server's dashboard, who has at most what the process at the pipe
+        has.
 
-        Raises UNAUTHENTICATED once the key in COMMONPLACE_KEY is revoked."""
+        Raises UNAUTHENTICATED once the key in COMMONPLACE_KEY is revoked.
+        """
         own = self.stdio(environ)
         if self._mode == "none":
             return replace(own, model_key=_header(headers.get(MODEL_KEY_HEADER)))
@@ -99,13 +132,18 @@ class Authenticator:
         return replace(caller, scopes=caller.scopes & own.scopes)
 
     def _reserved(self) -> frozenset[str]:
-        """A bearer's hash is its tenant's identity, so a bearer may not be the name of a tenant that has a key."""
+        """A bearer's hash is its tenant's identity, so a bearer may not be the name of a tenant
+        that has a key.
+        """
         return frozenset((LOCAL_TENANT, *self._keys.tenants()))
 
     def _refuse(self, headers: Mapping[str, str], token: str | None) -> CommonplaceError:
-        """Say what is wrong, and record it while the rate of failures allows: neither disk nor guessing is unbounded.
+        """Say what is wrong, and record it while the rate of failures allows: neither disk nor
+        guessing is unbounded.
 
-        A request without credentials guesses nothing. It always gets its 401, by which clients discover how to authenticate."""
+        A request without credentials guesses nothing. It always gets its 401, by which clients
+        discover how to authenticate.
+        """
         metadata = {"resource_metadata": self._metadata_url} if self._metadata_url else {}
         keyless = not headers.get("authorization")
         bucket = "keyless" if keyless else "wrong"
@@ -114,14 +152,16 @@ class Authenticator:
             return CommonplaceError(
                 CALL_RATE_LIMITED,
                 "Too many requests with a wrong key.",
-                hint="Wait, then send a valid key; the operator makes keys with `commonplace keys add`.",
+                hint="Wait, then send a valid key; the operator makes keys with `commonplace "
+                "keys add`.",
                 details={"retry_after_seconds": max(1, math.ceil(wait)), **metadata},
                 retryable=True,
             )
         error = CommonplaceError(
             UNAUTHENTICATED,
             "This key is not valid." if token else "This server needs a key.",
-            hint="Send `Authorization: Bearer KEY`; the operator makes keys with `commonplace keys add`.",
+            hint="Send `Authorization: Bearer KEY`; the operator makes keys with `commonplace "
+            "keys add`.",
             details={**metadata, **({} if keyless else {"oauth_error": "invalid_token"})},
         )
         if wait == 0:
@@ -134,11 +174,18 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     """The token of an Authorization header, or None where it is absent or malformed."""
     scheme, _, rest = headers.get("authorization", "").strip().partition(" ")
     token = rest.strip()
-    return token if scheme.lower() == "bearer" and len(token) <= MAX_TOKEN and _TOKEN.fullmatch(token) else None
+    return (
+        token
+        if scheme.lower() == "bearer" and len(token) <= MAX_TOKEN and _TOKEN.fullmatch(token)
+        else None
+    )
 
 
 def passthrough(token: str) -> AuthContext:
-    """Contract 003: the bearer is its own tenant, and the caller's key for models. It is kept only as the latter."""
+    """Contract 003: the bearer is its own tenant, and the caller's key for models.
+
+    It is kept only as the latter.
+    """
     hashed = hashlib.sha256(token.encode()).hexdigest()
     return AuthContext(
         tenant=Tenant(f"bearer-{hashed[:32]}"),
@@ -151,29 +198,44 @@ def passthrough(token: str) -> AuthContext:
 
 
 def derive_user_identity(token: str) -> str:
-    """A name for logs and audit labels (contract 003 section 3). It decides nothing: two tokens may share one."""
+    """A name for logs and audit labels (contract 003 section 3).
+
+    It decides nothing: two tokens may share one.
+    """
     return f"user-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
 
 
 def challenge(error: CommonplaceError) -> str:
-    """Return the WWW-Authenticate header of a 401, with the metadata address where an authorization server is configured.
+    """Return the WWW-Authenticate header of a 401, with the metadata address where an
+    authorization server is configured.
 
-    Omit the `error` attribute when no credentials were sent (RFC 6750, section 3.1)."""
+    Omit the `error` attribute when no credentials were sent (RFC 6750, section 3.1).
+    """
     attributes = {"realm": "commonplace"}
     if "oauth_error" in error.details:
         attributes |= {"error": error.details["oauth_error"], "error_description": error.message}
     if "resource_metadata" in error.details:
         attributes["resource_metadata"] = error.details["resource_metadata"]
-    return "Bearer " + ", ".join(f'{name}="{str(value).translate(_UNQUOTED)}"' for name, value in attributes.items())
+    return "Bearer " + ", ".join(
+        f'{name}="{str(value).translate(_UNQUOTED)}"' for name, value in attributes.items()
+    )
 
 
 def has_metadata(settings: AuthSettings) -> bool:
-    """Whether there is anything to discover. Clients that find metadata start an OAuth flow and ignore a configured key."""
-    return settings.mode != "none" and bool(settings.authorization_servers and settings.resource_url)
+    """Whether there is anything to discover.
+
+    Clients that find metadata start an OAuth flow and ignore a configured key.
+    """
+    return settings.mode != "none" and bool(
+        settings.authorization_servers and settings.resource_url
+    )
 
 
 def protected_resource(settings: AuthSettings) -> dict[str, object]:
-    """Return the RFC 9728 metadata of /mcp. It is made of settings alone: a Host header says nothing about this server."""
+    """Return the RFC 9728 metadata of /mcp.
+
+    It is made of settings alone: a Host header says nothing about this server.
+    """
     return {
         "resource": f"{_base_url(settings.resource_url)}/mcp",
         "resource_name": "Commonplace",
@@ -184,7 +246,9 @@ def protected_resource(settings: AuthSettings) -> dict[str, object]:
 
 
 def metadata_url(settings: AuthSettings) -> str | None:
-    return f"{_base_url(settings.resource_url)}{METADATA_PATH}/mcp" if has_metadata(settings) else None
+    return (
+        f"{_base_url(settings.resource_url)}{METADATA_PATH}/mcp" if has_metadata(settings) else None
+    )
 
 
 def _base_url(resource_url: str) -> str:
@@ -193,7 +257,11 @@ def _base_url(resource_url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    return host in LOOPBACK_NAMES or host == "127.0.0.1" or (host.startswith("127.") and re.fullmatch(r"[0-9.]+", host) is not None)
+    return (
+        host in LOOPBACK_NAMES
+        or host == "127.0.0.1"
+        or (host.startswith("127.") and re.fullmatch(r"[0-9.]+", host) is not None)
+    )
 
 
 def check_bind(host: str, settings: AuthSettings) -> None:
@@ -201,13 +269,16 @@ def check_bind(host: str, settings: AuthSettings) -> None:
     if settings.mode == "none" and not is_loopback(host):
         raise CommonplaceError(
             INVALID_CONFIG,
-            f"Refusing to listen on {host}: others could reach it, and auth mode `none` makes everyone the local user.",
+            f"Refusing to listen on {host}: others could reach it, and auth mode `none` makes "
+            f"everyone the local user.",
             hint="Set settings.auth.mode to keys (commonplace keys add), or listen on 127.0.0.1.",
         )
 
 
 def _of_key(key: Key, model_key: str | None) -> AuthContext:
-    return AuthContext(key.tenant, scopes_up_to(key.scope), key.label, key_id=key.id, model_key=model_key)
+    return AuthContext(
+        key.tenant, scopes_up_to(key.scope), key.label, key_id=key.id, model_key=model_key
+    )
 
 
 def _header(value: str | None) -> str | None:
@@ -215,4 +286,11 @@ def _header(value: str | None) -> str | None:
     if value is None:
         return None
     value = value.strip()
-    return value if value and len(value) <= MAX_TOKEN and not value.startswith(OUR_PREFIX) and _TOKEN.fullmatch(value) else None
+    return (
+        value
+        if value
+        and len(value) <= MAX_TOKEN
+        and not value.startswith(OUR_PREFIX)
+        and _TOKEN.fullmatch(value)
+        else None
+    )

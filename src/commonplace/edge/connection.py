@@ -1,4 +1,6 @@
-"""One client on one duplex byte stream: framing, the in-flight table, cancellation, and who answers which method."""
+"""One client on one duplex byte stream: framing, the in-flight table, cancellation, and who
+answers which method.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.tool import ClientChannel
-from commonplace.edge.core import BATCH_VERSION, STATELESS_VERSION, UNSUPPORTED_VERSION, VERSION_KEY, Core, with_client
+from commonplace.edge.core import (
+    BATCH_VERSION,
+    STATELESS_VERSION,
+    UNSUPPORTED_VERSION,
+    VERSION_KEY,
+    Core,
+    with_client,
+)
 from commonplace.edge.error_map import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -37,7 +46,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("commonplace.edge")
 
-STATELESS_METHODS = frozenset({"server/discover", "subscriptions/listen"})  # no method of a handshake's client
+STATELESS_METHODS = frozenset(
+    {"server/discover", "subscriptions/listen"}
+)  # no method of a handshake's client
 SDK_METHODS = STATELESS_METHODS | {
     "completion/complete",
     "logging/setLevel",
@@ -49,16 +60,23 @@ SDK_METHODS = STATELESS_METHODS | {
     "resources/templates/list",
     "resources/unsubscribe",
 }
-"""What the SDK's server answers besides our own methods; a test holds this against the SDK itself."""
+"""What the SDK's server answers besides our own methods; a test holds this against the SDK
+itself.
+"""
 MAX_BATCH = 1000
 WATCHED_FRAMES = 8
 SHUTDOWN_SECONDS = 60.0
 
 
 class Connection:
-    """Feed it bytes; it sends whole lines. It never raises on input: every request and every malformed line gets an answer."""
+    """Feed it bytes; it sends whole lines.
 
-    def __init__(self, core: Core, send: Callable[[bytes], None], on_exit: Callable[[], None]) -> None:
+    It never raises on input: every request and every malformed line gets an answer.
+    """
+
+    def __init__(
+        self, core: Core, send: Callable[[bytes], None], on_exit: Callable[[], None]
+    ) -> None:
         self._core = core
         self._send = send
         self._on_exit = on_exit
@@ -82,14 +100,19 @@ class Connection:
     @property
     def crowded(self) -> bool:
         """Whether reading should pause: too many calls are under way."""
-        return len(self._tasks) + (self._sdk.pending if self._sdk is not None else 0) >= self._core.product.max_in_flight
+        return (
+            len(self._tasks) + (self._sdk.pending if self._sdk is not None else 0)
+            >= self._core.product.max_in_flight
+        )
 
     async def room(self) -> None:
         await self._room.wait()
 
     @property
     def decodes(self) -> bool:
-        """Whether a large line waits for `decode_waiting`; meanwhile `feed` only keeps what comes after it."""
+        """Whether a large line waits for `decode_waiting`; meanwhile `feed` only keeps what
+        comes after it.
+        """
         return self._waiting is not None
 
     def feed(self, data: bytes) -> None:
@@ -118,7 +141,9 @@ class Connection:
             self._end_line()
 
     async def decode_waiting(self) -> None:
-        """Decode the large line that waits, off the event loop, then go on with what came after it."""
+        """Decode the large line that waits, off the event loop, then go on with what came after
+        it.
+        """
         while (incoming := self._waiting) is not None:
             try:
                 value = await incoming.decode(self._core.decoders)
@@ -142,7 +167,9 @@ class Connection:
             self._incoming = self._core.incoming("stdio")
         try:
             for begin in range(0, len(part), SMALL_BYTES):
-                self._incoming.add(part[begin : begin + SMALL_BYTES] if len(part) > SMALL_BYTES else part)
+                self._incoming.add(
+                    part[begin : begin + SMALL_BYTES] if len(part) > SMALL_BYTES else part
+                )
         except Refused as refused:
             self._discarding = True
             self._incoming.close()
@@ -174,7 +201,14 @@ class Connection:
             return
         if self._frames_watched:
             self._frames_watched -= 1
-            self._observer.event("init:frame", {"bytes": len(line), "buffered": len(self._rest), "begins": line[:1].decode("latin-1")})
+            self._observer.event(
+                "init:frame",
+                {
+                    "bytes": len(line),
+                    "buffered": len(self._rest),
+                    "begins": line[:1].decode("latin-1"),
+                },
+            )
         try:
             self._value(decode(line))
         except InvalidMessage as invalid:
@@ -191,19 +225,35 @@ class Connection:
         self._send(encode_error(invalid.request_id, invalid.error))
 
     def _batch(self, values: list[Any]) -> None:
-        """JSON-RPC batches existed in one protocol version only; elsewhere an array is an invalid request."""
+        """JSON-RPC batches existed in one protocol version only; elsewhere an array is an
+        invalid request.
+        """
         if self._version != BATCH_VERSION:
-            raise InvalidMessage(RpcError(INVALID_REQUEST, f"Invalid Request: batches exist in protocol {BATCH_VERSION} only"))
+            raise InvalidMessage(
+                RpcError(
+                    INVALID_REQUEST,
+                    f"Invalid Request: batches exist in protocol {BATCH_VERSION} only",
+                )
+            )
         if not values:
             raise InvalidMessage(RpcError(INVALID_REQUEST, "Invalid Request: the batch is empty"))
         if len(values) > MAX_BATCH:
-            raise InvalidMessage(RpcError(RESOURCE_LIMIT, f"A batch holds at most {MAX_BATCH} messages.", {"limit": MAX_BATCH}))
+            raise InvalidMessage(
+                RpcError(
+                    RESOURCE_LIMIT,
+                    f"A batch holds at most {MAX_BATCH} messages.",
+                    {"limit": MAX_BATCH},
+                )
+            )
         answers = _Batch(self._send)
         for value in values:
             try:
                 one = message(value)
                 if one.method == "initialize":
-                    raise InvalidMessage(RpcError(INVALID_REQUEST, "Invalid Request: initialize cannot be batched"), one.id)
+                    raise InvalidMessage(
+                        RpcError(INVALID_REQUEST, "Invalid Request: initialize cannot be batched"),
+                        one.id,
+                    )
                 if one.is_request:
                     answers.expected += 1
                 self._message(one, answers)
@@ -218,7 +268,11 @@ class Connection:
         elif one.id is None:
             self._notification(one)
         elif self._stopping and one.method != "exit":
-            refused = CommonplaceError(SHUTTING_DOWN, "The server is shutting down.", hint="Send exit, or start a new server.")
+            refused = CommonplaceError(
+                SHUTTING_DOWN,
+                "The server is shutting down.",
+                hint="Send exit, or start a new server.",
+            )
             send(encode_error(one.id, rpc_error(refused)))
         else:
             try:
@@ -240,19 +294,36 @@ class Connection:
                 self._forward(one, send)
                 return
             channel = _Channel(self._send, params)
-            self._settle(self._core.start_call(params, self._auth, channel), request_id, send, self._core_call)
+            self._settle(
+                self._core.start_call(params, self._auth, channel),
+                request_id,
+                send,
+                self._core_call,
+            )
         elif method == "tools/list":
             self._enter_era(params)
-            send(encode_result(request_id, self._core.list_tools(params, self._core.product.selection, self._stateless)))
+            send(
+                encode_result(
+                    request_id,
+                    self._core.list_tools(params, self._core.product.selection, self._stateless),
+                )
+            )
         elif method == "initialize":
             self._handshake(one, request_id, send)
         elif method == "ping":
             if self._stateless or _envelope(params) is not None:
                 self._enter_era(params)
-                raise RpcError(METHOD_NOT_FOUND, "Method not found: protocol 2026-07-28 has no ping", method)
+                raise RpcError(
+                    METHOD_NOT_FOUND, "Method not found: protocol 2026-07-28 has no ping", method
+                )
             send(encode_result(request_id, b"{}"))
         elif self._core.registry.is_bare(method):
-            self._settle(self._core.start_bare(method, params, self._auth), request_id, send, self._core.encode_bare)
+            self._settle(
+                self._core.start_bare(method, params, self._auth),
+                request_id,
+                send,
+                self._core.encode_bare,
+            )
         elif method == "shutdown":
             self._stopping = True
             self._own(self._shutdown(request_id, send), None)
@@ -264,7 +335,9 @@ class Connection:
         else:
             self._core.registry.bare(method)  # raises, and names the nearest method
 
-    def _handshake(self, one: Message, request_id: RequestId, send: Callable[[bytes], None]) -> None:
+    def _handshake(
+        self, one: Message, request_id: RequestId, send: Callable[[bytes], None]
+    ) -> None:
         params = one.params
         requested = params.get("protocolVersion") if isinstance(params, dict) else None
         if self._stateless:
@@ -272,15 +345,24 @@ class Connection:
             if isinstance(requested, str):
                 unsupported["requested"] = requested
             raise RpcError(
-                UNSUPPORTED_VERSION, "This connection is stateless: requests carry their version, nobody says initialize", unsupported
+                UNSUPPORTED_VERSION,
+                "This connection is stateless: requests carry their version, nobody says "
+                "initialize",
+                unsupported,
             )
         self._version, payload = self._core.initialize(params)
         self._initialize = with_client(one.raw)
         send(encode_result(request_id, payload))
-        self._observer.event("handshake:initialize", {"requested": requested, "negotiated": self._version})
+        self._observer.event(
+            "handshake:initialize", {"requested": requested, "negotiated": self._version}
+        )
 
     def _feature(self, one: Message, request_id: RequestId, send: Callable[[bytes], None]) -> None:
-        """What the SDK serves. Its session begins in the right era or not at all, and a product without features needs none."""
+        """What the SDK serves.
+
+        Its session begins in the right era or not at all, and a product without features needs
+        none.
+        """
         early = self._version is None and _envelope(one.params) is None and not self._stateless
         plain = self._core.product.features is None
         discovery = one.method == "server/discover"
@@ -298,18 +380,27 @@ class Connection:
         return self._core.encode_call(outcome, self._stateless)
 
     def _interactive(self, params: dict[str, Any]) -> bool:
-        """Progress we can send ourselves on a duplex stream; only asking the client back needs the SDK's session."""
+        """Progress we can send ourselves on a duplex stream; only asking the client back needs
+        the SDK's session.
+        """
         try:
             return self._core.registry.tool(params["name"]).interactive
         except (CommonplaceError, KeyError, TypeError):
             return False
 
     def _enter_era(self, params: Any) -> None:
-        """A stateless request carries its version; a handshake connection has one. Anything else is too early."""
+        """A stateless request carries its version; a handshake connection has one.
+
+        Anything else is too early.
+        """
         envelope = _envelope(params)
         if self._version is not None:
             if envelope is not None:
-                raise RpcError(INVALID_REQUEST, "This connection made the handshake; requests with a stateless envelope need their own.")
+                raise RpcError(
+                    INVALID_REQUEST,
+                    "This connection made the handshake; requests with a stateless envelope need "
+                    "their own.",
+                )
             return
         if envelope is None:
             raise RpcError(INVALID_PARAMS, "Invalid request: send initialize first.", "")
@@ -332,7 +423,9 @@ class Connection:
             if isinstance(send, _Batch):
                 task.add_done_callback(lambda done: send.cancelled() if done.cancelled() else None)
 
-    def _own(self, work: Coroutine[Any, Any, None], request_id: RequestId | None) -> asyncio.Task[None]:
+    def _own(
+        self, work: Coroutine[Any, Any, None], request_id: RequestId | None
+    ) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         if request_id is not None:
@@ -363,7 +456,9 @@ class Connection:
             wanted = one.params.get("requestId") if isinstance(one.params, dict) else None
             task = self._in_flight.get(wanted) if isinstance(wanted, (str, int, float)) else None
             if task is not None:
-                asyncio.get_running_loop().call_soon(task.cancel)  # after its first step: a task that never ran cannot clean up
+                asyncio.get_running_loop().call_soon(
+                    task.cancel
+                )  # after its first step: a task that never ran cannot clean up
             elif self._sdk is not None:
                 self._forward(one)
         else:
@@ -381,17 +476,26 @@ class Connection:
         send(encode_result(request_id, b"null"))
 
     def _forward(self, one: Message, send: Callable[[bytes], None] | None = None) -> None:
-        """Hand a message to the SDK. Responses and notifications before it exists have nobody to go to."""
+        """Hand a message to the SDK.
+
+        Responses and notifications before it exists have nobody to go to.
+        """
         if isinstance(one.id, float) and one.is_request:
-            raise RpcError(INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer here')
+            raise RpcError(
+                INVALID_REQUEST, 'Invalid Request: "id" must be a string or an integer here'
+            )
         if self._sdk is not None and self._sdk.ended:
-            self._sdk = None  # its failure is logged and its requests are answered; the next one gets a session that works
+            # its failure is logged and its requests are answered; the next one gets a session that
+            # works
+            self._sdk = None
         if self._sdk is None:
             if not one.is_request:
                 return
             from commonplace.edge.sdk import SdkPeer
 
-            self._sdk = SdkPeer(self._core, self._auth, self._send, self._initialize, self._make_room)
+            self._sdk = SdkPeer(
+                self._core, self._auth, self._send, self._initialize, self._make_room
+            )
         self._sdk.feed(one, send)
         self._watch_room()
 
@@ -438,7 +542,9 @@ class _Channel(ClientChannel):
         meta = params.get("_meta") if isinstance(params, dict) else None
         self._token = meta.get("progressToken") if isinstance(meta, dict) else None
 
-    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
         if self._token is None:
             return
         params: dict[str, Any] = {"progressToken": self._token, "progress": done}
@@ -452,7 +558,11 @@ class _Channel(ClientChannel):
         return None
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
-        raise CommonplaceError(NOT_AVAILABLE, f"{method} needs an interactive tool.", hint="Declare the tool interactive=True.")
+        raise CommonplaceError(
+            NOT_AVAILABLE,
+            f"{method} needs an interactive tool.",
+            hint="Declare the tool interactive=True.",
+        )
 
 
 async def _answer(
@@ -465,10 +575,14 @@ async def _answer(
         send(encode_result(request_id, encode(await work)))
     except RpcError as error:
         send(encode_error(request_id, error))
-    except Exception:  # an output that cannot be encoded, above all: the request still gets its answer
+    except (
+        Exception
+    ):  # an output that cannot be encoded, above all: the request still gets its answer
         log.exception("request %s failed", request_id)
         send(encode_error(request_id, _failed()))
 
 
 def _failed() -> RpcError:
-    return RpcError(INTERNAL_ERROR, "Internal error", {"message": "The server failed on this request."})
+    return RpcError(
+        INTERNAL_ERROR, "Internal error", {"message": "The server failed on this request."}
+    )

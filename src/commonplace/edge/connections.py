@@ -1,6 +1,9 @@
-"""Who may keep a connection open, and for how long without doing anything: caps, and timeouts for headers, bodies and slow readers.
+"""Who may keep a connection open, and for how long without doing anything: caps, and timeouts
+for headers, bodies and slow readers.
 
-A stream that the client keeps open is not idle: no timer runs while a response is under way and its reader keeps up."""
+A stream that the client keeps open is not idle: no timer runs while a response is under way and its
+reader keeps up.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ MAX_HEADERS = 200
 BODY_GRACE_SECONDS = 5.0  # in which the endpoint itself answers 408
 RESERVED_FILES = 128  # descriptors for databases, logs and outgoing connections
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-_FULL = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\nconnection: "
+    b"close\r\n\r\n"
+)
 _LATE = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -44,7 +50,9 @@ class ConnectionLimits:
             limits.header_seconds,
             limits.body_seconds,
             limits.idle_seconds,
-            tuple(ipaddress.ip_network(text, strict=False) for text in settings.server.trusted_proxies),
+            tuple(
+                ipaddress.ip_network(text, strict=False) for text in settings.server.trusted_proxies
+            ),
         )
 
     def is_trusted(self, address: str) -> bool:
@@ -59,7 +67,9 @@ class ConnectionLimits:
 
 
 def _affordable(wanted: int) -> int:
-    """The wanted number of connections, or what the system's limit of open files leaves for them."""
+    """The wanted number of connections, or what the system's limit of open files leaves for
+    them.
+    """
     try:
         import resource
     except ImportError:  # Windows
@@ -112,7 +122,10 @@ def guarded_protocol(limits: ConnectionLimits) -> type[HttpToolsProtocol]:
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection. At most one timer runs: for the header, the body, or a reader that does not read."""
+    """One connection.
+
+    At most one timer runs: for the header, the body, or a reader that does not read.
+    """
 
     def __init__(self, connections: OpenConnections, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

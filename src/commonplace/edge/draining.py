@@ -1,4 +1,6 @@
-"""The time between a signal to stop and the end of listening, in which a load balancer learns that it should look elsewhere."""
+"""The time between a signal to stop and the end of listening, in which a load balancer learns
+that it should look elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,10 @@ RECENTLY_SECONDS = 60.0
 
 
 class Draining:
-    """Begun by SIGTERM. A server whose readiness nobody asked for lately has nobody to tell, and does not wait."""
+    """Begun by SIGTERM.
+
+    A server whose readiness nobody asked for lately has nobody to tell, and does not wait.
+    """
 
     def __init__(self, seconds: float = 0.0) -> None:
         self._seconds = seconds

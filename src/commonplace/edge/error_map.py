@@ -75,7 +75,10 @@ def rpc_error(error: CommonplaceError) -> RpcError:
 
 
 def tool_error(error: CommonplaceError) -> dict[str, Any]:
-    """The error object inside a tools/call result. Contracts with HTTP statuses of their own find them in the details."""
+    """The error object inside a tools/call result.
+
+    Contracts with HTTP statuses of their own find them in the details.
+    """
     value = error.as_dict()
     if error.code.http_status is not None:
         value["details"] = {**value["details"], "http_status": error.code.http_status}

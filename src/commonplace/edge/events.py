@@ -1,6 +1,8 @@
-"""A short memory of what was streamed, so that a client that lost its connection can go on where it was.
+"""A short memory of what was streamed, so that a client that lost its connection can go on where
+it was.
 
-Event ids are random: knowing one's own says nothing about another session's."""
+Event ids are random: knowing one's own says nothing about another session's.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ class Event:
 
 
 class RecentEvents:
-    """The SDK's event store, bounded in events and in the characters of their texts. The newest event is always kept."""
+    """The SDK's event store, bounded in events and in the characters of their texts.
+
+    The newest event is always kept.
+    """
 
     def __init__(self, max_events: int = MAX_EVENTS, max_bytes: int = MAX_EVENT_BYTES) -> None:
         self._max_events = max_events
@@ -37,11 +42,15 @@ class RecentEvents:
         size = _text_size(message)
         self._bytes += size
         self._events[event_id] = (stream_id, message, size)
-        while len(self._events) > self._max_events or (self._bytes > self._max_bytes and len(self._events) > 1):
+        while len(self._events) > self._max_events or (
+            self._bytes > self._max_bytes and len(self._events) > 1
+        ):
             self._bytes -= self._events.popitem(last=False)[1][2]
         return event_id
 
-    async def replay_events_after(self, last_event_id: str, send_callback: Callable[[Any], Awaitable[None]]) -> str | None:
+    async def replay_events_after(
+        self, last_event_id: str, send_callback: Callable[[Any], Awaitable[None]]
+    ) -> str | None:
         last = self._events.get(last_event_id)
         if last is None:
             return None
@@ -55,7 +64,9 @@ class RecentEvents:
 
 
 def _text_size(message: Any) -> int:
-    """About how many characters a message holds: those of its strings, and a little for each of its values."""
+    """About how many characters a message holds: those of its strings, and a little for each of
+    its values.
+    """
     waiting = [getattr(message, "root", message)]
     size, counted = 0, 0
     while waiting and counted < COUNTED_VALUES:

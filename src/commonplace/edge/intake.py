@@ -1,7 +1,9 @@
-"""Taking in messages: how large they may be, how much structure they may have, and how much of them may wait undecoded.
+"""Taking in messages: how large they may be, how much structure they may have, and how much of
+them may wait undecoded.
 
-Small messages are decoded at once. Larger ones are scanned while they arrive, refused as early as possible, and decoded in a thread of
-their own, in slices: nobody else waits for them."""
+Small messages are decoded at once. Larger ones are scanned while they arrive, refused as early as
+possible, and decoded in a thread of their own, in slices: nobody else waits for them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _TOKEN = re.compile(rb'\s*(?:("(?:[^"\\]|\\.)*")|([{}\[\],:])|([^\s"{}\[\],:]+))
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """What the receiver of a message takes: its size, and long texts as UTF-8 bytes where that saves memory."""
+    """What the receiver of a message takes: its size, and long texts as UTF-8 bytes where that
+    saves memory.
+    """
 
     most_bytes: int
     takes_bytes: bool = False
@@ -76,7 +80,18 @@ class Refused(Exception):
 class Incoming:
     """One message while it arrives. `close` gives its bytes back to the budget."""
 
-    __slots__ = ("_accepts", "_budget", "_caller", "_chunks", "_limit", "_peeked", "_request_id", "_scan", "_taken", "size")
+    __slots__ = (
+        "_accepts",
+        "_budget",
+        "_caller",
+        "_chunks",
+        "_limit",
+        "_peeked",
+        "_request_id",
+        "_scan",
+        "_taken",
+        "size",
+    )
 
     def __init__(self, accepts: Accepts, budget: UndecodedBytes, caller: str) -> None:
         self._accepts = accepts
@@ -95,7 +110,10 @@ class Incoming:
         return self._scan is not None
 
     def add(self, chunk: bytes) -> None:
-        """Take the next bytes. Raises Refused as soon as it is clear that the message cannot be served."""
+        """Take the next bytes.
+
+        Raises Refused as soon as it is clear that the message cannot be served.
+        """
         if not chunk:
             return
         self._chunks.append(chunk)
@@ -125,7 +143,9 @@ class Incoming:
         """The value of a message of any size. Raises InvalidMessage and Refused."""
         if self._scan is None:
             return self.decode_small()
-        return await asyncio.get_running_loop().run_in_executor(pool, self._decode_large, self._scan)
+        return await asyncio.get_running_loop().run_in_executor(
+            pool, self._decode_large, self._scan
+        )
 
     def drop(self) -> None:
         """Forget the text; what was decoded from it stays."""
@@ -180,9 +200,14 @@ class Incoming:
                 self._scan.feed(chunk[start : start + SMALL_BYTES])
         except StructureError as error:
             if error.limit == "levels":  # no decoder follows it: as with a text that is not JSON
-                raise Refused(RpcError(PARSE_ERROR, "Parse error", {"message": str(error)})) from None
+                raise Refused(
+                    RpcError(PARSE_ERROR, "Parse error", {"message": str(error)})
+                ) from None
             told = {"limit": error.limit, "most": error.most}
-            message = f"The message is too complex: {error}. Send large documents as one string, or in parts."
+            message = (
+                f"The message is too complex: {error}. Send large documents as one string, "
+                f"or in parts."
+            )
             raise Refused(RpcError(RESOURCE_LIMIT, message, told), self._request_id) from None
 
     def _too_large(self, accepted: Acceptance) -> Refused:
@@ -204,7 +229,9 @@ def _busy() -> CommonplaceError:
 
 
 def too_large(limit: int) -> RpcError:
-    return RpcError(RESOURCE_LIMIT, f"The message is larger than {limit} bytes.", {"limit_bytes": limit})
+    return RpcError(
+        RESOURCE_LIMIT, f"The message is larger than {limit} bytes.", {"limit_bytes": limit}
+    )
 
 
 def peek(head: bytes) -> tuple[str | None, str | None, RequestId | None]:
@@ -229,16 +256,24 @@ def peek(head: bytes) -> tuple[str | None, str | None, RequestId | None]:
             expects_key, key = True, None
         elif text is not None and expects_key and len(path) <= 2:
             key, expects_key = _text(text), False
-        elif (text is not None or (scalar is not None and position < len(head))) and key is not None:
+        elif (
+            text is not None or (scalar is not None and position < len(head))
+        ) and key is not None:
             if len(path) == 1:
                 found[(key,)] = _text(text if text is not None else scalar)
             elif len(path) == 2 and path[1] == "params":
                 found[("params", key)] = _text(text if text is not None else scalar)
-    method, name, request_id = found.get(("method",)), found.get(("params", "name")), found.get(("id",))
+    method, name, request_id = (
+        found.get(("method",)),
+        found.get(("params", "name")),
+        found.get(("id",)),
+    )
     return (
         method if isinstance(method, str) else None,
         name if isinstance(name, str) else None,
-        request_id if isinstance(request_id, (str, int)) and not isinstance(request_id, bool) else None,
+        request_id
+        if isinstance(request_id, (str, int)) and not isinstance(request_id, bool)
+        else None,
     )
 
 
@@ -250,10 +285,20 @@ def _text(raw: bytes) -> Any:
 
 
 def _addressed(value: Any) -> tuple[str | None, str | None, RequestId | None]:
-    """Method, tool and id of a decoded message; the method is empty where it has none, so that it counts as small."""
+    """Method, tool and id of a decoded message; the method is empty where it has none, so that
+    it counts as small.
+    """
     if not isinstance(value, dict):
         return (None, None, None) if isinstance(value, list) else ("", None, None)
     method, params, request_id = value.get("method"), value.get("params"), value.get("id")
     name = params.get("name") if isinstance(params, dict) else None
-    readable = request_id if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool) else None
-    return (method if isinstance(method, str) else ""), (name if isinstance(name, str) else None), readable
+    readable = (
+        request_id
+        if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool)
+        else None
+    )
+    return (
+        (method if isinstance(method, str) else ""),
+        (name if isinstance(name, str) else None),
+        readable,
+    )

@@ -15,7 +15,9 @@ RequestId = str | int | float
 
 @dataclass(slots=True)
 class Message:
-    """A request (id and method), a notification (method) or a response to one of our requests (id)."""
+    """A request (id and method), a notification (method) or a response to one of our requests
+    (id).
+    """
 
     raw: dict[str, Any]
     id: RequestId | None
@@ -40,7 +42,9 @@ class InvalidMessage(Exception):
 
     @classmethod
     def unreadable(cls, reason: str, request_id: RequestId | None = None) -> InvalidMessage:
-        """Text that cannot be decoded: a parse error, or an invalid request where at least its id is known."""
+        """Text that cannot be decoded: a parse error, or an invalid request where at least its
+        id is known.
+        """
         if request_id is not None:
             return _invalid(reason, request_id)
         return cls(RpcError(PARSE_ERROR, "Parse error", {"message": reason}))
@@ -57,8 +61,11 @@ def decode(line: bytes) -> Any:
 
 
 def _unreadable(line: bytes, reason: str) -> InvalidMessage:
-    """JSON that we cannot hold is JSON still: half of a surrogate pair, which clients in JavaScript send when they cut a string in an
-    emoji, a number beyond all floats. Its request can be told; without its id the client would wait for ever."""
+    """JSON that we cannot hold is JSON still: half of a surrogate pair, which clients in
+    JavaScript send when they cut a string in an emoji, a number beyond all floats.
+
+    Its request can be told; without its id the client would wait for ever.
+    """
     try:
         value = json.loads(line.decode(), parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -85,7 +92,10 @@ def _exact_id(line: bytes, read: float) -> RequestId:
 
 
 def message(value: Any) -> Message:
-    """Judge one decoded value. JSON-RPC allows a null id; MCP does not, and nobody could match its answer."""
+    """Judge one decoded value.
+
+    JSON-RPC allows a null id; MCP does not, and nobody could match its answer.
+    """
     if not isinstance(value, dict):
         raise _invalid("a message is a JSON object", None)
     request_id = value.get("id")
@@ -106,7 +116,11 @@ def message(value: Any) -> Message:
 
 
 def _readable(request_id: Any) -> RequestId | None:
-    return request_id if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool) else None
+    return (
+        request_id
+        if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool)
+        else None
+    )
 
 
 def _invalid(reason: str, request_id: RequestId | None) -> InvalidMessage:
@@ -116,11 +130,19 @@ def _invalid(reason: str, request_id: RequestId | None) -> InvalidMessage:
 def encode_result(request_id: RequestId | None, payload: bytes | list[bytes]) -> bytes:
     """`payload` is a result's JSON, whole or in pieces that are joined here and nowhere else."""
     pieces = payload if isinstance(payload, list) else (payload,)
-    return b"".join((b'{"jsonrpc":"2.0","id":', encode_id(request_id), b',"result":', *pieces, b"}"))
+    return b"".join(
+        (b'{"jsonrpc":"2.0","id":', encode_id(request_id), b',"result":', *pieces, b"}")
+    )
 
 
 def encode_error(request_id: RequestId | None, error: RpcError) -> bytes:
-    return b'{"jsonrpc":"2.0","id":' + encode_id(request_id) + b',"error":' + orjson.dumps(error.as_dict(), default=str) + b"}"
+    return (
+        b'{"jsonrpc":"2.0","id":'
+        + encode_id(request_id)
+        + b',"error":'
+        + orjson.dumps(error.as_dict(), default=str)
+        + b"}"
+    )
 
 
 def encode_notification(method: str, params: dict[str, Any]) -> bytes:

@@ -23,8 +23,13 @@ STOP_SECONDS = 10
 BACKLOG = 2048
 
 
-def serve_http(product: Product, options: HttpOptions, host: str, port: int, announce: Callable[[str], None]) -> int:
-    """Serve until a signal. `announce` is told the address once the socket listens. Returns the exit code."""
+def serve_http(
+    product: Product, options: HttpOptions, host: str, port: int, announce: Callable[[str], None]
+) -> int:
+    """Serve until a signal.
+
+    `announce` is told the address once the socket listens. Returns the exit code.
+    """
     listener = bind(host, port)
     announce(address_of(listener))
     _Graceful(_config(product, options), options.draining).run(sockets=[listener])
@@ -32,7 +37,9 @@ def serve_http(product: Product, options: HttpOptions, host: str, port: int, ann
 
 
 @contextlib.asynccontextmanager
-async def serve_beside(product: Product, options: HttpOptions, listener: socket.socket) -> AsyncIterator[None]:
+async def serve_beside(
+    product: Product, options: HttpOptions, listener: socket.socket
+) -> AsyncIterator[None]:
     """Serve on the running event loop while the caller does something else."""
     server = _Quiet(_config(product, options))
     task = asyncio.create_task(server.serve(sockets=[listener]))
@@ -44,9 +51,12 @@ async def serve_beside(product: Product, options: HttpOptions, listener: socket.
 
 
 class _Graceful(uvicorn.Server):
-    """A signal asks it to stop, and then the caller still closes what it opened: the signal is not raised again.
+    """A signal asks it to stop, and then the caller still closes what it opened: the signal is
+    not raised again.
 
-    SIGTERM first makes it not ready, and ends it when that was told; a second one, or SIGINT, ends it at once."""
+    SIGTERM first makes it not ready, and ends it when that was told; a second one, or SIGINT, ends
+    it at once.
+    """
 
     def __init__(self, config: uvicorn.Config, draining: Draining) -> None:
         super().__init__(config)
@@ -66,7 +76,9 @@ class _Graceful(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        before = {one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {
+            one: signal.signal(one, self.handle_exit) for one in (signal.SIGINT, signal.SIGTERM)
+        }
         try:
             yield
         finally:
@@ -120,5 +132,6 @@ def _config(product: Product, options: HttpOptions) -> uvicorn.Config:
         timeout_graceful_shutdown=STOP_SECONDS,
         lifespan="on",
         # None: uvicorn trusts this machine, or what FORWARDED_ALLOW_IPS names
-        forwarded_allow_ips=[str(network) for network in options.connections.trusted_proxies] or None,
+        forwarded_allow_ips=[str(network) for network in options.connections.trusted_proxies]
+        or None,
     )

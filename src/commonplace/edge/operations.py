@@ -1,4 +1,6 @@
-"""What an HTTP server offers its operator and its clients' authentication: /metrics and the protected-resource metadata."""
+"""What an HTTP server offers its operator and its clients' authentication: /metrics and the
+protected-resource metadata.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,11 @@ EXPOSITION = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def operation_routes(
-    auth: AuthSettings, authenticate: Authenticator, metrics: Metrics, version: str, refuse: Callable[[Request], Response | None]
+    auth: AuthSettings,
+    authenticate: Authenticator,
+    metrics: Metrics,
+    version: str,
+    refuse: Callable[[Request], Response | None],
 ) -> list[BaseRoute]:
     started = time.monotonic()
 
@@ -34,21 +40,30 @@ def operation_routes(
         try:
             caller = authenticate(request.headers)
             if not caller.has(Scope.ADMIN):
-                raise CommonplaceError(SCOPE_REQUIRED, "Metrics of all tenants need a key with scope admin.")
+                raise CommonplaceError(
+                    SCOPE_REQUIRED, "Metrics of all tenants need a key with scope admin."
+                )
         except CommonplaceError as error:
             return unauthorized(error)
         gauges: dict[str, float] = {}
         for probe in metrics.probes:
-            with contextlib.suppress(CommonplaceError):  # a database that is away leaves a gap, not an outage of the metrics
+            with contextlib.suppress(
+                CommonplaceError
+            ):  # a database that is away leaves a gap, not an outage of the metrics
                 gauges |= await probe()
-        return PlainTextResponse(prometheus(metrics, version, time.monotonic() - started, gauges), media_type=EXPOSITION)
+        return PlainTextResponse(
+            prometheus(metrics, version, time.monotonic() - started, gauges), media_type=EXPOSITION
+        )
 
     async def resource_metadata(request: Request) -> Response:
         return JSONResponse(protected_resource(auth), headers={"Access-Control-Allow-Origin": "*"})
 
     routes: list[BaseRoute] = [Route("/metrics", show_metrics)]
     if has_metadata(auth):
-        routes += [Route(METADATA_PATH, resource_metadata), Route(f"{METADATA_PATH}/mcp", resource_metadata)]
+        routes += [
+            Route(METADATA_PATH, resource_metadata),
+            Route(f"{METADATA_PATH}/mcp", resource_metadata),
+        ]
     return routes
 
 

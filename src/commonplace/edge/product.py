@@ -1,4 +1,7 @@
-"""What the edge serves: the pipeline and the little it must know to introduce itself. Bootstrap builds it."""
+"""What the edge serves: the pipeline and the little it must know to introduce itself.
+
+Bootstrap builds it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ UNDECODED_BYTES = 192 * 1024 * 1024
 
 
 def tool_message_bytes(settings: Settings) -> int:
-    """Bytes of a call of a tool that takes no documents: room for the largest content of a file, six bytes for each escape."""
+    """Bytes of a call of a tool that takes no documents: room for the largest content of a file,
+    six bytes for each escape.
+    """
     return max(TOOL_MESSAGE_BYTES, 6 * settings.mcp.files.max_payload_bytes + MEBIBYTE)
 
 
@@ -29,17 +34,25 @@ def _everyone_is_local(headers: Mapping[str, str]) -> AuthContext:
 
 
 class Features(Protocol):
-    """Protocol features beyond tools (resources, prompts, ...): served by the official SDK, plugged in by bootstrap."""
+    """Protocol features beyond tools (resources, prompts, ...): served by the official SDK,
+    plugged in by bootstrap.
+    """
 
     capabilities: Mapping[str, Any]  # advertised next to `tools`, in the handshake's spelling
 
     def handlers(self) -> Mapping[str, Any]:
-        """Keyword arguments for the SDK's low-level server (`on_list_resources`, ...). May import the SDK."""
+        """Keyword arguments for the SDK's low-level server (`on_list_resources`, ...).
+
+        May import the SDK.
+        """
         ...
 
 
 class Observer(Protocol):
-    """Told what no tool sees: handshakes, first frames, malformed lines. Diagnostics and counters, never content."""
+    """Told what no tool sees: handshakes, first frames, malformed lines.
+
+    Diagnostics and counters, never content.
+    """
 
     watches_frames: bool
 
@@ -73,11 +86,15 @@ class Product:
     stdio_auth: Callable[[], AuthContext] = local_user
     max_message_bytes: int = MAX_MESSAGE_BYTES
     tool_message_bytes: int = TOOL_MESSAGE_BYTES  # of a call of a tool that takes no documents
-    undecoded_bytes: int = UNDECODED_BYTES  # of all callers together; a caller may have two thirds of it
+    undecoded_bytes: int = (
+        UNDECODED_BYTES  # of all callers together; a caller may have two thirds of it
+    )
     max_in_flight: int = 256  # calls of one connection at a time; reading waits above it
     max_sessions_per_key: int = 100  # sessions over HTTP; the oldest idle one ends for a new one
     observer: Observer = field(default_factory=NoObserver)
-    ready: Callable[[], Awaitable[Mapping[str, Any]]] | None = None  # what /readyz reports; raises when not ready
+    ready: Callable[[], Awaitable[Mapping[str, Any]]] | None = (
+        None  # what /readyz reports; raises when not ready
+    )
 
     @property
     def server_info(self) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""From where an HTTP server may be reached: which Host it answers to, and which pages of browsers may call it."""
+"""From where an HTTP server may be reached: which Host it answers to, and which pages of
+browsers may call it.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +21,20 @@ if TYPE_CHECKING:
     from starlette.types import Message, Send
 
 PREFLIGHT_SECONDS = 600
-EXPOSED = b"Mcp-Session-Id, WWW-Authenticate, Retry-After"  # what a client in a browser needs to read besides the body
+# what a client in a browser needs to read besides the body
+EXPOSED = b"Mcp-Session-Id, WWW-Authenticate, Retry-After"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """How the server may be reached. Empty `allowed_hosts` means any Host, for servers behind keys and a proxy.
+    """How the server may be reached.
 
-    `public_url` is the address that clients use where a proxy stands before the server."""
+    Empty `allowed_hosts` means any Host, for servers behind keys and a proxy.
+
+    `public_url` is the address that clients use where a proxy stands before the server.
+    """
 
     public_url: str = ""
     allowed_hosts: tuple[str, ...] = LOOPBACK_HOSTS
@@ -40,7 +46,10 @@ class HttpOptions:
 
 
 def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:
-    """The names a server that binds `bound` answers to: its own beside the configured ones. Empty: any."""
+    """The names a server that binds `bound` answers to: its own beside the configured ones.
+
+    Empty: any.
+    """
     if is_loopback(bound):
         return tuple(dict.fromkeys((*LOOPBACK_HOSTS, _as_host(bound), *configured)))
     if not configured or _every_address(bound):
@@ -48,14 +57,26 @@ def hosts_of(bound: str, configured: tuple[str, ...]) -> tuple[str, ...]:
     return (_as_host(bound), *configured)
 
 
-def refusal(headers: Mapping[str, str], options: HttpOptions, scheme: str = "http") -> Response | None:
-    """Refuse DNS rebinding and foreign pages. `scheme` is that of the request, as the ASGI server or a trusted proxy says."""
+def refusal(
+    headers: Mapping[str, str], options: HttpOptions, scheme: str = "http"
+) -> Response | None:
+    """Refuse DNS rebinding and foreign pages.
+
+    `scheme` is that of the request, as the ASGI server or a trusted proxy says.
+    """
     host = headers.get("host", "")
     if options.allowed_hosts and not _answers_to(host, options.allowed_hosts):
         return JSONResponse({"error": "This server does not answer to that Host."}, status_code=421)
     origin = headers.get("origin")
-    if origin is not None and origin not in options.allowed_origins and not _is_own_origin(origin, host, scheme, options.public_url):
-        told = "This Origin may not call this server. List it in settings.server.allowed_origins if it should."
+    if (
+        origin is not None
+        and origin not in options.allowed_origins
+        and not _is_own_origin(origin, host, scheme, options.public_url)
+    ):
+        told = (
+            "This Origin may not call this server. List it in settings.server.allowed_origins "
+            "if it should."
+        )
         return JSONResponse({"error": told}, status_code=403)
     return None
 
@@ -71,14 +92,22 @@ def is_https(scheme: str, public_url: str) -> bool:
 
 
 def _is_own_origin(origin: str, host: str, scheme: str, public_url: str) -> bool:
-    """Whether a page of this origin is this server's own: same scheme, host and port. Other ports of one machine are other servers."""
+    """Whether a page of this origin is this server's own: same scheme, host and port.
+
+    Other ports of one machine are other servers.
+    """
     if public_url and _origin_of(public_url) == _origin_of(origin):
         return True
     own_scheme = {"ws": "http", "wss": "https"}.get(scheme, scheme)
     page, own = _origin_of(origin), _origin_of(f"{own_scheme}://{host}")
     if page is None or own is None:
         return False
-    return page == own or (page[0] == own[0] and page[2] == own[2] and page[1] in LOOPBACK_HOSTS and own[1] in LOOPBACK_HOSTS)
+    return page == own or (
+        page[0] == own[0]
+        and page[2] == own[2]
+        and page[1] in LOOPBACK_HOSTS
+        and own[1] in LOOPBACK_HOSTS
+    )
 
 
 def _origin_of(address: str) -> tuple[str, str, int] | None:
@@ -88,11 +117,18 @@ def _origin_of(address: str) -> tuple[str, str, int] | None:
         port = parts.port or DEFAULT_PORTS[parts.scheme]
     except (ValueError, KeyError):
         return None
-    return (parts.scheme, _host_name(parts.netloc), port) if parts.hostname and "@" not in parts.netloc else None
+    return (
+        (parts.scheme, _host_name(parts.netloc), port)
+        if parts.hostname and "@" not in parts.netloc
+        else None
+    )
 
 
 def shared(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send:
-    """The same `send`, which lets a page of a configured origin read the answer (CORS). Nothing for any other."""
+    """The same `send`, which lets a page of a configured origin read the answer (CORS).
+
+    Nothing for any other.
+    """
     origin = headers.get("origin")
     if origin is None or origin not in options.allowed_origins:
         return send
@@ -110,13 +146,26 @@ def shared(headers: Mapping[str, str], options: HttpOptions, send: Send) -> Send
     return sending
 
 
-def preflight(method: str, headers: Mapping[str, str], options: HttpOptions, methods: str) -> Response | None:
-    """The answer to a browser that asks beforehand. It brings no key, so this comes before authentication.
+def preflight(
+    method: str, headers: Mapping[str, str], options: HttpOptions, methods: str
+) -> Response | None:
+    """The answer to a browser that asks beforehand.
 
-    Any header may be sent: what it means is judged when it comes, and clients may name parameters in theirs."""
-    if method != "OPTIONS" or headers.get("origin") not in options.allowed_origins or "access-control-request-method" not in headers:
+    It brings no key, so this comes before authentication.
+
+    Any header may be sent: what it means is judged when it comes, and clients may name parameters
+    in theirs.
+    """
+    if (
+        method != "OPTIONS"
+        or headers.get("origin") not in options.allowed_origins
+        or "access-control-request-method" not in headers
+    ):
         return None
-    answer = {"Access-Control-Allow-Methods": methods, "Access-Control-Max-Age": str(PREFLIGHT_SECONDS)}
+    answer = {
+        "Access-Control-Allow-Methods": methods,
+        "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
+    }
     asked = headers.get("access-control-request-headers")
     if asked:
         answer["Access-Control-Allow-Headers"] = asked
@@ -129,7 +178,9 @@ def _answers_to(host: str, allowed: tuple[str, ...]) -> bool:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """`*.example.org` is every name below example.org: neither itself nor one that only ends alike."""
+    """`*.example.org` is every name below example.org: neither itself nor one that only ends
+    alike.
+    """
     if pattern.startswith("*."):
         return name.endswith(pattern[1:]) and len(name) > len(pattern) - 1
     return name == pattern

@@ -1,6 +1,9 @@
-"""The official SDK behind the core: whatever `core.py` does not serve, answered from the same pipeline.
+"""The official SDK behind the core: whatever `core.py` does not serve, answered from the same
+pipeline.
 
-The only importer of `mcp`. It costs most of a second and 40 MB, so nothing here runs before a client needs it."""
+The only importer of `mcp`. It costs most of a second and 40 MB, so nothing here runs before a
+client needs it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,11 @@ def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
 
     async def list_tools(ctx: ServerRequestContext[Any, Any], params: Any) -> Any:
         try:
-            return orjson.loads(core.list_tools(ctx.params, caller(ctx)[1], ctx.protocol_version == STATELESS_VERSION))
+            return orjson.loads(
+                core.list_tools(
+                    ctx.params, caller(ctx)[1], ctx.protocol_version == STATELESS_VERSION
+                )
+            )
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from None
 
@@ -59,9 +66,18 @@ def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
         auth, selection, read_only = caller(ctx)
         try:
             channel = SdkChannel(ctx)
-            started = core.start_call(ctx.params, auth, channel, read_only=read_only, selection=selection, meta={"mcp": ctx})
+            started = core.start_call(
+                ctx.params,
+                auth,
+                channel,
+                read_only=read_only,
+                selection=selection,
+                meta={"mcp": ctx},
+            )
             outcome = started if not asyncio.iscoroutine(started) else await started
-            return orjson.loads(b"".join(core.encode_call(outcome, ctx.protocol_version == STATELESS_VERSION)))
+            return orjson.loads(
+                b"".join(core.encode_call(outcome, ctx.protocol_version == STATELESS_VERSION))
+            )
         except RpcError as error:
             raise MCPError(error.code, error.message, error.data) from None
 
@@ -72,7 +88,10 @@ def build_server(core: Core, stdio_auth: AuthContext | None) -> Server[Any]:
         version=product.version,
         title=product.title,
         instructions=product.instructions,
-        cache_hints={"tools/list": CacheHint(LIST_TTL_MS, "private"), **extra.get("cache_hints", {})},
+        cache_hints={
+            "tools/list": CacheHint(LIST_TTL_MS, "private"),
+            **extra.get("cache_hints", {}),
+        },
         get_tool_input_schema=lambda name: _schema_of(core, name),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
@@ -96,16 +115,28 @@ class SdkChannel(ClientChannel):
     def __init__(self, ctx: ServerRequestContext[Any, Any]) -> None:
         self._ctx = ctx
 
-    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+    async def progress(
+        self, done: float, total: float | None = None, message: str | None = None
+    ) -> None:
         await self._ctx.session.report_progress(done, total, message)
 
     async def log(self, level: str, data: Any, logger: str | None = None) -> None:
-        await self._ctx.session.send_log_message(level, data, logger, related_request_id=self._ctx.request_id)  # type: ignore[arg-type]
+        await self._ctx.session.send_log_message(
+            level,  # type: ignore[arg-type]
+            data,
+            logger,
+            related_request_id=self._ctx.request_id,
+        )
 
     async def request(self, method: str, params: Mapping[str, Any]) -> Any:
         from mcp.shared.exceptions import NoBackChannelError
         from mcp.shared.message import ServerMessageMetadata
-        from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult, server_request_adapter
+        from mcp_types import (
+            CreateMessageResult,
+            ElicitResult,
+            ListRootsResult,
+            server_request_adapter,
+        )
 
         results: dict[str, Any] = {
             "sampling/createMessage": CreateMessageResult,
@@ -115,10 +146,14 @@ class SdkChannel(ClientChannel):
         request = server_request_adapter.validate_python({"method": method, "params": dict(params)})
         try:
             answer = await self._ctx.session.send_request(
-                request, results[method], metadata=ServerMessageMetadata(related_request_id=self._ctx.request_id)
+                request,
+                results[method],
+                metadata=ServerMessageMetadata(related_request_id=self._ctx.request_id),
             )
         except NoBackChannelError:
-            raise CommonplaceError(NOT_AVAILABLE, f"This client cannot answer {method} here.", hint="Use a session.") from None
+            raise CommonplaceError(
+                NOT_AVAILABLE, f"This client cannot answer {method} here.", hint="Use a session."
+            ) from None
         return answer.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
@@ -130,7 +165,10 @@ def _encoded(value: Any) -> bytes:
 
 
 class SdkPeer:
-    """The SDK serving one duplex connection. Messages wait until its import, in a thread, is done."""
+    """The SDK serving one duplex connection.
+
+    Messages wait until its import, in a thread, is done.
+    """
 
     def __init__(
         self,
@@ -169,7 +207,9 @@ class SdkPeer:
         """Let what is under way be answered."""
         if self._pending:
             waiting = asyncio.ensure_future(self._quiet.wait())
-            await asyncio.wait({waiting, self._task}, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {waiting, self._task}, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
             waiting.cancel()
 
     async def close(self, grace_seconds: float) -> None:
@@ -183,12 +223,16 @@ class SdkPeer:
 
     async def _run(self) -> None:
         try:
-            await asyncio.to_thread(build_server, self._core, self._auth)  # the import, off the event loop
+            await asyncio.to_thread(
+                build_server, self._core, self._auth
+            )  # the import, off the event loop
             await self._serve()
         except Exception:
             log.exception("the SDK side of this connection failed")
         finally:
-            failed = RpcError(INTERNAL_ERROR, "Internal error", {"message": "The connection's session ended."})
+            failed = RpcError(
+                INTERNAL_ERROR, "Internal error", {"message": "The connection's session ended."}
+            )
             for request_id in tuple(self._pending):
                 self._answer(request_id, encode_error(request_id, failed))
 
@@ -212,14 +256,26 @@ class SdkPeer:
 
         async with to_server:
             if self._initialize is not None:
-                for replayed in (self._initialize, {"jsonrpc": "2.0", "method": "notifications/initialized"}):
-                    await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(replayed)))
+                for replayed in (
+                    self._initialize,
+                    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+                ):
+                    await to_server.send(
+                        SessionMessage(jsonrpc_message_adapter.validate_python(replayed))
+                    )
             while (one := await self._inbox.get()) is not None:
                 try:
-                    await to_server.send(SessionMessage(jsonrpc_message_adapter.validate_python(one.raw)))
+                    await to_server.send(
+                        SessionMessage(jsonrpc_message_adapter.validate_python(one.raw))
+                    )
                 except ValidationError:
-                    if one.is_request and one.id is not None:  # a malformed response is owed nothing
-                        self._answer(one.id, encode_error(one.id, RpcError(INVALID_REQUEST, "Invalid Request")))
+                    if (
+                        one.is_request and one.id is not None
+                    ):  # a malformed response is owed nothing
+                        self._answer(
+                            one.id,
+                            encode_error(one.id, RpcError(INVALID_REQUEST, "Invalid Request")),
+                        )
 
     async def _pump_out(self, from_server: Any) -> None:
         replayed = self._initialize.get("id") if self._initialize is not None else None
@@ -230,7 +286,11 @@ class SdkPeer:
                 request_id = dumped.get("id")
                 if "method" in dumped or request_id is None:
                     self._send(line)
-                elif replayed is not None and request_id == replayed and request_id not in self._pending:
+                elif (
+                    replayed is not None
+                    and request_id == replayed
+                    and request_id not in self._pending
+                ):
                     replayed = None  # the client has had its answer to initialize from the core
                 else:
                     self._answer(request_id, line)
@@ -244,9 +304,17 @@ class SdkPeer:
 
 def _opens_session(scope: Mapping[str, Any]) -> bool:
     """Whether a request would make the SDK open a session: a handshake's POST that names none."""
-    headers = {name: value for name, value in scope["headers"] if name in (b"mcp-session-id", b"mcp-protocol-version")}
+    headers = {
+        name: value
+        for name, value in scope["headers"]
+        if name in (b"mcp-session-id", b"mcp-protocol-version")
+    }
     version = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
-    return scope["method"] == "POST" and b"mcp-session-id" not in headers and (not version or version in HANDSHAKE_VERSIONS)
+    return (
+        scope["method"] == "POST"
+        and b"mcp-session-id" not in headers
+        and (not version or version in HANDSHAKE_VERSIONS)
+    )
 
 
 def _idle_deadline(transport: Any) -> float:
@@ -255,9 +323,12 @@ def _idle_deadline(transport: Any) -> float:
 
 
 class SdkSessions:
-    """The SDK's Streamable HTTP: sessions, event streams, resumption. Host and Origin are checked before it.
+    """The SDK's Streamable HTTP: sessions, event streams, resumption.
 
-    A session belongs to the tenant that opened it; to any other it does not exist."""
+    Host and Origin are checked before it.
+
+    A session belongs to the tenant that opened it; to any other it does not exist.
+    """
 
     def __init__(self, core: Core) -> None:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -276,7 +347,9 @@ class SdkSessions:
         )
 
         self._limit = core.product.max_sessions_per_key
-        self._sessions: dict[str, dict[str, None]] = {}  # ids of sessions by the key that opened them, oldest first
+        self._sessions: dict[
+            str, dict[str, None]
+        ] = {}  # ids of sessions by the key that opened them, oldest first
         self._opening: Counter[str] = Counter()
 
     def run(self) -> AbstractAsyncContextManager[None]:
@@ -287,20 +360,34 @@ class SdkSessions:
         from mcp.server.auth.provider import AccessToken
 
         auth: AuthContext = scope[SCOPE_KEY][0]
-        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=auth.apikey_hash, scopes=[]))
+        scope["user"] = AuthenticatedUser(
+            AccessToken(token="", client_id=auth.apikey_hash, scopes=[])
+        )
         if _opens_session(scope):
             await self._open(auth.key_id or auth.apikey_hash, scope, receive, send)
         else:
             await self._manager.handle_request(scope, receive, send)
 
-    async def _open(self, key: str, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        """Open a session, for which the key's oldest idle one may have to end. Raises SESSION_LIMIT where all are in use."""
+    async def _open(
+        self, key: str, scope: MutableMapping[str, Any], receive: Any, send: Any
+    ) -> None:
+        """Open a session, for which the key's oldest idle one may have to end.
+
+        Raises SESSION_LIMIT where all are in use.
+        """
         sessions = self._sessions.setdefault(key, {})
         await self._make_room(key, sessions)
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start" and message["status"] < 400:
-                opened = next((value for name, value in message["headers"] if name.lower() == b"mcp-session-id"), None)
+                opened = next(
+                    (
+                        value
+                        for name, value in message["headers"]
+                        if name.lower() == b"mcp-session-id"
+                    ),
+                    None,
+                )
                 if opened is not None:
                     sessions[opened.decode("latin-1")] = None
             await send(message)
@@ -338,7 +425,12 @@ class SdkSessions:
         """Whether this caller's session is open; asking keeps it from going idle."""
         transport = self._manager._server_instances.get(session)
         owner = self._manager._session_owners.get(session)
-        if transport is None or transport.is_terminated or owner is None or owner["client_id"] != auth.apikey_hash:
+        if (
+            transport is None
+            or transport.is_terminated
+            or owner is None
+            or owner["client_id"] != auth.apikey_hash
+        ):
             return False
         idle, timeout = transport.idle_scope, self._manager.session_idle_timeout
         if idle is not None and timeout is not None and not idle.cancel_called:

@@ -1,4 +1,6 @@
-"""The stdio transport: stdout carries protocol and nothing else, and the client's death ends the process."""
+"""The stdio transport: stdout carries protocol and nothing else, and the client's death ends the
+process.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from commonplace.edge.connection import Connection
 from commonplace.edge.core import Core
 from commonplace.edge.product import Product
 
-READ_BYTES = 64 * 1024  # what a pipe holds. A larger buffer is memory that the system maps and takes back for every request
+READ_BYTES = (
+    64 * 1024
+    # what a pipe holds. A larger buffer is memory that the system maps and takes back for every
+    # request
+)
 GRACE_SECONDS = 10.0
 HIGH_WATER_BYTES = 4 * 1024 * 1024
 SEND_BYTES = 64 * 1024  # what a pipe holds: the client reads while we go on
@@ -25,9 +31,12 @@ Beside = Callable[[], contextlib.AbstractAsyncContextManager[object]]
 
 
 def serve(product: Product, beside: Beside = contextlib.nullcontext) -> int:
-    """Serve this process's stdin and stdout until the client leaves or says exit. Returns the exit code.
+    """Serve this process's stdin and stdout until the client leaves or says exit.
 
-    `beside` runs on the same event loop meanwhile: the dashboard's listener."""
+    Returns the exit code.
+
+    `beside` runs on the same event loop meanwhile: the dashboard's listener.
+    """
     read_fd, write_fd = _take_streams()
     try:
         asyncio.run(_serve(product, read_fd, write_fd, beside))
@@ -37,7 +46,9 @@ def serve(product: Product, beside: Beside = contextlib.nullcontext) -> int:
 
 
 def _take_streams() -> tuple[int, int]:
-    """Keep the protocol's descriptors to ourselves: a stray print goes to stderr, a stray read finds nothing."""
+    """Keep the protocol's descriptors to ourselves: a stray print goes to stderr, a stray read
+    finds nothing.
+    """
     read_fd = fcntl.fcntl(0, fcntl.F_DUPFD_CLOEXEC, 3)
     write_fd = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -60,7 +71,9 @@ async def _serve_client(product: Product, read_fd: int, write_fd: int) -> None:
     pump = asyncio.create_task(_pump(read_fd, connection, writer))
     waiter = asyncio.create_task(ended.wait())
     with contextlib.suppress(NotImplementedError):  # Windows
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, pump.cancel)  # as if the input had ended: what began is answered
+        asyncio.get_running_loop().add_signal_handler(
+            signal.SIGTERM, pump.cancel
+        )  # as if the input had ended: what began is answered
     await asyncio.wait({pump, waiter}, return_when=asyncio.FIRST_COMPLETED)
     exited = ended.is_set()
     for task in (pump, waiter):
@@ -86,7 +99,9 @@ async def _pump(read_fd: int, connection: Connection, writer: _Writer) -> None:
 
 
 async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
-    """Pipes and sockets by the event loop; a regular file or /dev/null, which it cannot watch, by a thread."""
+    """Pipes and sockets by the event loop; a regular file or /dev/null, which it cannot watch,
+    by a thread.
+    """
     if not _watchable(read_fd):
 
         async def read_file() -> bytes:
@@ -95,7 +110,9 @@ async def _open_reader(read_fd: int) -> Callable[[], Awaitable[bytes]]:
         return read_file
     reader = asyncio.StreamReader(limit=READ_BYTES)
     loop = asyncio.get_running_loop()
-    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0))
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0)
+    )
     transport.max_size = READ_BYTES  # type: ignore[attr-defined]
 
     async def read_pipe() -> bytes:
@@ -110,7 +127,10 @@ def _watchable(fd: int) -> bool:
 
 
 class _Writer:
-    """Whole lines out, in one write for the answers of one read, or for what a pipe holds. A broken pipe ends the connection."""
+    """Whole lines out, in one write for the answers of one read, or for what a pipe holds.
+
+    A broken pipe ends the connection.
+    """
 
     def __init__(self, fd: int, on_broken: Callable[[], None]) -> None:
         self._fd = fd
@@ -126,7 +146,9 @@ class _Writer:
         writer = cls(fd, on_broken)
         if _watchable(fd):
             loop = asyncio.get_running_loop()
-            transport, _ = await loop.connect_write_pipe(lambda: writer._flow, os.fdopen(fd, "wb", 0))
+            transport, _ = await loop.connect_write_pipe(
+                lambda: writer._flow, os.fdopen(fd, "wb", 0)
+            )
             transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
             writer._transport = transport
         return writer

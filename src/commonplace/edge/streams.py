@@ -14,9 +14,15 @@ DISCONNECT = {"type": "http.disconnect"}
 
 
 async def serve_while_valid(
-    serve: Callable[[Receive], Awaitable[None]], receive: Receive, is_valid: Callable[[], bool], every_seconds: float = CHECK_SECONDS
+    serve: Callable[[Receive], Awaitable[None]],
+    receive: Receive,
+    is_valid: Callable[[], bool],
+    every_seconds: float = CHECK_SECONDS,
 ) -> None:
-    """Run `serve`, and tell it that the client is gone once `is_valid` says no. It is asked again and again while `serve` runs."""
+    """Run `serve`, and tell it that the client is gone once `is_valid` says no.
+
+    It is asked again and again while `serve` runs.
+    """
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     next_check = loop.call_later(every_seconds, lambda: check())

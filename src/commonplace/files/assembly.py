@@ -1,4 +1,6 @@
-"""Puts files together on one machine: a database, the search tables, a retriever, and the index worker in its own thread."""
+"""Puts files together on one machine: a database, the search tables, a retriever, and the index
+worker in its own thread.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ STOP_SECONDS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class External:
-    """External models as files use them: who embeds with a caller's key, how the key reaches the worker, who ranks the answers."""
+    """External models as files use them: who embeds with a caller's key, how the key reaches the
+    worker, who ranks the answers.
+    """
 
     listener: KeyedListener | None
     handover: Handover | None
@@ -52,7 +56,10 @@ class External:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The assembled domain. Whoever owns it runs `indexer.run()` somewhere and stops it before the database closes."""
+    """The assembled domain.
+
+    Whoever owns it runs `indexer.run()` somewhere and stops it before the database closes.
+    """
 
     service: FilesService
     indexer: Indexer
@@ -70,26 +77,56 @@ def build_files(
     rates: SharedRates | None = None,
     server: SignalFile | None = None,
 ) -> Files:
-    """Files in an open database. `postings` may be shared with other domains of that database; `retriever` and `listener` put a
-    fused engine in the place of lexical search, `external` adds models elsewhere. One process per data folder indexes: the one
-    that holds `index.lock`. With `server`, a server of the folder is asked to index, and this process does it only if none answers."""
+    """Files in an open database.
+
+    `postings` may be shared with other domains of that database; `retriever` and `listener` put a
+    fused engine in the place of lexical search, `external` adds models elsewhere. One process per
+    data folder indexes: the one that holds `index.lock`. With `server`, a server of the folder is
+    asked to index, and this process does it only if none answers.
+    """
     settings = settings or FilesSettings()
     postings = postings or SqlitePostings(database)
     outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000)
-    vectors = SqliteVectorJobs(database) if external is not None and external.listener is not None else None
+    vectors = (
+        SqliteVectorJobs(database)
+        if external is not None and external.listener is not None
+        else None
+    )
     local_vectors = SqliteVectorJobs(database, local=True) if listener is not None else None
-    index = SqliteFileIndex(database, postings, outbox, vectors=[queue for queue in (vectors, local_vectors) if queue is not None])
+    index = SqliteFileIndex(
+        database,
+        postings,
+        outbox,
+        vectors=[queue for queue in (vectors, local_vectors) if queue is not None],
+    )
     files = SqliteFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
-    work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days)
+    work = IndexerSettings(
+        settings.index.workers, settings.index.batch_size, settings.delete_retention_days
+    )
     embedding = embedding_worker(vectors, index, external, settings)
     local = local_worker(local_vectors, index, listener, settings)
     workers = [worker for worker in (local, embedding) if worker is not None]
-    leader = Leadership(data / LOCK_FILE) if server is None else DeferringLeadership(data / LOCK_FILE, DEFER_SECONDS)
+    leader = (
+        Leadership(data / LOCK_FILE)
+        if server is None
+        else DeferringLeadership(data / LOCK_FILE, DEFER_SECONDS)
+    )
     indexer = Indexer(index, files, leader, work, workers)
     files.queued = indexer.wake if server is None else _waking(indexer, server)
 
     retriever = retriever or LexicalRetriever(postings)
-    return assembled(files, index, indexer, retriever, settings, database.close, vectors, external, embedding, rates)
+    return assembled(
+        files,
+        index,
+        indexer,
+        retriever,
+        settings,
+        database.close,
+        vectors,
+        external,
+        embedding,
+        rates,
+    )
 
 
 def _waking(indexer: Indexer, server: SignalFile) -> Callable[[], None]:
@@ -121,11 +158,16 @@ def assembled(
     rate = RateLimit(settings.rate_per_second, settings.rate_burst, shared=rates)
     deposit = key_deposit(vectors, external, embedding)
     reranker = external.reranker if external is not None else None
-    return Files(FilesService(files, index, retriever, settings, rate, close, deposit, reranker), indexer)
+    return Files(
+        FilesService(files, index, retriever, settings, rate, close, deposit, reranker), indexer
+    )
 
 
 def embedding_worker(
-    jobs: VectorJobStore | None, passages: PassageSource, external: External | None, settings: FilesSettings
+    jobs: VectorJobStore | None,
+    passages: PassageSource,
+    external: External | None,
+    settings: FilesSettings,
 ) -> EmbeddingWorker | None:
     """What makes vectors with an external model; None where there is none."""
     if jobs is None or external is None or external.listener is None or external.handover is None:
@@ -134,14 +176,25 @@ def embedding_worker(
 
 
 def local_worker(
-    jobs: VectorJobStore | None, passages: PassageSource, listener: PassageListener | None, settings: FilesSettings
+    jobs: VectorJobStore | None,
+    passages: PassageSource,
+    listener: PassageListener | None,
+    settings: FilesSettings,
 ) -> EmbeddingWorker | None:
     """What makes vectors with the model on this machine; None where there is none."""
-    return None if jobs is None or listener is None else _worker(jobs, passages, WithoutKey(listener), None, settings)
+    return (
+        None
+        if jobs is None or listener is None
+        else _worker(jobs, passages, WithoutKey(listener), None, settings)
+    )
 
 
 def _worker(
-    jobs: VectorJobStore, passages: PassageSource, listener: KeyedListener, handover: Handover | None, settings: FilesSettings
+    jobs: VectorJobStore,
+    passages: PassageSource,
+    listener: KeyedListener,
+    handover: Handover | None,
+    settings: FilesSettings,
 ) -> EmbeddingWorker:
     """A local model embeds one file at a time: it is the processor that bounds it, not waiting."""
     index = settings.index
@@ -158,22 +211,32 @@ def _worker(
     )
 
 
-def key_deposit(jobs: VectorJobStore | None, external: External | None, embedding: EmbeddingWorker | None) -> KeyDeposit | None:
-    """What callers leave their keys with, sealed; None where nobody needs them. Without a worker here, others find the work."""
+def key_deposit(
+    jobs: VectorJobStore | None, external: External | None, embedding: EmbeddingWorker | None
+) -> KeyDeposit | None:
+    """What callers leave their keys with, sealed; None where nobody needs them.
+
+    Without a worker here, others find the work.
+    """
     if jobs is None or external is None or external.handover is None:
         return None
-    return KeyDeposit(jobs, external.handover, embedding.wake if embedding is not None else lambda: None)
+    return KeyDeposit(
+        jobs, external.handover, embedding.wake if embedding is not None else lambda: None
+    )
 
 
 def database_path(settings: Settings) -> Path:
     """The SQLite file of the configuration."""
     url = settings.database_url
     if not url.startswith(SQLITE_SCHEME):
-        raise CommonplaceError(INVALID_CONFIG, "settings.storage.url: this builder knows sqlite:///PATH only.")
+        raise CommonplaceError(
+            INVALID_CONFIG, "settings.storage.url: this builder knows sqlite:///PATH only."
+        )
     if settings.mcp.files.search.lexical != "bm25":
         raise CommonplaceError(
             INVALID_CONFIG,
-            f"settings.mcp.files.search.lexical is {settings.mcp.files.search.lexical}, which needs PostgreSQL.",
+            f"settings.mcp.files.search.lexical is {settings.mcp.files.search.lexical}, which "
+            f"needs PostgreSQL.",
             hint="Remove the key, or set settings.storage.url to a postgresql:// address.",
         )
     return Path(url[len(SQLITE_SCHEME) :])
@@ -189,7 +252,10 @@ def from_settings(
     rates: SharedRates | None = None,
     beside_server: bool = False,
 ) -> FilesService:
-    """Files as the configuration says, the index worker running; `close` ends both. `beside_server`: a server is to index."""
+    """Files as the configuration says, the index worker running; `close` ends both.
+
+    `beside_server`: a server is to index.
+    """
     database = database or Database(database_path(settings))
     server = index_request(settings.data) if beside_server else None
     files = build_files(
@@ -216,7 +282,9 @@ def from_settings(
 
 
 class IndexerThread:
-    """Runs an indexer on an event loop of its own, so that indexing neither waits for calls nor delays them."""
+    """Runs an indexer on an event loop of its own, so that indexing neither waits for calls nor
+    delays them.
+    """
 
     def __init__(self, indexer: Indexer) -> None:
         self._indexer = indexer
@@ -234,7 +302,8 @@ class IndexerThread:
         await self._indexer.run()
 
     def start(self) -> None:
-        # Analysing text holds the interpreter's lock; at the default of 5 ms every call beside it would wait that long, several times.
+        # Analysing text holds the interpreter's lock; at the default of 5 ms every call beside it
+        # would wait that long, several times.
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_SECONDS))
         self._thread.start()
 

@@ -34,7 +34,11 @@ def clamped(name: str, value: int | None, default: int, most: int) -> tuple[int,
         return min(default, most), ()
     if value < 1:
         raise invalid(name, f"{name} is at least 1")
-    return (value, ()) if value <= most else (most, (f"{name} {value} was lowered to {most}, the most one call returns",))
+    return (
+        (value, ())
+        if value <= most
+        else (most, (f"{name} {value} was lowered to {most}, the most one call returns",))
+    )
 
 
 def invalid(name: str, message: str) -> CommonplaceError:
@@ -43,5 +47,8 @@ def invalid(name: str, message: str) -> CommonplaceError:
 
 def is_directory(path: FilePath) -> CommonplaceError:
     return CommonplaceError(
-        IS_DIRECTORY, f"{path or 'The project root'} is a directory.", hint="file_list shows what is in it.", details={"path": path}
+        IS_DIRECTORY,
+        f"{path or 'The project root'} is a directory.",
+        hint="file_list shows what is in it.",
+        details={"path": path},
     )

@@ -1,4 +1,6 @@
-"""A caller's key for external models on its way to the index worker: sealed for every file of the caller that waits for one."""
+"""A caller's key for external models on its way to the index worker: sealed for every file of
+the caller that waits for one.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +35,23 @@ class KeyDeposit:
         return await self._jobs.counts()
 
     async def offer(self, auth: AuthContext, at: tuple[Project, FilePath] | None = None) -> None:
-        """`at` is where this call changed something. A failure costs vectors for now, never the call."""
+        """`at` is where this call changed something.
+
+        A failure costs vectors for now, never the call.
+        """
         if auth.model_key is None:
             return
         tenant = auth.apikey_hash
         key = self._handover.fingerprint(auth.model_key)
         try:
             while files := await self._jobs.wanting(tenant, at, BATCH, key):
-                references = await self._handover.deposit([Purpose(tenant, *file) for file in files], auth.model_key)
-                await self._jobs.attach(tenant, [(*file, reference) for file, reference in zip(files, references, strict=True)])
+                references = await self._handover.deposit(
+                    [Purpose(tenant, *file) for file in files], auth.model_key
+                )
+                await self._jobs.attach(
+                    tenant,
+                    [(*file, reference) for file, reference in zip(files, references, strict=True)],
+                )
                 self._wake()
                 if len(files) < BATCH:
                     return
@@ -52,7 +62,10 @@ class KeyDeposit:
         now = time.monotonic()
         if now >= self._silent_until:  # every call tries; one line in a while says it
             self._silent_until = now + COMPLAIN_SECONDS
-            log.warning("keys cannot be handed over; files wait for their tenant's next call: %s", unavailable)
+            log.warning(
+                "keys cannot be handed over; files wait for their tenant's next call: %s",
+                unavailable,
+            )
 
 
 def vector_checks(counts: VectorCounts) -> list[dict[str, str]]:
@@ -65,8 +78,17 @@ def vector_checks(counts: VectorCounts) -> list[dict[str, str]]:
         unopened = [reason for reason in counts.waiting_reasons if reason.startswith(UNOPENED)]
         fix = SAME_KEYS if unopened else "Their tenant's next call with X-Model-Key goes on."
         finding += "".join(f"; {reason}" for reason in unopened)
-        checks.append({"name": name, "status": "warn" if unopened else "note", "finding": finding, "fix": fix})
+        checks.append(
+            {"name": name, "status": "warn" if unopened else "note", "finding": finding, "fix": fix}
+        )
     if counts.dead:
         fix = "commonplace files status shows why; commonplace files reindex tries again."
-        checks.append({"name": name, "status": "warn", "finding": f"{counts.dead} files were refused by the external model", "fix": fix})
+        checks.append(
+            {
+                "name": name,
+                "status": "warn",
+                "finding": f"{counts.dead} files were refused by the external model",
+                "fix": fix,
+            }
+        )
     return checks

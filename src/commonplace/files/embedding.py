@@ -1,10 +1,12 @@
-"""The workers that have a model make the vectors of indexed files: the model on this machine, or an external one that is asked with the
-key that the caller deposited for each file.
+"""The workers that have a model make the vectors of indexed files: the model on this machine, or
+an external one that is asked with the key that the caller deposited for each file.
 
-A file is embedded in short slices. After each the job goes back into the queue, whose claims are fair over tenants and projects: a large
-file delays nobody. A missing or expired key lets a job wait (`waiting_credential`) until its tenant calls again; a resting model lets it
-wait without counting as a failure; what the model will never accept is a dead letter. An envelope ends with its job, one way or the
-other."""
+A file is embedded in short slices. After each the job goes back into the queue, whose claims are
+fair over tenants and projects: a large file delays nobody. A missing or expired key lets a job wait
+(`waiting_credential`) until its tenant calls again; a resting model lets it wait without counting
+as a failure; what the model will never accept is a dead letter. An envelope ends with its job, one
+way or the other.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ from commonplace.search.model_http import (
     ModelRejectedError,
     ModelUnavailableError,
 )
-from commonplace.search.store import KeyedListener, KeyNeededError, Partition, Passage, PassageListener
+from commonplace.search.store import (
+    KeyedListener,
+    KeyNeededError,
+    Partition,
+    Passage,
+    PassageListener,
+)
 from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
 from commonplace.storage.envelope import EnvelopeError
 from commonplace.storage.reasons import public_reason
@@ -42,7 +50,9 @@ TURN_SECONDS = 1.0  # for one file, then others have their turn
 REQUEST_TEXTS = 64  # sent to an external model at a time
 LOCAL_TEXTS = 8  # embedded on this machine at a time: a few tenths of a second
 UNOPENED = "the model key cannot be taken out of envelope"
-SAME_KEYS = "Give all servers and workers the same encryption_keks; then the tenant's next call goes on."
+SAME_KEYS = (
+    "Give all servers and workers the same encryption_keks; then the tenant's next call goes on."
+)
 ENVELOPE_CHARACTERS = 8  # of its name, enough to find it
 NO_KEY = "no key for the external model; the tenant's next call with X-Model-Key goes on"
 
@@ -54,13 +64,22 @@ class WithoutKey:
         self._listener = listener
 
     async def synchronise(
-        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        model_key: str | None,
+        *,
+        most: int | None = None,
     ) -> int:
         return await self._listener.synchronise(partition, prefix, passages, most=most)
 
 
 class EmbeddingWorker:
-    """Run by the index worker of the same process, and only while that one leads. Without `handover` the model needs no keys."""
+    """Run by the index worker of the same process, and only while that one leads.
+
+    Without `handover` the model needs no keys.
+    """
 
     def __init__(
         self,
@@ -130,7 +149,9 @@ class EmbeddingWorker:
                 task.cancel()
             if tasks:
                 await asyncio.gather(*tasks, return_exceptions=True)
-                with contextlib.suppress(Exception):  # the database is closed or away: the leases end by themselves
+                with contextlib.suppress(
+                    Exception
+                ):  # the database is closed or away: the leases end by themselves
                     await self._jobs.release(self._owner)
 
     async def drain(self) -> int:
@@ -162,7 +183,9 @@ class EmbeddingWorker:
             if self._tasks:
                 try:
                     await self._jobs.renew(self._owner)
-                except Exception:  # the database is away: the lease may end, and the work is done again
+                except (
+                    Exception
+                ):  # the database is away: the lease may end, and the work is done again
                     log.warning("leases of embedding jobs could not be renewed", exc_info=True)
 
     async def _work(self, job: VectorJob) -> None:
@@ -176,7 +199,9 @@ class EmbeddingWorker:
         except Exception as error:  # one bad file must not stop the others
             log.warning("embedding job %d failed", job.id, exc_info=error)
             with contextlib.suppress(Exception):
-                await self._try_again(job, public_reason(error) if self._handover is None else type(error).__name__)
+                await self._try_again(
+                    job, public_reason(error) if self._handover is None else type(error).__name__
+                )
         finally:
             self._busy.discard(place)
 
@@ -190,12 +215,21 @@ class EmbeddingWorker:
         except KeyNeededError:
             await self._jobs.wait(job, NO_KEY, 0.0)
         except EnvelopeError as sealed:
-            reason = f"{UNOPENED} {(job.credential_ref or '')[-ENVELOPE_CHARACTERS:]}: {sealed}. {SAME_KEYS}"
+            reason = (
+                f"{UNOPENED} {(job.credential_ref or '')[-ENVELOPE_CHARACTERS:]}: {sealed}. "
+                f"{SAME_KEYS}"
+            )
             log.warning("embedding job %d: %s", job.id, reason)
             await self._end(job, self._jobs.wait(job, reason, 0.0))
         except ModelKeyRefusedError as refused:
-            fingerprint = self._handover.fingerprint(key) if self._handover is not None and key is not None else None
-            await self._end(job, self._jobs.wait(job, str(refused), REFUSED_KEY_SECONDS, fingerprint))
+            fingerprint = (
+                self._handover.fingerprint(key)
+                if self._handover is not None and key is not None
+                else None
+            )
+            await self._end(
+                job, self._jobs.wait(job, str(refused), REFUSED_KEY_SECONDS, fingerprint)
+            )
         except ModelRejectedError as rejected:
             if isinstance(rejected, ModelMalformedError) and job.retry_count < self._retry_max:
                 await self._try_again(job, str(rejected))
@@ -204,7 +238,9 @@ class EmbeddingWorker:
             log.warning("embedding job %d was given up: %s", job.id, rejected)
         except ModelUnavailableError as unavailable:
             if unavailable.rest_seconds > 0:
-                await self._jobs.retry(job, str(unavailable), unavailable.rest_seconds, job.retry_count)
+                await self._jobs.retry(
+                    job, str(unavailable), unavailable.rest_seconds, job.retry_count
+                )
             else:
                 await self._try_again(job, str(unavailable))
         except (ModelError, CredentialsUnavailableError) as failed:
@@ -218,17 +254,23 @@ class EmbeddingWorker:
         passages = await self._passages.passages(job)
         partition = self._partition_of(job.tenant, job.project)
         while True:
-            left = await self._listener.synchronise(partition, f"{job.path}#", passages, key, most=self._texts)
+            left = await self._listener.synchronise(
+                partition, f"{job.path}#", passages, key, most=self._texts
+            )
             if not left or self._stopping or time.monotonic() >= until:
                 return left
 
     async def _key(self, job: VectorJob) -> str | None:
         if self._handover is None or job.credential_ref is None:
             return None
-        return await self._handover.open(Purpose(job.tenant, job.project, job.path), job.credential_ref)
+        return await self._handover.open(
+            Purpose(job.tenant, job.project, job.path), job.credential_ref
+        )
 
     async def _finish(self, job: VectorJob, left: int) -> None:
-        """End the job, or let it go on in its next turn; what was made so far is kept, and earlier failures are forgotten."""
+        """End the job, or let it go on in its next turn; what was made so far is kept, and
+        earlier failures are forgotten.
+        """
         if left:
             await self._jobs.retry(job, "", 0.0, 0)
         else:
@@ -236,7 +278,9 @@ class EmbeddingWorker:
             await self._end(job, self._jobs.complete(job))
 
     async def _try_again(self, job: VectorJob, error: str) -> None:
-        """Later, with growing pauses; after the last one the key is given back and the tenant's next call begins anew."""
+        """Later, with growing pauses; after the last one the key is given back and the tenant's
+        next call begins anew.
+        """
         if job.retry_count < self._retry_max:
             delay = min(self._backoff_seconds * 2**job.retry_count, MAX_BACKOFF_SECONDS)
             await self._jobs.retry(job, error, delay, job.retry_count + 1)
@@ -251,4 +295,6 @@ class EmbeddingWorker:
             try:
                 await self._handover.discard([job.credential_ref])
             except CredentialsUnavailableError as unavailable:
-                log.warning("an envelope could not be removed; it ends with its time: %s", unavailable)
+                log.warning(
+                    "an envelope could not be removed; it ends with its time: %s", unavailable
+                )

@@ -1,4 +1,6 @@
-"""Take a folder of the disk into a project: which file is stored under which path, and what was left out."""
+"""Take a folder of the disk into a project: which file is stored under which path, and what was
+left out.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ class Renamed:
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did. `missing`: stored by an earlier import of the folder and no longer there."""
+    """What an import did.
+
+    `missing`: stored by an earlier import of the folder and no longer there.
+    """
 
     stored: int = 0
     unchanged: int = 0
@@ -44,13 +49,20 @@ class ImportReport:
     skipped: list[Skipped] = field(default_factory=list)
     ignored: int = 0
     missing: list[str] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)  # stored now, with characters that readers do not see
+    hidden: list[str] = field(
+        default_factory=list
+    )  # stored now, with characters that readers do not see
 
     @property
     def warnings(self) -> list[str]:
         if not self.hidden:
             return []
-        return [f"{len(self.hidden)} files hold hidden characters, the first is {self.hidden[0]}; commonplace doctor --hidden lists them."]
+        return [
+            (
+                f"{len(self.hidden)} files hold hidden characters, the first is {self.hidden[0]}; "
+                f"commonplace doctor --hidden lists them."
+            )
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +73,18 @@ class _Planned:
 
 
 class FolderImport:
-    """One import of a folder below a directory of a project (`under`: "" or /a/b, any characters)."""
+    """One import of a folder below a directory of a project (`under`: "" or /a/b, any
+    characters).
+    """
 
-    def __init__(self, service: FilesService, caller: AuthContext, project: str, folder: Path, under: str = "") -> None:
+    def __init__(
+        self,
+        service: FilesService,
+        caller: AuthContext,
+        project: str,
+        folder: Path,
+        under: str = "",
+    ) -> None:
         self._service = service
         self._caller = caller
         self._project = project
@@ -74,14 +95,25 @@ class FolderImport:
         self._taken: set[FilePath] = set()
         self.report = ImportReport()
 
-    async def run(self, scan: Scan, *, delete: bool = False, progress: Callable[[int], None] = lambda done: None) -> ImportReport:
-        """Store what is new or changed. With `delete`, delete what an earlier import stored and the folder no longer has."""
+    async def run(
+        self,
+        scan: Scan,
+        *,
+        delete: bool = False,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> ImportReport:
+        """Store what is new or changed.
+
+        With `delete`, delete what an earlier import stored and the folder no longer has.
+        """
         self.report.skipped += scan.skipped
         self.report.ignored = len(scan.ignored)
         existing = await self._inventory()
         done = 0
         for batch in _batches(self._planned(scan.files, existing)):
-            await asyncio.gather(*(self._store(planned, existing.get(planned.path)) for planned in batch))
+            await asyncio.gather(
+                *(self._store(planned, existing.get(planned.path)) for planned in batch)
+            )
             done += len(batch)
             progress(done)
         self.report.missing = sorted(self._missing(existing.values()))
@@ -97,12 +129,16 @@ class FolderImport:
         prefix = f"/{top}/" if top and spell(top) == top else ""
         found: dict[str, StoredFile] = {}
         after = ""
-        while page := await self._service.inventory(self._caller, self._project, prefix, after, INVENTORY_PAGE):
+        while page := await self._service.inventory(
+            self._caller, self._project, prefix, after, INVENTORY_PAGE
+        ):
             found |= {file.path: file for file in page}
             after = page[-1].path
         return found
 
-    def _planned(self, files: Sequence[Candidate], existing: dict[str, StoredFile]) -> Iterator[_Planned]:
+    def _planned(
+        self, files: Sequence[Candidate], existing: dict[str, StoredFile]
+    ) -> Iterator[_Planned]:
         sources = {path: file.provenance.source_path for path, file in existing.items()}
         self._paths = stored_paths([self._under + candidate.path for candidate in files], sources)
         self._taken = set(self._paths.values())
@@ -110,16 +146,23 @@ class FolderImport:
             source = self._under + candidate.path
             path = self._paths[source]
             if len(path) > MAX_PATH_CHARACTERS:
-                reason = f"its path would have {len(path)} characters; {MAX_PATH_CHARACTERS} is the limit"
+                reason = (
+                    f"its path would have {len(path)} characters; {MAX_PATH_CHARACTERS} is "
+                    f"the limit"
+                )
                 self.report.skipped.append(Skipped(candidate.path, reason))
             else:
-                yield _Planned(candidate, path, Provenance(None if path == source else source, self._origin))
+                yield _Planned(
+                    candidate, path, Provenance(None if path == source else source, self._origin)
+                )
 
     async def _store(self, planned: _Planned, existing: StoredFile | None) -> None:
         try:
             await self._store_text(planned, existing)
         except CommonplaceError as error:
-            self.report.skipped.append(Skipped(planned.candidate.path, f"{error.code.name}: {error.message}"))
+            self.report.skipped.append(
+                Skipped(planned.candidate.path, f"{error.code.name}: {error.message}")
+            )
         except OSError as error:
             reason = f"it cannot be read: {error.strerror or type(error).__name__}"
             self.report.skipped.append(Skipped(planned.candidate.path, reason))
@@ -129,18 +172,33 @@ class FolderImport:
         with planned.candidate.source.open("rb") as file:
             data = file.read(most + 1)
         if len(data) > most:
-            self.report.skipped.append(Skipped(planned.candidate.path, f"more than {most} bytes, the most one file may hold"))
+            self.report.skipped.append(
+                Skipped(
+                    planned.candidate.path, f"more than {most} bytes, the most one file may hold"
+                )
+            )
             return
         content = text_of(data)
         if content is None:
-            self.report.skipped.append(Skipped(planned.candidate.path, "binary, or text that is not UTF-8"))
+            self.report.skipped.append(
+                Skipped(planned.candidate.path, "binary, or text that is not UTF-8")
+            )
             return
         if existing is not None and existing.content_hash == hashlib.sha256(data).hexdigest():
             if existing.provenance != planned.provenance:
-                await self._service.note_source(self._caller, self._project, planned.path, planned.provenance)
+                await self._service.note_source(
+                    self._caller, self._project, planned.path, planned.provenance
+                )
             self.report.unchanged += 1
         else:
-            await store_text(self._service, self._caller, self._project, planned.path, content, planned.provenance)
+            await store_text(
+                self._service,
+                self._caller,
+                self._project,
+                planned.path,
+                content,
+                planned.provenance,
+            )
             self.report.stored += 1
             if has_hidden(content) or has_hidden(planned.provenance.source_path or ""):
                 self.report.hidden.append(planned.path)
@@ -148,11 +206,17 @@ class FolderImport:
             self.report.renamed.append(Renamed(planned.provenance.source_path, planned.path))
 
     def _missing(self, existing: Iterable[StoredFile]) -> Iterator[str]:
-        """Paths below the same directory that this folder was the origin of, and whose file is gone from it or stored elsewhere now."""
+        """Paths below the same directory that this folder was the origin of, and whose file is
+        gone from it or stored elsewhere now.
+        """
         start = f"{self._under}/"
         for file in existing:
             source = file.provenance.source_path or file.path
-            if file.provenance.origin != self._origin or not source.startswith(start) or file.path in self._taken:
+            if (
+                file.provenance.origin != self._origin
+                or not source.startswith(start)
+                or file.path in self._taken
+            ):
                 continue
             if source in self._paths or not os.path.lexists(self._folder / source[len(start) :]):
                 yield file.path

@@ -1,7 +1,10 @@
-"""The index worker: takes queued jobs while it leads, indexes the words of their files, and does the housekeeping of its data folder.
+"""The index worker: takes queued jobs while it leads, indexes the words of their files, and does
+the housekeeping of its data folder.
 
-Words are all that a job is about: vectors are made by workers of their own, from queues of their own. Small files are indexed at once,
-many together. A large file is indexed in steps beside them, a few files at a time that take turns, so it delays nobody."""
+Words are all that a job is about: vectors are made by workers of their own, from queues of their
+own. Small files are indexed at once, many together. A large file is indexed in steps beside them, a
+few files at a time that take turns, so it delays nobody.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ MAX_YIELD_SECONDS = 0.5
 BATCH_BYTES = 1_000_000
 STEP_CHUNKS = 32  # chunks changed in one transaction, so that nobody waits long for the writer
 LARGE_BYTES = 32_768  # files above are indexed in steps, beside the others
-LARGE_CHUNKS = 256  # so are files of which this much is indexed: taking it out of the index takes long too
+LARGE_CHUNKS = (
+    256  # so are files of which this much is indexed: taking it out of the index takes long too
+)
 MAX_LARGE = 4  # files under way at a time, each of another tenant
 PURGE_EVERY_SECONDS = 60.0
 PURGE_ROWS = 500
@@ -56,7 +61,10 @@ class IndexerSettings:
 
 
 class Indexer:
-    """Start `run` as a task; `wake` after queueing; `stop` ends it. Without leadership it only waits for it."""
+    """Start `run` as a task; `wake` after queueing; `stop` ends it.
+
+    Without leadership it only waits for it.
+    """
 
     def __init__(
         self,
@@ -79,7 +87,9 @@ class Indexer:
         self._purged_at = 0.0
         self._woken = 0
         self._large: dict[asyncio.Task[None], str] = {}  # large files under way, with their tenant
-        self._turn = asyncio.Lock()  # first come, first served: a batch of small files, then a step of a large one
+        self._turn = (
+            asyncio.Lock()
+        )  # first come, first served: a batch of small files, then a step of a large one
         self.completed = 0  # jobs of this process, for metrics
         self.leads = False
 
@@ -96,7 +106,11 @@ class Indexer:
 
     async def run(self) -> None:
         """Work until stopped. A failure of the loop itself is logged and the loop goes on."""
-        self._loop, self._wake, self._turn = asyncio.get_running_loop(), asyncio.Event(), asyncio.Lock()
+        self._loop, self._wake, self._turn = (
+            asyncio.get_running_loop(),
+            asyncio.Event(),
+            asyncio.Lock(),
+        )
         beside = [asyncio.create_task(worker.run(lambda: self.leads)) for worker in self._embedding]
         keeping = asyncio.create_task(self._keep_leases())
         try:
@@ -106,7 +120,9 @@ class Indexer:
                         await self._drain_once()
                         await self._housekeep()
                     await self._jobs.flush_served()
-                except Exception:  # the worker's catch-all: an index that stops silently is worse than one that complains
+                # the worker's catch-all: an index that stops silently is worse than one that
+                # complains
+                except Exception:
                     log.exception("the index worker failed; it goes on")
                     await asyncio.sleep(POLL_SECONDS)
                 await self._pause(self._wake)
@@ -121,7 +137,9 @@ class Indexer:
             self.leads = False
 
     async def _pause(self, wake: asyncio.Event) -> None:
-        """Until work is queued, and then a moment more: a burst of writes is indexed together, not against itself."""
+        """Until work is queued, and then a moment more: a burst of writes is indexed together,
+        not against itself.
+        """
         try:
             async with asyncio.timeout(self._settings.poll_seconds):
                 await wake.wait()
@@ -137,7 +155,9 @@ class Indexer:
         wake.clear()
 
     async def drain(self, progress: Callable[[int], None] = lambda done: None) -> bool:
-        """Work off what is due now, if this process may lead; False when another one does (it will do the work)."""
+        """Work off what is due now, if this process may lead; False when another one does (it
+        will do the work).
+        """
         if not await self._lead():
             return False
         self._turn = asyncio.Lock()
@@ -182,13 +202,19 @@ class Indexer:
                 break  # what is due are large files, and enough of them are under way
             done += batch
             rounds = None if rounds is None else rounds - 1
-            if self._wake is not None and self._wake.is_set():  # callers are writing: leave them most of the time
+            if (
+                self._wake is not None and self._wake.is_set()
+            ):  # callers are writing: leave them most of the time
                 self._wake.clear()
-                await asyncio.sleep(min(YIELD_SHARE * (time.monotonic() - begun), MAX_YIELD_SECONDS))
+                await asyncio.sleep(
+                    min(YIELD_SHARE * (time.monotonic() - begun), MAX_YIELD_SECONDS)
+                )
         return done
 
     async def _work_batch(self) -> int:
-        large = LargeJobs(LARGE_BYTES, MAX_LARGE - len(self._large), frozenset(self._large.values()))
+        large = LargeJobs(
+            LARGE_BYTES, MAX_LARGE - len(self._large), frozenset(self._large.values())
+        )
         batch = await self._jobs.claim(self._owner, self._settings.batch_size, large)
         for job in batch:
             if job.size > LARGE_BYTES:
@@ -201,17 +227,23 @@ class Indexer:
         return len(batch)
 
     async def _keep_leases(self) -> None:
-        """A large file takes longer than a lease, and a worker that is still at it is not a dead one."""
+        """A large file takes longer than a lease, and a worker that is still at it is not a dead
+        one.
+        """
         while True:
             await asyncio.sleep(RENEW_SECONDS)
             try:
                 if self.leads:
                     await self._jobs.renew(self._owner)
-            except Exception:  # the next one may come through; if not, somebody else does the work again
+            except (
+                Exception
+            ):  # the next one may come through; if not, somebody else does the work again
                 log.warning("the leases of this worker could not be renewed", exc_info=True)
 
     async def _work(self, jobs: Sequence[Job], sources: Sequence[Source]) -> None:
-        """Index small files, worked out in one go: a hop to a thread per job would cost more than the work."""
+        """Index small files, worked out in one go: a hop to a thread per job would cost more
+        than the work.
+        """
         now = []
         for job, source in zip(jobs, sources, strict=True):
             if len(source.indexed) > LARGE_CHUNKS:
@@ -219,7 +251,9 @@ class Indexer:
             else:
                 now.append((job, source))
         steps = await asyncio.to_thread(_all_steps, now)
-        finished = await asyncio.gather(*(self._finish(*work, made) for work, made in zip(now, steps, strict=True)))
+        finished = await asyncio.gather(
+            *(self._finish(*work, made) for work, made in zip(now, steps, strict=True))
+        )
         self.completed += sum(finished)
         self._wake_embedding()
 
@@ -229,7 +263,9 @@ class Indexer:
             if isinstance(steps, Exception):
                 raise steps
             for step in steps:
-                if not await self._jobs.apply(job, source.content_hash, step.change, step.terms, complete=step.last):
+                if not await self._jobs.apply(
+                    job, source.content_hash, step.change, step.terms, complete=step.last
+                ):
                     return False  # somebody else has it, or a newer state of the file waits
             return True
         except Exception as error:  # one bad file must not stop the others
@@ -252,19 +288,25 @@ class Indexer:
         try:
             async with self._turn:
                 (source,) = await self._jobs.sources([job], BATCH_BYTES)
-                change = await asyncio.to_thread(difference, job.path, source.content, source.indexed)
+                change = await asyncio.to_thread(
+                    difference, job.path, source.content, source.indexed
+                )
             remaining = change.steps(STEP_CHUNKS)
             for number, part in enumerate(remaining, 1):
                 async with self._turn:
                     step = await asyncio.to_thread(_analysed, part, number == len(remaining))
-                    if not await self._jobs.apply(job, source.content_hash, part, step.terms, complete=step.last):
+                    if not await self._jobs.apply(
+                        job, source.content_hash, part, step.terms, complete=step.last
+                    ):
                         return
             self.completed += 1
         except Exception as error:  # one bad file must not stop the others
             await self._fail(job, error)
 
     async def _give_up_large(self) -> None:
-        """Stop in the middle of large files; whoever works next goes on from the steps that were committed."""
+        """Stop in the middle of large files; whoever works next goes on from the steps that were
+        committed.
+        """
         tasks = list(self._large)
         for task in tasks:
             task.cancel()
@@ -274,7 +316,13 @@ class Indexer:
 
     async def _fail(self, job: Job, error: Exception) -> None:
         buried = await self._jobs.fail(job, public_reason(error))
-        log.warning("index job %d failed (try %d%s)", job.id, job.retry_count + 1, ", given up" if buried else "", exc_info=error)
+        log.warning(
+            "index job %d failed (try %d%s)",
+            job.id,
+            job.retry_count + 1,
+            ", given up" if buried else "",
+            exc_info=error,
+        )
 
     def _wake_embedding(self) -> None:
         for worker in self._embedding:

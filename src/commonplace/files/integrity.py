@@ -32,7 +32,9 @@ def queue_everything(connection: apsw.Connection) -> None:
     now = time.time_ns() // 1000
     connection.execute(
         "INSERT INTO mcp_file_index_jobs"
-        " (apikey_hash, project, file_path, operation, file_updated_at, available_at, created_at, updated_at)"
-        " SELECT apikey_hash, project, path, 'UPSERT', updated_at, :now, :now, :now FROM mcp_files WHERE deleted = 0",
+        " (apikey_hash, project, file_path, operation, file_updated_at, available_at, "
+        "created_at, updated_at)"
+        " SELECT apikey_hash, project, path, 'UPSERT', updated_at, :now, :now, :now FROM "
+        "mcp_files WHERE deleted = 0",
         {"now": now},
     )

@@ -11,16 +11,31 @@ from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
 
 
-async def store_text(service: FilesService, caller: AuthContext, project: str, path: str, content: str, provenance: Provenance) -> None:
-    """Replace a file. A long text is written in parts beside it and moved into place in one step; a failure leaves what was there."""
+async def store_text(
+    service: FilesService,
+    caller: AuthContext,
+    project: str,
+    path: str,
+    content: str,
+    provenance: Provenance,
+) -> None:
+    """Replace a file.
+
+    A long text is written in parts beside it and moved into place in one step; a failure leaves
+    what was there.
+    """
     limit = service.settings.max_payload_bytes
     if len(content.encode("utf-8", "surrogatepass")) <= limit:
-        await service.write(caller, project, path, content, mode=WriteMode.TRUNCATE, provenance=provenance)
+        await service.write(
+            caller, project, path, content, mode=WriteMode.TRUNCATE, provenance=provenance
+        )
         return
     temporary, expected = temporary_path(path), ""
     try:
         for part in parts_of(content, limit):
-            _, entry = await service.write(caller, project, temporary, part, mode=WriteMode.APPEND, if_match=expected)
+            _, entry = await service.write(
+                caller, project, temporary, part, mode=WriteMode.APPEND, if_match=expected
+            )
             expected = entry.content_hash or ""
         await service.rename(caller, project, temporary, path, overwrite=True)
     except CommonplaceError:

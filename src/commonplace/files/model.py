@@ -1,4 +1,7 @@
-"""The values of files: checked names, what is at a path, and what operations return. Times are microseconds since the epoch."""
+"""The values of files: checked names, what is at a path, and what operations return.
+
+Times are microseconds since the epoch.
+"""
 
 from __future__ import annotations
 
@@ -47,14 +50,20 @@ def project_name(value: str) -> Project:
 
 
 def file_path(value: str, *, field: str = "path") -> FilePath:
-    """A legal path (`""` is the root), or INVALID_PATH that says which rule it breaks and, where there is one, the path meant."""
-    if value == "" or (len(value) <= MAX_PATH_CHARACTERS and _PATH.fullmatch(value) and not _dotted(value)):
+    """A legal path (`""` is the root), or INVALID_PATH that says which rule it breaks and, where
+    there is one, the path meant.
+    """
+    if value == "" or (
+        len(value) <= MAX_PATH_CHARACTERS and _PATH.fullmatch(value) and not _dotted(value)
+    ):
         return FilePath(value)
     meant = _meant(value)
     raise CommonplaceError(
         INVALID_PATH,
         f"{field}: {_broken_rule(value)}.",
-        hint=f"Use {meant}" if meant is not None else 'Paths look like /notes/a.md; "" is the project root.',
+        hint=f"Use {meant}"
+        if meant is not None
+        else 'Paths look like /notes/a.md; "" is the project root.',
         details={"field": field},
     )
 
@@ -89,7 +98,11 @@ def _meant(value: str) -> str | None:
     if len(value) > MAX_PATH_CHARACTERS or not _LEGAL.fullmatch(value):
         return None
     tidy = "".join(f"/{segment}" for segment in value.split("/") if segment)
-    return tidy if _PATH.fullmatch(tidy) and not _dotted(tidy) and len(tidy) <= MAX_PATH_CHARACTERS else None
+    return (
+        tidy
+        if _PATH.fullmatch(tidy) and not _dotted(tidy) and len(tidy) <= MAX_PATH_CHARACTERS
+        else None
+    )
 
 
 def ancestors(path: FilePath) -> Iterator[FilePath]:
@@ -106,7 +119,10 @@ def name_of(path: FilePath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What is at a path. A directory has no size and no creation time; its update is that of its newest descendant."""
+    """What is at a path.
+
+    A directory has no size and no creation time; its update is that of its newest descendant.
+    """
 
     path: FilePath
     type: FileType
@@ -119,7 +135,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a file came from: its original path where the stored one only spells it, and the folder that an import took it from."""
+    """Where a file came from: its original path where the stored one only spells it, and the
+    folder that an import took it from.
+    """
 
     source_path: str | None = None
     origin: str | None = None
@@ -186,7 +204,9 @@ class FileContent:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """An indexed chunk of a file, with what the file now holds at its place (None when file or place are gone)."""
+    """An indexed chunk of a file, with what the file now holds at its place (None when file or
+    place are gone).
+    """
 
     id: int
     key: str
@@ -215,8 +235,16 @@ class IndexState:
 
     @property
     def up_to_date(self) -> bool:
-        """Whether every file is found by its words and, where a model is configured, by its meaning."""
-        return not (self.pending or self.processing or self.dead or self.embedding or self.waiting_credential)
+        """Whether every file is found by its words and, where a model is configured, by its
+        meaning.
+        """
+        return not (
+            self.pending
+            or self.processing
+            or self.dead
+            or self.embedding
+            or self.waiting_credential
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +307,10 @@ class IndexedChunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file as the indexer found it, and what is indexed of it. It applies its result only if the file is still this one."""
+    """A file as the indexer found it, and what is indexed of it.
+
+    It applies its result only if the file is still this one.
+    """
 
     content_hash: str | None  # None: there is no such file (any more)
     content: bytes
@@ -298,7 +329,9 @@ class AddedChunk:
 
 @dataclass(frozen=True, slots=True)
 class IndexChange:
-    """From what is indexed to what should be: chunks to drop, chunks to keep at a new place, chunks to add."""
+    """From what is indexed to what should be: chunks to drop, chunks to keep at a new place,
+    chunks to add.
+    """
 
     removed: tuple[int, ...] = ()
     moved: tuple[IndexedChunk, ...] = ()
@@ -307,7 +340,9 @@ class IndexChange:
     def steps(self, size: int) -> list[IndexChange]:
         """Split into changes of at most `size` chunks, to be applied in order; at least one.
 
-        All moves are in one step: positions are unique, so a chunk can only move once its new place is free."""
+        All moves are in one step: positions are unique, so a chunk can only move once its new place
+        is free.
+        """
         removals = [IndexChange(removed=part) for part in _parts(self.removed, size)]
         first, *rest = _parts(self.added, size) or [()]
         if removals and len(removals[-1].removed) + len(first) <= size:

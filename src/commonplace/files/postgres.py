@@ -1,4 +1,6 @@
-"""Files in PostgreSQL: every mutation one transaction under the project's advisory lock, shared by any number of processes."""
+"""Files in PostgreSQL: every mutation one transaction under the project's advisory lock, shared
+by any number of processes.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,28 @@ DIRECTORIES_AT_ONCE = 4096  # a listing asks for all it needs in one round trip
 class PostgresFiles(SqlFiles[Connection]):
     """The `FileStore` of a team."""
 
-    def __init__(self, database: PostgresDatabase, *, lock_timeout_seconds: float = 3.0, now: Callable[[], int] = microseconds) -> None:
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        *,
+        lock_timeout_seconds: float = 3.0,
+        now: Callable[[], int] = microseconds,
+    ) -> None:
         super().__init__(QUERIES, lock_timeout_seconds, now, DIRECTORIES_AT_ONCE)
         self._database = database
 
     async def _look(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work)
 
-    async def _scan(self, work: Callable[[Connection], Result], *, rows: int | None = None) -> Result:
+    async def _scan(
+        self, work: Callable[[Connection], Result], *, rows: int | None = None
+    ) -> Result:
         return await self._database.read(work, snapshot=True)
 
     async def _commit(self, work: Callable[[Connection], Result], lock: str | None) -> Result:
-        return await self._database.write(work, lock=lock, lock_timeout_seconds=self._lock_timeout_seconds)
+        return await self._database.write(
+            work, lock=lock, lock_timeout_seconds=self._lock_timeout_seconds
+        )
 
     def _move(self, connection: Connection, old: str, new: str) -> int:
         """Nobody may write to the old tenant's projects meanwhile."""

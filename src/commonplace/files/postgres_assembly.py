@@ -1,10 +1,19 @@
-"""Puts files together on PostgreSQL: the same service and indexer as on one machine, with as many workers as there are processes."""
+"""Puts files together on PostgreSQL: the same service and indexer as on one machine, with as
+many workers as there are processes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from commonplace.files.assembly import External, Files, IndexerThread, assembled, embedding_worker, local_worker
+from commonplace.files.assembly import (
+    External,
+    Files,
+    IndexerThread,
+    assembled,
+    embedding_worker,
+    local_worker,
+)
 from commonplace.files.indexer import Indexer, IndexerSettings
 from commonplace.files.postgres import QUERIES, PostgresFiles
 from commonplace.files.postgres_index import LEASE_SECONDS, PostgresFileIndex
@@ -21,7 +30,9 @@ from commonplace.storage.postgres_bell import Bell
 from commonplace.storage.rates import SharedRates
 
 CHANNEL = "commonplace_files"
-POLL_SECONDS = 1.0  # rings wake a worker at once; looking finds what retries and what a dead worker left
+POLL_SECONDS = (
+    1.0  # rings wake a worker at once; looking finds what retries and what a dead worker left
+)
 
 
 class Everybody:
@@ -34,7 +45,9 @@ class Everybody:
         return None
 
 
-def lexical_store(database: PostgresDatabase, settings: FilesSettings, postings: PostgresPostings) -> LexicalStore:
+def lexical_store(
+    database: PostgresDatabase, settings: FilesSettings, postings: PostgresPostings
+) -> LexicalStore:
     """Where the words of the configured mode are."""
     return PostgresWords(database) if settings.search.lexical == "tsvector" else postings
 
@@ -50,20 +63,41 @@ def build_postgres_files(
     rates: SharedRates | None = None,
     ring: Callable[[], None] = lambda: None,
 ) -> Files:
-    """Files in an open database whose schema is there (`commonplace migrate`). Whoever owns it runs `indexer.run()` or leaves the work
-    to other processes, which `ring` wakes."""
+    """Files in an open database whose schema is there (`commonplace migrate`).
+
+    Whoever owns it runs `indexer.run()` or leaves the work to other processes, which `ring` wakes.
+    """
     settings = settings or FilesSettings()
     postings = postings or PostgresPostings(database)
-    outbox = Outbox(QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS)
-    vectors = PostgresVectorJobs(database) if external is not None and external.listener is not None else None
+    outbox = Outbox(
+        QUERIES, settings.index.retry_max, settings.index.retry_backoff_ms / 1000, LEASE_SECONDS
+    )
+    vectors = (
+        PostgresVectorJobs(database)
+        if external is not None and external.listener is not None
+        else None
+    )
     local_vectors = PostgresVectorJobs(database, local=True) if listener is not None else None
     queues = [queue for queue in (vectors, local_vectors) if queue is not None]
-    index = PostgresFileIndex(database, postings, outbox, vectors=queues, lexical=settings.search.lexical)
+    index = PostgresFileIndex(
+        database, postings, outbox, vectors=queues, lexical=settings.search.lexical
+    )
     files = PostgresFiles(database, lock_timeout_seconds=settings.lock_timeout_ms / 1000)
-    work = IndexerSettings(settings.index.workers, settings.index.batch_size, settings.delete_retention_days, POLL_SECONDS)
+    work = IndexerSettings(
+        settings.index.workers,
+        settings.index.batch_size,
+        settings.delete_retention_days,
+        POLL_SECONDS,
+    )
     embedding = embedding_worker(vectors, index, external, settings)
     local = local_worker(local_vectors, index, listener, settings)
-    indexer = Indexer(index, files, Everybody(), work, [worker for worker in (local, embedding) if worker is not None])
+    indexer = Indexer(
+        index,
+        files,
+        Everybody(),
+        work,
+        [worker for worker in (local, embedding) if worker is not None],
+    )
 
     def queued() -> None:
         indexer.wake()
@@ -72,7 +106,18 @@ def build_postgres_files(
     files.queued = queued
 
     retriever = retriever or LexicalRetriever(lexical_store(database, settings, postings))
-    return assembled(files, index, indexer, retriever, settings, database.close, vectors, external, embedding, rates)
+    return assembled(
+        files,
+        index,
+        indexer,
+        retriever,
+        settings,
+        database.close,
+        vectors,
+        external,
+        embedding,
+        rates,
+    )
 
 
 def run_postgres_files(
@@ -85,13 +130,22 @@ def run_postgres_files(
     external: External | None = None,
     rates: SharedRates | None = None,
 ) -> FilesService:
-    """The same with its worker running, woken by what other processes queue; `close` ends it. With no workers in the settings this
-    process only rings for the others."""
+    """The same with its worker running, woken by what other processes queue; `close` ends it.
+
+    With no workers in the settings this process only rings for the others.
+    """
     files: Files  # which the bell wakes, and which rings it
     heard = (lambda: files.indexer.wake()) if settings.index.workers else None
     bell = Bell(database, CHANNEL, heard)
     files = build_postgres_files(
-        database, settings, postings=postings, retriever=retriever, listener=listener, external=external, rates=rates, ring=bell.ring
+        database,
+        settings,
+        postings=postings,
+        retriever=retriever,
+        listener=listener,
+        external=external,
+        rates=rates,
+        ring=bell.ring,
     )
     thread = IndexerThread(files.indexer)
     bell.start()

@@ -1,5 +1,6 @@
-"""The files index in PostgreSQL: the words of a chunk go into contract 003's mcp_file_chunk_bm25 and from there into the postings, or
-into the tsvector of the transitional mode."""
+"""The files index in PostgreSQL: the words of a chunk go into contract 003's mcp_file_chunk_bm25
+and from there into the postings, or into the tsvector of the transitional mode.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ from commonplace.storage.relational import Row
 
 Result = TypeVar("Result")
 INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller
-LEASE_SECONDS = 15.0  # a worker that was killed is noticed after this time; one that lives renews in time
+LEASE_SECONDS = (
+    15.0  # a worker that was killed is noticed after this time; one that lives renews in time
+)
 TOKENIZER = "commonplace-text-1"
 NUL, SHOWN = "\0", "\u2400"  # PostgreSQL's text holds no NUL; a file may
 _TOKENS = load_postgres_queries("commonplace.files", "postgres_tokens.sql")
@@ -60,22 +63,39 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
     async def _write(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.write(work, lock_timeout_seconds=INDEX_LOCK_SECONDS)
 
-    def _put(self, connection: Connection, partition: Partition, documents: Sequence[tuple[int, Document]]) -> None:
+    def _put(
+        self,
+        connection: Connection,
+        partition: Partition,
+        documents: Sequence[tuple[int, Document]],
+    ) -> None:
         now = self._now()
         rows, held = [], []
         for chunk_id, document in documents:
             counted = {field: Counter(terms) for field, terms in document.fields.items()}
-            values = {"tokens": orjson.dumps(counted).decode(), "count": counted[TEXT].total(), "tokenizer": TOKENIZER}
+            values = {
+                "tokens": orjson.dumps(counted).decode(),
+                "count": counted[TEXT].total(),
+                "tokenizer": TOKENIZER,
+            }
             rows.append({"id": chunk_id, "now": now, **values})
             held.append((chunk_id, counted))
         connection.executemany(_TOKENS["chunk_tokens_add"], rows)
         if self._lexical == "tsvector":
-            add_words(connection, self._postings.number(connection, partition), partition.tenant, held)
+            add_words(
+                connection, self._postings.number(connection, partition), partition.tenant, held
+            )
             return
-        self._postings.put(connection, partition, [document for _, document in documents], keep_terms=False)
+        self._postings.put(
+            connection, partition, [document for _, document in documents], keep_terms=False
+        )
 
-    def _drop(self, connection: Connection, partition: Partition, path: str, chunk_ids: Sequence[int]) -> None:
-        found = connection.execute(_TOKENS["chunk_tokens"], {"tenant": partition.tenant, "ids": list(chunk_ids)})
+    def _drop(
+        self, connection: Connection, partition: Partition, path: str, chunk_ids: Sequence[int]
+    ) -> None:
+        found = connection.execute(
+            _TOKENS["chunk_tokens"], {"tenant": partition.tenant, "ids": list(chunk_ids)}
+        )
         terms: dict[str, Terms] = {key_of(path, chunk_id): tokens for chunk_id, tokens in found}
         self._postings.remove(connection, partition, list(terms), terms)
 
@@ -88,5 +108,7 @@ class PostgresFileIndex(SqlFileIndex[Connection]):
     def _text(self, row: Row) -> str:
         text, live, digest = str(row[3]), row[4], row[5]
         if SHOWN in text and live is not None and hashlib.sha256(live).hexdigest() == digest:
-            return bytes(live).decode()  # as it is in the file, with the character the column could not hold
+            return bytes(
+                live
+            ).decode()  # as it is in the file, with the character the column could not hold
         return text

@@ -1,4 +1,6 @@
-"""The semantic sides of files with their vectors in PostgreSQL: the model of this machine, and an external one asked with callers' keys."""
+"""The semantic sides of files with their vectors in PostgreSQL: the model of this machine, and
+an external one asked with callers' keys.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,19 @@ class LocalSide:
     async def legibility(self, query: str) -> float:
         return legibility(self._embedder, query)
 
-    async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
         return await self.embeddings.nearest(partition, vector, limit, prefix, also)
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        *,
+        most: int | None = None,
+    ) -> int:
         return await self.embeddings.synchronise(partition, passages, self._embedder.embed, most)
 
     def close(self) -> None:
@@ -49,11 +60,19 @@ class ExternalSide:
     async def vector(self, query: str, model_key: str | None) -> Any:
         return await query_vector(self._model, query, model_key)
 
-    async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
         return await self.embeddings.nearest(partition, vector, limit, prefix, also)
 
     async def synchronise(
-        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        model_key: str | None,
+        *,
+        most: int | None = None,
     ) -> int:
         def embed(texts: Sequence[str]) -> Vectors:
             if model_key is None:

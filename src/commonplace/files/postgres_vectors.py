@@ -18,7 +18,13 @@ QUERIES = load_postgres_queries("commonplace.files", "postgres_vectors.sql")
 class PostgresVectorJobs(SqlVectorJobs[Connection]):
     """`VectorJobStore` of a team."""
 
-    def __init__(self, database: PostgresDatabase, *, now: Callable[[], int] = microseconds, local: bool = False) -> None:
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        *,
+        now: Callable[[], int] = microseconds,
+        local: bool = False,
+    ) -> None:
         super().__init__(QUERIES, now, local=local)
         self._database = database
 

@@ -1,4 +1,6 @@
-"""From live candidates to the chunks that are returned: by the rerank model where there is one and it answers, else by fused scores."""
+"""From live candidates to the chunks that are returned: by the rerank model where there is one
+and it answers, else by fused scores.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,13 @@ class Ranking:
     notes: tuple[str, ...] = ()
 
 
-async def ranked(reranker: Reranker | None, key: str | None, query: str, live: Sequence[tuple[StoredChunk, Hit]], most: int) -> Ranking:
+async def ranked(
+    reranker: Reranker | None,
+    key: str | None,
+    query: str,
+    live: Sequence[tuple[StoredChunk, Hit]],
+    most: int,
+) -> Ranking:
     """The best `most` of the candidates, which come in the order of their fused scores."""
     fused = [FoundChunk(chunk, hit.score, _explained(hit)) for chunk, hit in live]
     if reranker is None or not live:
@@ -51,9 +59,18 @@ async def ranked(reranker: Reranker | None, key: str | None, query: str, live: S
         return Ranking(fused[:most], notes=(f"ranked by fused scores: {error}",))
     explained = [(fused[row.at], row.score) for row in rows]
     return Ranking(
-        [FoundChunk(one.chunk, score, {**one.explain, "fused": one.score, "rerank": score}) for one, score in explained], "+rerank"
+        [
+            FoundChunk(one.chunk, score, {**one.explain, "fused": one.score, "rerank": score})
+            for one, score in explained
+        ],
+        "+rerank",
     )
 
 
 def _explained(hit: Hit) -> dict[str, Any]:
-    return {"semantic": hit.semantic, "lexical": hit.lexical, "terms": list(hit.terms), **hit.explain}
+    return {
+        "semantic": hit.semantic,
+        "lexical": hit.lexical,
+        "terms": list(hit.terms),
+        **hit.explain,
+    }

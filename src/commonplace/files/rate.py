@@ -1,4 +1,6 @@
-"""How many file operations a tenant may make, as contract 003 wants them counted: per tenant, whatever its keys."""
+"""How many file operations a tenant may make, as contract 003 wants them counted: per tenant,
+whatever its keys.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,10 @@ from commonplace.storage.rates import Bucket, RatesUnavailableError, SharedRates
 
 @dataclass(slots=True)
 class RateLimit:
-    """A bucket of calls per tenant, refilled steadily. `per_second` 0 = no limit. With `shared` all processes take from it."""
+    """A bucket of calls per tenant, refilled steadily.
+
+    `per_second` 0 = no limit. With `shared` all processes take from it.
+    """
 
     per_second: float = 0.0
     burst: int = 400
@@ -38,7 +43,9 @@ class RateLimit:
         """0 where a token was taken."""
         if self.shared is not None:
             try:
-                return await self.shared.take([Bucket(f"files:{tenant}", self.per_second, self.burst)])
+                return await self.shared.take(
+                    [Bucket(f"files:{tenant}", self.per_second, self.burst)]
+                )
             except RatesUnavailableError:
                 pass  # each process counts for itself meanwhile
         now = self.clock()
@@ -47,6 +54,8 @@ class RateLimit:
         if level < 1:
             return (1 - level) / self.per_second
         if len(self._buckets) > 10_000:  # tenants that came once do not stay for ever
-            self._buckets = {name: bucket for name, bucket in self._buckets.items() if now - bucket[1] < 60}
+            self._buckets = {
+                name: bucket for name, bucket in self._buckets.items() if now - bucket[1] < 60
+            }
         self._buckets[tenant] = (level - 1, now)
         return 0.0

@@ -1,4 +1,6 @@
-"""The use cases of files: names checked, limits kept, rules of contract 003 applied, search hits checked against live files."""
+"""The use cases of files: names checked, limits kept, rules of contract 003 applied, search hits
+checked against live files.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from commonplace.files.checks import MAX_PREFIX_CHARACTERS, check_match, check_prefix, clamped, invalid, is_directory
+from commonplace.files.checks import (
+    MAX_PREFIX_CHARACTERS,
+    check_match,
+    check_prefix,
+    clamped,
+    invalid,
+    is_directory,
+)
 from commonplace.files.deposit import KeyDeposit, vector_checks
 from commonplace.files.engine import content as text
 from commonplace.files.engine.grep import LineMatch, compile_pattern, matching_lines
@@ -110,7 +119,9 @@ class FilesService:
         deposit: KeyDeposit | None = None,
         reranker: Reranker | None = None,
     ) -> None:
-        """`deposit` and `reranker` belong to external models; both work with the caller's own key only."""
+        """`deposit` and `reranker` belong to external models; both work with the caller's own
+        key only.
+        """
         self._files = self.store = files
         self._chunks = chunks
         self._retriever = retriever
@@ -127,20 +138,34 @@ class FilesService:
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         """Give a tenant's files another owner; how many. Refused where the new one has files."""
         moved = await self._files.move_tenant(tenant_hash(old), tenant_hash(new))
-        await self._chunks.enqueue_all(tenant_hash(new), None, rebuild=False)  # vectors belong to a tenant: they are made anew
+        await self._chunks.enqueue_all(
+            tenant_hash(new), None, rebuild=False
+        )  # vectors belong to a tenant: they are made anew
         return moved
 
     async def stat(self, auth: AuthContext, project: str, path: str) -> Entry | None:
         tenant, name, place = await self._admit(auth, project, path)
         return await self._files.entry(tenant, name, place)
 
-    async def read(self, auth: AuthContext, project: str, path: str, offset: int = 0, length: int = -1) -> ReadText:
+    async def read(
+        self, auth: AuthContext, project: str, path: str, offset: int = 0, length: int = -1
+    ) -> ReadText:
         tenant, name, place = await self._admit(auth, project, path)
         if offset < 0:
-            raise CommonplaceError(INVALID_OFFSET, "offset must not be negative.", details={"field": "offset", "offset": offset})
+            raise CommonplaceError(
+                INVALID_OFFSET,
+                "offset must not be negative.",
+                details={"field": "offset", "offset": offset},
+            )
         if length < -1:
             raise invalid("length", "length is -1 (to the end) or a number of bytes from 0")
-        found = await self._files.slice(tenant, name, place, min(offset, MAX_OFFSET), None if length < 0 else min(length, MAX_OFFSET))
+        found = await self._files.slice(
+            tenant,
+            name,
+            place,
+            min(offset, MAX_OFFSET),
+            None if length < 0 else min(length, MAX_OFFSET),
+        )
         if found is None:
             raise await self._no_file(tenant, name, place)
         dropped, content = text.whole_characters(found.content)
@@ -163,7 +188,9 @@ class FilesService:
         new = text.encode(content)
         self._check_payload(len(new))
         if provenance is not None and provenance.source_path is not None:
-            provenance = replace(provenance, source_path=check_source_path(place, provenance.source_path))
+            provenance = replace(
+                provenance, source_path=check_source_path(place, provenance.source_path)
+            )
 
         def make(old: bytes) -> bytes:
             return text.written(old, new, offset, mode)
@@ -199,47 +226,83 @@ class FilesService:
         await self._offer(auth, (name, place))
         return count, entry
 
-    async def delete(self, auth: AuthContext, project: str, path: str, recursive: bool = False) -> int:
+    async def delete(
+        self, auth: AuthContext, project: str, path: str, recursive: bool = False
+    ) -> int:
         tenant, name, place = await self._admit(auth, project, path)
         if place == ROOT:
             raise CommonplaceError(
-                PERMISSION_DENIED, "The project root cannot be deleted.", hint="Delete its children one by one.", details={"path": ""}
+                PERMISSION_DENIED,
+                "The project root cannot be deleted.",
+                hint="Delete its children one by one.",
+                details={"path": ""},
             )
         return await self._files.delete(tenant, name, place, recursive)
 
     async def rename(
-        self, auth: AuthContext, project: str, path: str, new_path: str, *, overwrite: bool = False, if_match: str | None = None
+        self,
+        auth: AuthContext,
+        project: str,
+        path: str,
+        new_path: str,
+        *,
+        overwrite: bool = False,
+        if_match: str | None = None,
     ) -> int:
-        """Move a file or a directory; how many files. With `overwrite` a file may take the place of another, in one step; `if_match` is
-        about that other one."""
+        """Move a file or a directory; how many files.
+
+        With `overwrite` a file may take the place of another, in one step; `if_match` is about that
+        other one.
+        """
         tenant, name, place = await self._admit(auth, project, path)
         target = file_path(new_path, field="new_path")
         if ROOT in (place, target):
-            raise CommonplaceError(PERMISSION_DENIED, "The project root cannot be moved or replaced.", details={"path": ""})
-        moved = await self._files.rename(tenant, name, place, target, overwrite=overwrite, if_match=if_match)
+            raise CommonplaceError(
+                PERMISSION_DENIED,
+                "The project root cannot be moved or replaced.",
+                details={"path": ""},
+            )
+        moved = await self._files.rename(
+            tenant, name, place, target, overwrite=overwrite, if_match=if_match
+        )
         await self._offer(auth, (name, target))
         return moved
 
     async def restore(self, auth: AuthContext, project: str, path: str) -> list[FilePath]:
         tenant, name, place = await self._admit(auth, project, path)
-        restored = await self._files.restore(tenant, name, place, self._retained_since(), self.settings.max_project_bytes)
+        restored = await self._files.restore(
+            tenant, name, place, self._retained_since(), self.settings.max_project_bytes
+        )
         await self._offer(auth, (name, place))
         return restored
 
-    async def listing(self, auth: AuthContext, project: str, path: str = "", depth: int = 1, limit: int | None = None) -> Listing:
+    async def listing(
+        self,
+        auth: AuthContext,
+        project: str,
+        path: str = "",
+        depth: int = 1,
+        limit: int | None = None,
+    ) -> Listing:
         tenant, name, place = await self._admit(auth, project, "" if path == "/" else path)
         if depth < 0:
             raise invalid("depth", "depth is 0 (the path itself), 1 (its children) or more")
-        most, notes = clamped("limit", limit, self.settings.list_limit_default, self.settings.list_limit_max)
+        most, notes = clamped(
+            "limit", limit, self.settings.list_limit_default, self.settings.list_limit_max
+        )
         entry = await self._files.entry(tenant, name, place)
         if entry is None:
             raise nothing_at(place)
         if depth == 0 or entry.type is FileType.FILE:
             return Listing([entry], False, notes)
-        entries = await self._files.children(tenant, name, place, min(depth, MAX_PREFIX_CHARACTERS), most + 1)
+        entries = await self._files.children(
+            tenant, name, place, min(depth, MAX_PREFIX_CHARACTERS), most + 1
+        )
         return Listing(entries[:most], len(entries) > most, notes)
 
-    async def browse(self, auth: AuthContext, project: str, path: str, after: str, limit: int) -> Listing:
+    async def browse(
+        self, auth: AuthContext, project: str, path: str, after: str, limit: int
+    ) -> Listing:
         """One page of what stands directly in a directory."""
         tenant, name, place = await self._admit(auth, project, "" if path == "/" else path)
         if place != ROOT and await self._files.entry(tenant, name, place) is None:
@@ -247,21 +310,41 @@ class FilesService:
         entries = await self._files.children(tenant, name, place, 1, limit + 1, after)
         return Listing(entries[:limit], len(entries) > limit, ())
 
-    async def deleted(self, auth: AuthContext, project: str, limit: int, offset: int) -> list[Deleted]:
-        """What restore could bring back, newest first, and one more than asked for where there is more."""
+    async def deleted(
+        self, auth: AuthContext, project: str, limit: int, offset: int
+    ) -> list[Deleted]:
+        """What restore could bring back, newest first, and one more than asked for where there
+        is more.
+        """
         tenant, name, _ = await self._admit(auth, project, "")
         return await self._files.deleted(tenant, name, self._retained_since(), limit + 1, offset)
 
     def _retained_since(self) -> int:
         return int((time.time() - self.settings.delete_retention_days * 86_400) * 1e6)
 
-    async def search(self, auth: AuthContext, project: str, query: str, path_prefix: str = "", limit: int | None = None) -> Found:
+    async def search(
+        self,
+        auth: AuthContext,
+        project: str,
+        query: str,
+        path_prefix: str = "",
+        limit: int | None = None,
+    ) -> Found:
         tenant, name, _ = await self._admit(auth, project, "")
         options = self.settings.search
         if not options.enabled:
-            raise CommonplaceError(SEARCH_BACKEND_ERROR, "Search is switched off.", hint="Set settings.mcp.files.search.enabled to true.")
+            raise CommonplaceError(
+                SEARCH_BACKEND_ERROR,
+                "Search is switched off.",
+                hint="Set settings.mcp.files.search.enabled to true.",
+            )
         if not query.strip():
-            raise CommonplaceError(INVALID_QUERY, "The query is empty.", hint="Say what you look for in words.", details={"field": "query"})
+            raise CommonplaceError(
+                INVALID_QUERY,
+                "The query is empty.",
+                hint="Say what you look for in words.",
+                details={"field": "query"},
+            )
         check_prefix(path_prefix)
         most, notes = clamped("limit", limit, options.limit_default, options.limit_max)
         if not is_prefix_of_paths(path_prefix):
@@ -269,28 +352,54 @@ class FilesService:
         widen = 1
         while True:
             wanted = widen * (options.bm25_candidates + options.vector_candidates)
-            retrieval = await self._retrieve(tenant, name, query, wanted, path_prefix, auth.model_key, widen)
-            live = await self._live(tenant, name, retrieval.hits, most if self._reranker is None else wanted)
+            retrieval = await self._retrieve(
+                tenant, name, query, wanted, path_prefix, auth.model_key, widen
+            )
+            live = await self._live(
+                tenant, name, retrieval.hits, most if self._reranker is None else wanted
+            )
             if len(live) >= most or len(live) == len(retrieval.hits) or wanted >= MOST_RETRIEVED:
                 break
-            widen *= 8  # chunks of deleted files, not yet out of the index, took the places of others
+            widen *= (
+                8  # chunks of deleted files, not yet out of the index, took the places of others
+            )
         ranking = await ranked(self._reranker, auth.model_key, query, live, most)
         self._chunks.served(tenant, [one.chunk.id for one in ranking.chosen])
-        doubt = (retrieval.doubt,) if retrieval.doubt is not None and not ranking.mode else ()  # another model's scores are not ours
-        return Found(ranking.chosen, retrieval.mode + ranking.mode, notes + retrieval.notes + ranking.notes + doubt)
+        doubt = (
+            (retrieval.doubt,) if retrieval.doubt is not None and not ranking.mode else ()
+        )  # another model's scores are not ours
+        return Found(
+            ranking.chosen,
+            retrieval.mode + ranking.mode,
+            notes + retrieval.notes + ranking.notes + doubt,
+        )
 
     async def _retrieve(
-        self, tenant: str, project: Project, query: str, limit: int, prefix: str, model_key: str | None, widen: int
+        self,
+        tenant: str,
+        project: Project,
+        query: str,
+        limit: int,
+        prefix: str,
+        model_key: str | None,
+        widen: int,
     ) -> Retrieval:
         partition = Partition(tenant, "files", project)
         try:
             return await self._retriever.retrieve(
-                partition, query, limit=limit, weights=WEIGHTS, prefix=prefix, model_key=model_key, widen=widen
+                partition,
+                query,
+                limit=limit,
+                weights=WEIGHTS,
+                prefix=prefix,
+                model_key=model_key,
+                widen=widen,
             )
         except SearchUnavailableError as unavailable:
             cause = unavailable.__cause__
             if isinstance(cause, CommonplaceError) and cause.code is STORAGE_UNAVAILABLE:
-                raise cause from unavailable  # the database is away for every call, not for search alone
+                # the database is away for every call, not for search alone
+                raise cause from unavailable
             raise CommonplaceError(
                 SEARCH_BACKEND_ERROR,
                 "The search index cannot be read now.",
@@ -298,12 +407,19 @@ class FilesService:
                 retryable=True,
             ) from unavailable
 
-    async def _live(self, tenant: str, project: Project, hits: Sequence[Hit], most: int) -> list[tuple[StoredChunk, Hit]]:
-        """The first hits whose chunk is still what its file holds; the others are deleted, or their successor is on its way."""
+    async def _live(
+        self, tenant: str, project: Project, hits: Sequence[Hit], most: int
+    ) -> list[tuple[StoredChunk, Hit]]:
+        """The first hits whose chunk is still what its file holds; the others are deleted, or
+        their successor is on its way.
+        """
         found: list[tuple[StoredChunk, Hit]] = []
         left = iter(hits)
         while len(found) < most and (part := list(islice(left, most))):
-            stored = {chunk.key: chunk for chunk in await self._chunks.chunks(tenant, project, [hit.key for hit in part])}
+            stored = {
+                chunk.key: chunk
+                for chunk in await self._chunks.chunks(tenant, project, [hit.key for hit in part])
+            }
             pairs = ((stored[hit.key], hit) for hit in part if hit.key in stored)
             found += [(chunk, hit) for chunk, hit in pairs if chunk.live == chunk.text.encode()]
         return found[:most]
@@ -323,7 +439,10 @@ class FilesService:
         limit: int = 100,
         check: Callable[[], None] = lambda: None,
     ) -> GrepResult:
-        """Lines that match, file by file in path order. `check` may raise between files (deadline)."""
+        """Lines that match, file by file in path order.
+
+        `check` may raise between files (deadline).
+        """
         tenant, name, _ = await self._admit(auth, project, "")
         check_prefix(path_prefix)
         most, notes = clamped("limit", limit, limit, GREP_LIMIT_MAX)
@@ -332,12 +451,16 @@ class FilesService:
         searched, after = 0, ""
         while is_prefix_of_paths(path_prefix):
             check()
-            page = await self._files.after(tenant, name, path_prefix, after, GREP_PAGE_FILES, GREP_PAGE_BYTES)
+            page = await self._files.after(
+                tenant, name, path_prefix, after, GREP_PAGE_FILES, GREP_PAGE_BYTES
+            )
             if not page:
                 break
             room = most + 1 - len(matches)
 
-            def scan(page: Any = page, room: int = room) -> tuple[list[tuple[FilePath, LineMatch]], int]:
+            def scan(
+                page: Any = page, room: int = room
+            ) -> tuple[list[tuple[FilePath, LineMatch]], int]:
                 found: list[tuple[FilePath, LineMatch]] = []
                 for number, file in enumerate(page, 1):
                     check()
@@ -355,18 +478,30 @@ class FilesService:
             after = page[-1].entry.path
         return GrepResult(matches[:most], searched, len(matches) > most, notes)
 
-    async def page(self, auth: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int) -> list[Slice]:
+    async def page(
+        self, auth: AuthContext, project: str, prefix: str, after: str, limit: int, max_bytes: int
+    ) -> list[Slice]:
         """Whole files in path order, a page at a time: for export."""
         tenant, name, _ = await self._admit(auth, project, "")
-        return await self._files.after(tenant, name, prefix, after, limit, max_bytes) if is_prefix_of_paths(prefix) else []
+        return (
+            await self._files.after(tenant, name, prefix, after, limit, max_bytes)
+            if is_prefix_of_paths(prefix)
+            else []
+        )
 
-    async def inventory(self, auth: AuthContext, project: str, prefix: str, after: str, limit: int) -> list[StoredFile]:
+    async def inventory(
+        self, auth: AuthContext, project: str, prefix: str, after: str, limit: int
+    ) -> list[StoredFile]:
         """A page of live files with where they came from, without their content: for import."""
         tenant, name, _ = await self._admit(auth, project, "")
         return await self._files.inventory(tenant, name, prefix, after, limit)
 
-    async def note_source(self, auth: AuthContext, project: str, path: str, provenance: Provenance) -> bool:
-        """Replace where a file came from and leave its content alone; False where there is no such file."""
+    async def note_source(
+        self, auth: AuthContext, project: str, path: str, provenance: Provenance
+    ) -> bool:
+        """Replace where a file came from and leave its content alone; False where there is no
+        such file.
+        """
         tenant, name, place = await self._admit(auth, project, path)
         return await self._files.note_source(tenant, name, place, provenance)
 
@@ -380,12 +515,25 @@ class FilesService:
 
     async def index_state(self, auth: AuthContext, project: str | None) -> IndexState:
         await self._greet(auth)
-        return await self._chunks.state(auth.apikey_hash, project_name(project) if project is not None else None)
+        return await self._chunks.state(
+            auth.apikey_hash, project_name(project) if project is not None else None
+        )
 
-    async def reindex(self, auth: AuthContext, project: str | None, *, rebuild: bool = False) -> int:
-        return await self._chunks.enqueue_all(auth.apikey_hash, project_name(project) if project is not None else None, rebuild=rebuild)
+    async def reindex(
+        self, auth: AuthContext, project: str | None, *, rebuild: bool = False
+    ) -> int:
+        return await self._chunks.enqueue_all(
+            auth.apikey_hash,
+            project_name(project) if project is not None else None,
+            rebuild=rebuild,
+        )
 
-    async def settled(self, auth: AuthContext, timeout_seconds: float, progress: Callable[[int], None] = lambda waiting: None) -> bool:
+    async def settled(
+        self,
+        auth: AuthContext,
+        timeout_seconds: float,
+        progress: Callable[[int], None] = lambda waiting: None,
+    ) -> bool:
         """Wait until the index has caught up with the files; False when it has not in time."""
         until = time.monotonic() + timeout_seconds
         while True:
@@ -399,28 +547,63 @@ class FilesService:
         """How far the index is behind, of all tenants, for the operator's metrics."""
         waiting, dead, oldest_at = await self._chunks.backlog()
         age = 0.0 if oldest_at is None else max(0.0, time.time() - oldest_at / 1e6)
-        figures = {"files_index_waiting": waiting, "files_index_dead": dead, "files_index_oldest_seconds": round(age, 3)}
-        return figures | ((await self._deposit.counts()).figures() if self._deposit is not None else {})
+        figures = {
+            "files_index_waiting": waiting,
+            "files_index_dead": dead,
+            "files_index_oldest_seconds": round(age, 3),
+        }
+        return figures | (
+            (await self._deposit.counts()).figures() if self._deposit is not None else {}
+        )
 
     def doctor(self) -> list[dict[str, str]]:
-        """What an operator should know of the index. For the command line: it runs an event loop of its own."""
+        """What an operator should know of the index.
+
+        For the command line: it runs an event loop of its own.
+        """
         waiting, dead, oldest_at = asyncio.run(self._chunks.backlog())
         age = 0.0 if oldest_at is None else max(0.0, time.time() - oldest_at / 1e6)
         late = age > self.settings.index.slo_p95_seconds
-        finding = f"{waiting} files wait to be indexed" + (f", the oldest for {age:.0f} s" if waiting else "")
-        fix = "Is a server running on this data folder? commonplace files reindex does it now." if late else ""
-        checks = [{"name": "files index", "status": "warn" if late else "ok", "finding": finding, "fix": fix}]
+        finding = f"{waiting} files wait to be indexed" + (
+            f", the oldest for {age:.0f} s" if waiting else ""
+        )
+        fix = (
+            "Is a server running on this data folder? commonplace files reindex does it now."
+            if late
+            else ""
+        )
+        checks = [
+            {
+                "name": "files index",
+                "status": "warn" if late else "ok",
+                "finding": finding,
+                "fix": fix,
+            }
+        ]
         if dead:
             hint = "commonplace files status shows why; commonplace files reindex tries again."
-            checks.append({"name": "files index", "status": "warn", "finding": f"{dead} index jobs were given up", "fix": hint})
-        return checks + (vector_checks(asyncio.run(self._deposit.counts())) if self._deposit is not None else [])
+            checks.append(
+                {
+                    "name": "files index",
+                    "status": "warn",
+                    "finding": f"{dead} index jobs were given up",
+                    "fix": hint,
+                }
+            )
+        return checks + (
+            vector_checks(asyncio.run(self._deposit.counts())) if self._deposit is not None else []
+        )
 
-    async def _admit(self, auth: AuthContext, project: str, path: str) -> tuple[str, Project, FilePath]:
+    async def _admit(
+        self, auth: AuthContext, project: str, path: str
+    ) -> tuple[str, Project, FilePath]:
         await self._greet(auth)
         return auth.apikey_hash, project_name(project), file_path(path)
 
     async def _greet(self, auth: AuthContext) -> None:
-        """Within its rate, a caller is let in, and its key reaches the files of its tenant that wait for one."""
+        """Within its rate, a caller is let in, and its key reaches the files of its tenant that
+        wait for one.
+        """
         await self._rate.admit(auth.tenant)
         await self._offer(auth)
 
@@ -457,7 +640,9 @@ class FilesService:
             if now.has_descendants:
                 raise is_directory(path)
             if now.entry is None and must_exist:
-                raise CommonplaceError(NOT_FOUND, f"There is no file {path}.", details={"path": path})
+                raise CommonplaceError(
+                    NOT_FOUND, f"There is no file {path}.", details={"path": path}
+                )
             if now.file_above is not None:
                 raise under_a_file(path, now.file_above)
             check_match(now.entry, if_match)
@@ -465,7 +650,8 @@ class FilesService:
             if len(new) > settings.max_file_bytes:
                 raise CommonplaceError(
                     PAYLOAD_TOO_LARGE,
-                    f"The file would have {len(new)} bytes; a file may have {settings.max_file_bytes}.",
+                    f"The file would have {len(new)} bytes; a file may have "
+                    f"{settings.max_file_bytes}.",
                     hint="Split it into several files.",
                     details={"size_bytes": len(new), "limit_bytes": settings.max_file_bytes},
                 )
@@ -473,7 +659,8 @@ class FilesService:
             if total > settings.max_project_bytes and len(new) > len(now.content):
                 raise CommonplaceError(
                     QUOTA_EXCEEDED,
-                    f"The project would hold {total} bytes; it may hold {settings.max_project_bytes}.",
+                    f"The project would hold {total} bytes; it may hold "
+                    f"{settings.max_project_bytes}.",
                     hint="Delete files that are no longer needed, or use another project.",
                     details={"needed_bytes": total, "limit_bytes": settings.max_project_bytes},
                 )
@@ -485,4 +672,9 @@ class FilesService:
         entry = await self._files.entry(tenant, project, path)
         if entry is not None and entry.type is FileType.DIRECTORY:
             return is_directory(path)
-        return CommonplaceError(NOT_FOUND, f"There is no file {path}.", hint="file_list shows what there is.", details={"path": path})
+        return CommonplaceError(
+            NOT_FOUND,
+            f"There is no file {path}.",
+            hint="file_list shows what there is.",
+            details={"path": path},
+        )

@@ -1,4 +1,6 @@
-"""The rows of one tenant's project inside one unit of work: what is at a path, the marks of directories, counters, queued jobs."""
+"""The rows of one tenant's project inside one unit of work: what is at a path, the marks of
+directories, counters, queued jobs.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.files.errors import NOT_EMPTY, nothing_at
-from commonplace.files.model import ROOT, Entry, FilePath, FileType, Project, Provenance, Situation, Usage, ancestors
+from commonplace.files.model import (
+    ROOT,
+    Entry,
+    FilePath,
+    FileType,
+    Project,
+    Provenance,
+    Situation,
+    Usage,
+    ancestors,
+)
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.relational import Connection, Row, Rows
 
@@ -16,7 +28,9 @@ LEAST = "\1"  # a name followed by this comes right behind it: no path holds a s
 
 @dataclass(frozen=True, slots=True)
 class ProjectRows:
-    """Statements that are asked before any of their answers is read travel to PostgreSQL together."""
+    """Statements that are asked before any of their answers is read travel to PostgreSQL
+    together.
+    """
 
     connection: Connection
     queries: Mapping[str, str]
@@ -24,7 +38,9 @@ class ProjectRows:
     project: Project
 
     def ask(self, name: str, **parameters: Any) -> Rows:
-        return self.connection.execute(self.queries[name], {"tenant": self.tenant, "project": self.project, **parameters})
+        return self.connection.execute(
+            self.queries[name], {"tenant": self.tenant, "project": self.project, **parameters}
+        )
 
     def one(self, name: str, **parameters: Any) -> Row | None:
         return self.ask(name, **parameters).fetchone()
@@ -44,16 +60,24 @@ class ProjectRows:
         return self.one("file", path=path) is not None
 
     def file_above(self, path: FilePath) -> FilePath | None:
-        asked = [(directory, self.ask("file", path=directory)) for directory in ancestors(path) if directory]
+        asked = [
+            (directory, self.ask("file", path=directory))
+            for directory in ancestors(path)
+            if directory
+        ]
         return next((directory for directory, rows in asked if rows.fetchone() is not None), None)
 
     def situation(self, path: FilePath) -> tuple[Row | None, Situation]:
-        """The live file's row (id, size, created, updated, hash, content, source path), and what a mutation must know."""
+        """The live file's row (id, size, created, updated, hash, content, source path), and what
+        a mutation must know.
+        """
         current, used = self.ask("file_current", path=path), self.ask("project_bytes")
         found = current.fetchone()
         size = used.fetchone()
         project_bytes = int(size[0]) if size else 0
-        if found is not None:  # it has no file above and no descendants: those rules were kept when it was made
+        if (
+            found is not None
+        ):  # it has no file above and no descendants: those rules were kept when it was made
             entry = Entry(path, FileType.FILE, found[1], found[2], found[3], found[4], found[6])
             return found, Situation(entry, found[5], None, False, project_bytes)
         below = self.ask("directory", path=path)
@@ -65,7 +89,9 @@ class ProjectRows:
         return self.ask("below", start=path + "/", upper=path + "0").fetchall()
 
     def delete_below(self, path: FilePath, recursive: bool, now: int) -> int:
-        """A directory in a few statements, however many files it has: nobody waits long for the lock."""
+        """A directory in a few statements, however many files it has: nobody waits long for the
+        lock.
+        """
         span = {"start": path + "/", "upper": path + "0"}
         files, size = self.one("below_count", **span) or (0, 0)
         if not files:
@@ -86,7 +112,9 @@ class ProjectRows:
         return int(files)
 
     def place(self, path: FilePath, identity: int, old: int | None, new: int | None) -> None:
-        """Move a file's marks in the directories above it from one update time to another; None = it has none."""
+        """Move a file's marks in the directories above it from one update time to another; None
+        = it has none.
+        """
         for directory in ancestors(path):
             if old is not None:
                 self.ask("ancestor_remove", directory=directory, id=identity, updated_at=old)
@@ -98,7 +126,12 @@ class ProjectRows:
         if provenance == Provenance():
             self.ask("source_clear", id=identity)
         else:
-            self.ask("source_set", id=identity, source_path=provenance.source_path, origin=provenance.origin)
+            self.ask(
+                "source_set",
+                id=identity,
+                source_path=provenance.source_path,
+                origin=provenance.origin,
+            )
 
     def account(self, files: int, size: int) -> None:
         self.ask("project_change", files=files, bytes=size)
@@ -112,9 +145,20 @@ class ProjectRows:
         deleted_files, deleted_bytes = gone.fetchone() or (0, 0)
         return Usage(self.project, files, size, deleted_files, deleted_bytes)
 
-    def walk(self, name: str, path: FilePath, depth: int, after: str, at_once: int, before: str | None = None) -> Iterator[Row]:
-        """Rows at most `depth` levels below a directory, by path. Where a statement meets a deeper one (its last column says so), that
-        whole subtree is jumped over with one seek."""
+    def walk(
+        self,
+        name: str,
+        path: FilePath,
+        depth: int,
+        after: str,
+        at_once: int,
+        before: str | None = None,
+    ) -> Iterator[Row]:
+        """Rows at most `depth` levels below a directory, by path.
+
+        Where a statement meets a deeper one (its last column says so), that whole subtree is jumped
+        over with one seek.
+        """
         start, upper = span_below(path, after, before)
         levels = path.count("/") + depth
         while True:
@@ -122,7 +166,9 @@ class ProjectRows:
             for row in self.ask(name, start=start, upper=upper, levels=levels, limit=at_once):
                 count += 1
                 if row[-1]:
-                    start = _above(row[0], levels) + "0"  # the first name after everything below that directory
+                    start = (
+                        _above(row[0], levels) + "0"
+                    )  # the first name after everything below that directory
                     count = at_once
                     break
                 yield row
@@ -132,7 +178,9 @@ class ProjectRows:
 
 
 def span_below(path: FilePath, after: str, before: str | None) -> tuple[str, str]:
-    """The names below a directory and behind one of them: from the first, up to but not including the second."""
+    """The names below a directory and behind one of them: from the first, up to but not
+    including the second.
+    """
     return max(path + "/", after + LEAST), path + "0" if before is None else before
 
 

@@ -1,4 +1,6 @@
-"""Files in SQLite: short reads on the caller's thread, scans in the reader pool, changes in the writer thread."""
+"""Files in SQLite: short reads on the caller's thread, scans in the reader pool, changes in the
+writer thread.
+"""
 
 from __future__ import annotations
 
@@ -28,31 +30,58 @@ def open_schema(database: Database) -> None:
 class SqliteFiles(SqlFiles[Connection]):
     """The `FileStore` on one machine."""
 
-    def __init__(self, database: Database, *, lock_timeout_seconds: float = 3.0, now: Callable[[], int] = microseconds) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        lock_timeout_seconds: float = 3.0,
+        now: Callable[[], int] = microseconds,
+    ) -> None:
         super().__init__(QUERIES, lock_timeout_seconds, now, DIRECTORIES_AT_ONCE)
         open_schema(database)
         self._database = database
 
-    async def slice(self, tenant: str, project: Project, path: FilePath, offset: int, length: int | None) -> Slice | None:
+    async def slice(
+        self, tenant: str, project: Project, path: FilePath, offset: int, length: int | None
+    ) -> Slice | None:
         found = self._rows(self._database.reader(), tenant, project).one("file", path=path)
         if found is None:
             return None
         left = max(0, int(found[1]) - offset)
         if min(left, left if length is None else length) <= INLINE_BYTES:
             return await super().slice(tenant, project, path, offset, length)
-        return await self._database.read(lambda connection: self._slice(connection, tenant, project, path, offset, length))
+        return await self._database.read(
+            lambda connection: self._slice(connection, tenant, project, path, offset, length)
+        )
 
-    def _files(self, rows: ProjectRows, path: FilePath, depth: int, after: str, limit: int, before: str | None) -> Iterator[Row]:
+    def _files(
+        self,
+        rows: ProjectRows,
+        path: FilePath,
+        depth: int,
+        after: str,
+        limit: int,
+        before: str | None,
+    ) -> Iterator[Row]:
         if depth > 1:  # mostly files, and few of them too deep
             return super()._files(rows, path, depth, after, limit, before)
         start, upper = span_below(path, after, before)
-        values = {"tenant": rows.tenant, "project": rows.project, "start": start, "upper": upper, "name": len(path) + 2, "limit": limit}
+        values = {
+            "tenant": rows.tenant,
+            "project": rows.project,
+            "start": start,
+            "upper": upper,
+            "name": len(path) + 2,
+            "limit": limit,
+        }
         return iter(rows.connection.execute(_LISTING["files_inside"], values))
 
     async def _look(self, work: Callable[[Connection], Result]) -> Result:
         return work(self._database.reader())
 
-    async def _scan(self, work: Callable[[Connection], Result], *, rows: int | None = None) -> Result:
+    async def _scan(
+        self, work: Callable[[Connection], Result], *, rows: int | None = None
+    ) -> Result:
         if rows is not None and rows <= INLINE_ENTRIES:
             with self._database.snapshot() as connection:
                 return work(connection)

@@ -1,4 +1,6 @@
-"""The files index in SQLite: the words of chunks go into the search tables of the same database file."""
+"""The files index in SQLite: the words of chunks go into the search tables of the same database
+file.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,27 @@ class SqliteFileIndex(SqlFileIndex[Connection]):
         return await self._database.read(work)
 
     async def _write(self, work: Callable[[Connection], Result]) -> Result:
-        return await self._database.write(work, lock_timeout_seconds=INDEX_LOCK_SECONDS, durable=False)
+        return await self._database.write(
+            work, lock_timeout_seconds=INDEX_LOCK_SECONDS, durable=False
+        )
 
     async def tidy(self) -> bool:
         return await self._postings.tidy()
 
-    def _put(self, connection: Connection, partition: Partition, documents: Sequence[tuple[int, Document]]) -> None:
+    def _put(
+        self,
+        connection: Connection,
+        partition: Partition,
+        documents: Sequence[tuple[int, Document]],
+    ) -> None:
         self._postings.put(connection, partition, [document for _, document in documents])
 
-    def _drop(self, connection: Connection, partition: Partition, path: str, chunk_ids: Sequence[int]) -> None:
-        self._postings.remove(connection, partition, [key_of(path, chunk_id) for chunk_id in chunk_ids])
+    def _drop(
+        self, connection: Connection, partition: Partition, path: str, chunk_ids: Sequence[int]
+    ) -> None:
+        self._postings.remove(
+            connection, partition, [key_of(path, chunk_id) for chunk_id in chunk_ids]
+        )
 
     def _clear(self, connection: Connection, partition: Partition) -> None:
         self._postings.clear(connection, partition)

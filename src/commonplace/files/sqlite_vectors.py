@@ -19,7 +19,9 @@ QUERIES = load_queries("commonplace.files", "sqlite_vectors.sql")
 class SqliteVectorJobs(SqlVectorJobs[Connection]):
     """`VectorJobStore` on one machine."""
 
-    def __init__(self, database: Database, *, now: Callable[[], int] = microseconds, local: bool = False) -> None:
+    def __init__(
+        self, database: Database, *, now: Callable[[], int] = microseconds, local: bool = False
+    ) -> None:
         super().__init__(QUERIES, now, local=local)
         open_schema(database)
         self._database = database
@@ -29,4 +31,6 @@ class SqliteVectorJobs(SqlVectorJobs[Connection]):
             return work(connection)
 
     async def _write(self, work: Callable[[Connection], Result]) -> Result:
-        return await self._database.write(work, lock_timeout_seconds=INDEX_LOCK_SECONDS, durable=False)
+        return await self._database.write(
+            work, lock_timeout_seconds=INDEX_LOCK_SECONDS, durable=False
+        )

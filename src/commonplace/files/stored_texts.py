@@ -12,10 +12,16 @@ AT_ONCE = 16  # files of up to 10 MB each
 
 
 def stored_texts(store: FileStore) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a reference, project, original name and content, of every live file of all tenants. Runs event loops of its own."""
+    """Yield a reference, project, original name and content, of every live file of all tenants.
+
+    Runs event loops of its own.
+    """
     last, local = 0, tenant_hash(LOCAL_TENANT)
     while rows := asyncio.run(store.contents(last, AT_ONCE)):
         for row in rows:
             owner = "" if row.tenant == local else f" (tenant {row.tenant[:8]})"
-            yield f"file:{row.project}{row.path}{owner}", (row.project, row.source_path or "", row.content.decode("utf-8", "replace"))
+            yield (
+                f"file:{row.project}{row.path}{owner}",
+                (row.project, row.source_path or "", row.content.decode("utf-8", "replace")),
+            )
         last = rows[-1].id

@@ -49,7 +49,10 @@ def build(parts: Parts) -> FilesService:
 
 
 def toolset(service: Callable[[], FilesService], settings: FilesSettings | None = None) -> Toolset:
-    """The tools over a service. `settings` are its own: the schemas show their limits without building the service."""
+    """The tools over a service.
+
+    `settings` are its own: the schemas show their limits without building the service.
+    """
 
     def load() -> Sequence[Tool]:
         from commonplace.files.tools.browsing import browsing_tools

@@ -1,4 +1,6 @@
-"""Adds that arrive together are written together, by one thread: they share a lock, a sync of the folder and one way back."""
+"""Adds that arrive together are written together, by one thread: they share a lock, a sync of
+the folder and one way back.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,11 @@ _Queue = SimpleQueue["_Waiting | None"]  # None: no more will come
 
 
 class Adding:
-    """The queue before the writer, which is a thread of its own. `write` gives every one of a group its
-    answer or its failure, and may raise for all that have none."""
+    """The queue before the writer, which is a thread of its own.
+
+    `write` gives every one of a group its answer or its failure, and may raise for all that have
+    none.
+    """
 
     def __init__(self, write: Callable[[Sequence[Wanted]], None]) -> None:
         self._write = write
@@ -58,7 +63,12 @@ class Adding:
         with self._lock:
             self._waiting.put((wanted, written))
             if self._writer is None:
-                self._writer = threading.Thread(target=self._work, args=(self._waiting,), name="instructions-writer", daemon=True)
+                self._writer = threading.Thread(
+                    target=self._work,
+                    args=(self._waiting,),
+                    name="instructions-writer",
+                    daemon=True,
+                )
                 self._writer.start()
         await written
         return wanted.result()

@@ -7,7 +7,15 @@ from typing import Any
 
 import orjson
 
-from commonplace.instructions.engine.brief import LISTED_CHARS, brief_of, excerpt, fitting, fitting_values, opening, shorten
+from commonplace.instructions.engine.brief import (
+    LISTED_CHARS,
+    brief_of,
+    excerpt,
+    fitting,
+    fitting_values,
+    opening,
+    shorten,
+)
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.document import Document
@@ -30,7 +38,10 @@ class Briefs:
         if known is None or known[0] is not entry:
             if len(self._known) >= KEPT:
                 self._known.clear()
-            known = self._known[entry.id] = (entry, brief_of(entry, shorten(opening(entry.document), LISTED_CHARS)))
+            known = self._known[entry.id] = (
+                entry,
+                brief_of(entry, shorten(opening(entry.document), LISTED_CHARS)),
+            )
         return known[1]
 
     def found(self, catalogue: Catalogue, ids: Sequence[str], query: str) -> list[Document]:
@@ -44,7 +55,9 @@ DIFF_CHARS = 1500
 VALUE_CHARS = 200
 
 
-def first_of(answer: Mapping[str, Any], names: Sequence[str], how: str, most: int = SHOWN) -> dict[str, Any]:
+def first_of(
+    answer: Mapping[str, Any], names: Sequence[str], how: str, most: int = SHOWN
+) -> dict[str, Any]:
     """Leave out the end of long lists in an answer, and say so."""
     long = [name for name in names if len(answer.get(name) or ()) > most]
     if not long:
@@ -61,13 +74,19 @@ def brief_history(answer: Mapping[str, Any]) -> dict[str, Any]:
         diff = dict(change["diff"])
         if len(diff["bodyDiff"]) > DIFF_CHARS:
             diff |= {"bodyDiff": diff["bodyDiff"][:DIFF_CHARS], "bodyDiffTruncated": True}
-        diff["fields"] = {name: {side: _brief_value(value) for side, value in sides.items()} for name, sides in diff["fields"].items()}
+        diff["fields"] = {
+            name: {side: _brief_value(value) for side, value in sides.items()}
+            for name, sides in diff["fields"].items()
+        }
         changes.append({**change, "diff": diff})
     count = fitting_values(changes)
     log = answer["changeLog"][-SHOWN:]
     if count == len(changes) and log == answer["changeLog"]:
         return {**answer, "changes": changes}
-    note = f"{count} of {answer['count']} changes and the last {len(log)} lines of the change log are shown. Set full for all."
+    note = (
+        f"{count} of {answer['count']} changes and the last {len(log)} lines of the change "
+        f"log are shown. Set full for all."
+    )
     return {**answer, "changes": changes[:count], "changeLog": log, "note": note}
 
 
@@ -86,7 +105,9 @@ def without_body(document: Any) -> Any:
 
 
 def bounded(answer: Mapping[str, Any], total: int, how: str) -> dict[str, Any]:
-    """Leave out items that do not fit into an answer of a size that an agent can read, and say so."""
+    """Leave out items that do not fit into an answer of a size that an agent can read, and say
+    so.
+    """
     items = answer["items"]
     count = fitting(items)
     if count == len(items):

@@ -9,10 +9,15 @@ from commonplace.instructions.model import Instruction, Known
 from commonplace.instructions.service import Service
 
 
-def diff(service: Service, client_hash: str | None, known: Sequence[Known] | None) -> dict[str, Any]:
-    """Every branch of both contracts: up to date, precise changes against `known`, or the legacy `changed`.
+def diff(
+    service: Service, client_hash: str | None, known: Sequence[Known] | None
+) -> dict[str, Any]:
+    """Every branch of both contracts: up to date, precise changes against `known`, or the legacy
+    `changed`.
 
-    The contracts compare `sourceHash`, which covers the body. A known entry with a `governanceHash` is compared by that too."""
+    The contracts compare `sourceHash`, which covers the body. A known entry with a `governanceHash`
+    is compared by that too.
+    """
     if known is None:
         with service.shelf.lock:
             current = service.shelf.fresh().hash
@@ -25,12 +30,23 @@ def diff(service: Service, client_hash: str | None, known: Sequence[Known] | Non
     for item in known:
         claimed.setdefault(item.id, item)
     added = [service.show(entry) for entry in entries if entry.id not in claimed]
-    updated = [service.show(entry) for entry in entries if entry.id in claimed and claimed[entry.id].differs(entry)]
+    updated = [
+        service.show(entry)
+        for entry in entries
+        if entry.id in claimed and claimed[entry.id].differs(entry)
+    ]
     removed = sorted(claimed.keys() - {entry.id for entry in entries})
     if client_hash == current and not (added or updated or removed):
         return {"upToDate": True, "hash": current}
-    answer: dict[str, Any] = {"hash": current, "added": added, "updated": updated, "removed": removed}
-    if client_hash not in (None, current) and any(_undecided(claimed.get(entry.id), entry) for entry in entries):
+    answer: dict[str, Any] = {
+        "hash": current,
+        "added": added,
+        "updated": updated,
+        "removed": removed,
+    }
+    if client_hash not in (None, current) and any(
+        _undecided(claimed.get(entry.id), entry) for entry in entries
+    ):
         answer["metadataMayDiffer"] = True
     return answer
 
@@ -39,10 +55,16 @@ def export(service: Service, ids: Sequence[str] | None, meta_only: bool) -> dict
     entries, current = service.shelf.snapshot()
     wanted = None if not ids else set(ids)
     items = [service.show(entry) for entry in entries if wanted is None or entry.id in wanted]
-    shown = [{name: value for name, value in item.whole().items() if name != "body"} for item in items] if meta_only else items
+    shown = (
+        [{name: value for name, value in item.whole().items() if name != "body"} for item in items]
+        if meta_only
+        else items
+    )
     return {"hash": current, "count": len(items), "items": shown}
 
 
 def _undecided(known: Known | None, entry: Instruction) -> bool:
-    """Tell whether a client's copy has the same body, and nothing says whether it has the same metadata."""
+    """Tell whether a client's copy has the same body, and nothing says whether it has the same
+    metadata.
+    """
     return known is not None and known.governance_hash is None and not known.differs(entry)

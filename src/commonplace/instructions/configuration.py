@@ -1,4 +1,6 @@
-"""Files that configure the catalogue: gates.json, owners.json and PROMPT-CRITERIA.json, read again when they change."""
+"""Files that configure the catalogue: gates.json, owners.json and PROMPT-CRITERIA.json, read
+again when they change.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,13 @@ T = TypeVar("T")
 
 
 class ConfigurationFile(Generic[T]):
-    """One optional JSON file in the first of several folders that has it; parsed once per content."""
+    """One optional JSON file in the first of several folders that has it; parsed once per
+    content.
+    """
 
-    def __init__(self, name: str, folders: tuple[Path, ...], parse: Callable[[Any], T], invalid: Code) -> None:
+    def __init__(
+        self, name: str, folders: tuple[Path, ...], parse: Callable[[Any], T], invalid: Code
+    ) -> None:
         self.name = name
         self._paths = tuple(str(folder / name) for folder in folders)
         self._parse = parse
@@ -30,7 +36,10 @@ class ConfigurationFile(Generic[T]):
         self._known: tuple[str, tuple[int, int, int], T | Exception] | None = None
 
     def read(self) -> T | None:
-        """Its value, None where there is no such file. Raises the domain's error when it is broken."""
+        """Its value, None where there is no such file.
+
+        Raises the domain's error when it is broken.
+        """
         for path in self._paths:
             if not os.access(path, os.F_OK):  # the usual case: asking costs a third of failing
                 continue
@@ -50,14 +59,27 @@ class ConfigurationFile(Generic[T]):
     def _load(self, path: str) -> T | Exception:
         try:
             return self._parse(orjson.loads(Path(path).read_bytes().removeprefix(b"\xef\xbb\xbf")))
-        except (OSError, ValueError, TypeError, LookupError, RecursionError) as error:  # whatever it holds, only it is broken
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            LookupError,
+            RecursionError,
+        ) as error:  # whatever it holds, only it is broken
             hint = "Mend the file; it is read again when it changes."
-            return CommonplaceError(self._invalid, f"{self.name}: {str(error)[:300]}", hint=hint, details={"file": self.name})
+            return CommonplaceError(
+                self._invalid,
+                f"{self.name}: {str(error)[:300]}",
+                hint=hint,
+                details={"file": self.name},
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Patterns of ids with their owners, in order, and why other rules are left out: one bad rule does not unseat the others."""
+    """Patterns of ids with their owners, in order, and why other rules are left out: one bad
+    rule does not unseat the others.
+    """
 
     rules: tuple[tuple[Any, str], ...]
     unusable: tuple[str, ...]
@@ -71,11 +93,19 @@ class Configuration:
         documents = Path(os.path.abspath("docs"))  # noqa: PTH100 - of the working directory, where contract 001 has the criteria
         self._owners = ConfigurationFile("owners.json", folders, _parse_owners, INVALID_CONFIG)
         self.gates = ConfigurationFile("gates.json", folders, gating.parse_gates, INVALID_GATES)
-        self._criteria = ConfigurationFile("PROMPT-CRITERIA.json", (documents, *folders), reviewing.parse_criteria, INVALID_CRITERIA)
+        self._criteria = ConfigurationFile(
+            "PROMPT-CRITERIA.json",
+            (documents, *folders),
+            reviewing.parse_criteria,
+            INVALID_CRITERIA,
+        )
         self._builtin: reviewing.Criteria | None = None
 
     def owners(self) -> OwnerOf:
-        """Who owns an id: the first rule whose pattern matches. A broken owners.json hides no instruction: `problems` reports it."""
+        """Who owns an id: the first rule whose pattern matches.
+
+        A broken owners.json hides no instruction: `problems` reports it.
+        """
         try:
             owners = self._owners.read()
         except CommonplaceError:
@@ -89,7 +119,9 @@ class Configuration:
         if chosen is not None:
             return chosen
         if self._builtin is None:
-            self._builtin = reviewing.parse_criteria(orjson.loads((Path(__file__).parent / "criteria.json").read_bytes()))
+            self._builtin = reviewing.parse_criteria(
+                orjson.loads((Path(__file__).parent / "criteria.json").read_bytes())
+            )
         return self._builtin
 
     def problems(self) -> dict[str, str]:
@@ -117,7 +149,11 @@ def _parse_owners(raw: Any) -> Owners:
     rules: list[tuple[Any, str]] = []
     unusable: list[str] = []
     for number, item in enumerate(listed, 1):
-        if not isinstance(item, dict) or not isinstance(item.get("pattern"), str) or not isinstance(item.get("owner"), str):
+        if (
+            not isinstance(item, dict)
+            or not isinstance(item.get("pattern"), str)
+            or not isinstance(item.get("owner"), str)
+        ):
             unusable.append(f"rule {number} needs a pattern and an owner")
             continue
         try:

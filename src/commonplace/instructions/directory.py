@@ -1,4 +1,7 @@
-"""The instruction files on disk: one JSON file each, read with salvage, written durably. Knows nothing of the catalogue in memory."""
+"""The instruction files on disk: one JSON file each, read with salvage, written durably.
+
+Knows nothing of the catalogue in memory.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,15 @@ from typing import Any, TypeVar
 import orjson
 
 from commonplace.instructions.engine.hashing import fingerprint
-from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, completed, fingerprint_of, identify, normalise, title_of
+from commonplace.instructions.engine.normalise import (
+    NotAnInstruction,
+    Rules,
+    completed,
+    fingerprint_of,
+    identify,
+    normalise,
+    title_of,
+)
 from commonplace.instructions.errors import CATALOGUE_LIMIT, CATALOGUE_UNWRITABLE
 from commonplace.instructions.model import (
     CONFIGURATION_STEMS,
@@ -111,16 +122,24 @@ def _written(stored: Mapping[str, Any]) -> bytes:
 class Directory:
     """One folder of instruction files."""
 
-    def __init__(self, path: Path, *, rules: Rules | None = None, retries: Retries | None = None) -> None:
+    def __init__(
+        self, path: Path, *, rules: Rules | None = None, retries: Retries | None = None
+    ) -> None:
         self.path = path
-        self._root = str(path)  # joining strings is a third of the cost of joining paths, and a scan does it for every file
+        self._root = str(
+            path
+            # joining strings is a third of the cost of joining paths, and a scan does it for every
+            # file
+        )
         self._used = False  # whether it was there at an earlier write
         self.rules = rules or Rules()
         self._retries = retries or Retries()
         self.trace_file: Callable[[str, str], None] | None = None
 
     def ensure(self) -> None:
-        if not os.access(self._root, os.F_OK):  # before every write: asking is cheaper than failing to make it
+        if not os.access(
+            self._root, os.F_OK
+        ):  # before every write: asking is cheaper than failing to make it
             if self._used:
                 raise replaced("The instruction folder")
             make_private_folder(self.path)
@@ -132,17 +151,28 @@ class Directory:
         return f"{self._root}/{id_}.json"
 
     def names(self) -> list[str]:
-        """Every JSON file that may be an instruction. No file is looked at: the folder tells which of its members are folders."""
+        """Every JSON file that may be an instruction.
+
+        No file is looked at: the folder tells which of its members are folders.
+        """
         return [item.name for item in self._members() if not item.is_dir(follow_symlinks=False)]
 
     def folders(self) -> list[str]:
         """Return the subfolders with JSON files, which are not read."""
         try:
             with os.scandir(self.path) as listing:
-                names = [item.name for item in listing if item.is_dir(follow_symlinks=False) and not item.name.startswith(".")]
+                names = [
+                    item.name
+                    for item in listing
+                    if item.is_dir(follow_symlinks=False) and not item.name.startswith(".")
+                ]
         except OSError:
             return []
-        return sorted(name for name in names if any(path.suffix == ".json" for path in _listed(self.path / name)))
+        return sorted(
+            name
+            for name in names
+            if any(path.suffix == ".json" for path in _listed(self.path / name))
+        )
 
     def stamps(self) -> Iterator[tuple[str, Stamp]]:
         """The same with the stamp of each."""
@@ -188,13 +218,26 @@ class Directory:
             return Reading(None)
         except OSError as error:
             if error.errno == errno.ELOOP:
-                detail = "the file is a symbolic link; links are not followed, put the file itself into the folder"
+                detail = (
+                    "the file is a symbolic link; links are not followed, put the file "
+                    "itself into the folder"
+                )
                 return Reading(self.stamp_of(name), rejection=Rejection(name, "symlink", detail))
-            return Reading(self.stamp_of(name), rejection=Rejection(name, "unreadable", error.strerror or str(error)))
+            return Reading(
+                self.stamp_of(name),
+                rejection=Rejection(name, "unreadable", error.strerror or str(error)),
+            )
         if content is None:
-            return Reading(stamp, rejection=Rejection(name, "too-large", f"{stamp[1]} bytes; the most is {MAX_FILE_BYTES}"))
+            return Reading(
+                stamp,
+                rejection=Rejection(
+                    name, "too-large", f"{stamp[1]} bytes; the most is {MAX_FILE_BYTES}"
+                ),
+            )
         try:
-            reading = Reading(stamp, instruction=self._parse(name, content, stamp, rules or self.rules))
+            reading = Reading(
+                stamp, instruction=self._parse(name, content, stamp, rules or self.rules)
+            )
         except NotAnInstruction as error:
             reading = Reading(stamp, rejection=Rejection(name, error.reason, error.detail))
         if self.trace_file:
@@ -213,16 +256,23 @@ class Directory:
         return Instruction.unread(id_, body, mark, _Unread(content, id_, modified_at, rules))
 
     def parse(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
-        """What reading this document back will give, and its bytes. Raises NotAnInstruction, or CATALOGUE_LIMIT when it is too large."""
+        """What reading this document back will give, and its bytes.
+
+        Raises NotAnInstruction, or CATALOGUE_LIMIT when it is too large.
+        """
         whole, _, _ = completed(document, id_, time.time(), self.rules)
         stored = stored_form(whole)
         content = self._sized(id_, stored)
         source_hash, governance_hash = whole["sourceHash"], whole["governanceHash"]
         shown = document_of({**stored, "governanceHash": governance_hash})
-        return Instruction(id_, shown, source_hash, governance_hash, source_hash, fingerprint=fingerprint(stored)), content
+        return Instruction(
+            id_, shown, source_hash, governance_hash, source_hash, fingerprint=fingerprint(stored)
+        ), content
 
     def parse_as_written(self, id_: str, document: Mapping[str, Any]) -> tuple[Instruction, bytes]:
-        """The same for a document that is written with everything it says, also what reading it has to mend."""
+        """The same for a document that is written with everything it says, also what reading it
+        has to mend.
+        """
         stored = stored_form(document)
         return normalise(stored, id_, time.time(), self.rules), self._sized(id_, stored)
 
@@ -242,10 +292,16 @@ class Directory:
         attempt = 0
         while True:
             try:
-                descriptor = os.open(f"{self._root}/{name}", os.O_RDONLY | _NOFOLLOW | _NONBLOCK | os.O_CLOEXEC)
+                descriptor = os.open(
+                    f"{self._root}/{name}", os.O_RDONLY | _NOFOLLOW | _NONBLOCK | os.O_CLOEXEC
+                )
                 break
             except OSError as error:
-                if isinstance(error, FileNotFoundError) or error.errno == errno.ELOOP or attempt >= self._retries.reads:
+                if (
+                    isinstance(error, FileNotFoundError)
+                    or error.errno == errno.ELOOP
+                    or attempt >= self._retries.reads
+                ):
                     raise
                 time.sleep(self._retries.read_backoff_seconds * 2**attempt)
                 attempt += 1
@@ -259,7 +315,11 @@ class Directory:
             if status.st_size > MAX_FILE_BYTES:
                 return None, stamp
             content = os.read(descriptor, status.st_size + 1)
-            while len(content) != status.st_size and len(content) <= MAX_FILE_BYTES and (more := os.read(descriptor, 65536)):
+            while (
+                len(content) != status.st_size
+                and len(content) <= MAX_FILE_BYTES
+                and (more := os.read(descriptor, 65536))
+            ):
                 content += more  # it grew while we read
             return content, stamp
         finally:
@@ -271,19 +331,31 @@ class Directory:
         except OSError:
             return None
 
-    def stage_all(self, contents: Sequence[tuple[str, bytes]], meanwhile: Callable[[], None] = lambda: None) -> list[Staged]:
-        """Write and sync under temporary names in the same folder, all or none. `meanwhile` runs while the disk writes."""
+    def stage_all(
+        self, contents: Sequence[tuple[str, bytes]], meanwhile: Callable[[], None] = lambda: None
+    ) -> list[Staged]:
+        """Write and sync under temporary names in the same folder, all or none.
+
+        `meanwhile` runs while the disk writes.
+        """
         staged: list[Staged] = []
         try:
             for start in range(0, len(contents), SYNCED_TOGETHER):
-                staged += self._stage_some(contents[start : start + SYNCED_TOGETHER], meanwhile if not start else lambda: None)
+                staged += self._stage_some(
+                    contents[start : start + SYNCED_TOGETHER],
+                    meanwhile if not start else lambda: None,
+                )
         except BaseException:
             self.discard(staged)
             raise
         return staged
 
-    def _stage_some(self, contents: Sequence[tuple[str, bytes]], meanwhile: Callable[[], None]) -> list[Staged]:
-        """The disk begins to write all of them before the first is waited for, and the syncs share its journal."""
+    def _stage_some(
+        self, contents: Sequence[tuple[str, bytes]], meanwhile: Callable[[], None]
+    ) -> list[Staged]:
+        """The disk begins to write all of them before the first is waited for, and the syncs
+        share its journal.
+        """
         begun: list[_Begun] = []
         try:
             for id_, content in contents:
@@ -291,7 +363,9 @@ class Directory:
             for item in begun:
                 _start_writing(item.descriptor)
             meanwhile()
-            return [Staged(item.id, item.temporary, self._settle(item), item.content) for item in begun]
+            return [
+                Staged(item.id, item.temporary, self._settle(item), item.content) for item in begun
+            ]
         except BaseException:
             for item in begun:
                 with contextlib.suppress(OSError):
@@ -304,14 +378,21 @@ class Directory:
     def _begin(self, id_: str, content: bytes) -> _Begun:
         self.file_of(id_)
         temporary = f"{self._root}/.{id_}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
-        descriptor = self._retried(lambda: _write_new(temporary, content), f"{id_}.json could not be written")
+        descriptor = self._retried(
+            lambda: _write_new(temporary, content), f"{id_}.json could not be written"
+        )
         return _Begun(id_, temporary, content, descriptor)
 
     def _settle(self, item: _Begun) -> Stamp:
         try:
             return _synced(item.descriptor)
-        except OSError:  # what a failed sync leaves is not to be trusted, nor a second sync of it: write it anew
-            again = self._retried(lambda: _write_new(item.temporary, item.content, sync=True), f"{item.id}.json could not be written")
+        except (
+            OSError
+        ):  # what a failed sync leaves is not to be trusted, nor a second sync of it: write it anew
+            again = self._retried(
+                lambda: _write_new(item.temporary, item.content, sync=True),
+                f"{item.id}.json could not be written",
+            )
             try:
                 return _stamp(again)
             finally:
@@ -330,7 +411,9 @@ class Directory:
 
     def remove(self, id_: str) -> None:
         with contextlib.suppress(FileNotFoundError):
-            self._retried(lambda: Path(self.file_of(id_)).unlink(), f"{id_}.json could not be removed")
+            self._retried(
+                lambda: Path(self.file_of(id_)).unlink(), f"{id_}.json could not be removed"
+            )
 
     def sync(self) -> None:
         """Make renames and removals durable."""
@@ -344,7 +427,10 @@ class Directory:
         """Drop temporary files that a killed process left."""
         with contextlib.suppress(OSError):
             for item in self.path.iterdir():
-                if _TEMPORARY.fullmatch(item.name) and time.time() - item.lstat().st_mtime > _ORPHAN_SECONDS:
+                if (
+                    _TEMPORARY.fullmatch(item.name)
+                    and time.time() - item.lstat().st_mtime > _ORPHAN_SECONDS
+                ):
                     item.unlink()
 
     def _retried(self, work: Callable[[], T], message: str) -> T:
@@ -375,7 +461,9 @@ def _listed(folder: Path) -> list[Path]:
 
 def _write_new(path: str, content: bytes, *, sync: bool = False) -> int:
     """A file with this content, still open."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | _NOFOLLOW, 0o644)
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | _NOFOLLOW, 0o644
+    )
     try:
         view = memoryview(content)
         while view:
@@ -436,6 +524,10 @@ def _skip_reason(name: str) -> str | None:
         return "governance-denylist"
     if stem.endswith(".template"):
         return "template"
-    if stem.lower() in CONFIGURATION_STEMS or stem.endswith(".schema") or stem == "bootstrap.confirmed":
+    if (
+        stem.lower() in CONFIGURATION_STEMS
+        or stem.endswith(".schema")
+        or stem == "bootstrap.confirmed"
+    ):
         return "non-instruction-config"
     return None

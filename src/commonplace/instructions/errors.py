@@ -5,25 +5,57 @@ from __future__ import annotations
 from commonplace.kernel.errors import Code, Kind
 
 INVALID_INSTRUCTION = Code(
-    "INVALID_INSTRUCTION", Kind.INVALID_DATA, "The entry breaks a rule of the instruction model; `details.validation` names it."
+    "INVALID_INSTRUCTION",
+    Kind.INVALID_DATA,
+    "The entry breaks a rule of the instruction model; `details.validation` names it.",
 )
 INSTRUCTION_NOT_FOUND = Code("INSTRUCTION_NOT_FOUND", Kind.NOT_FOUND, "No instruction has this id.")
-UNKNOWN_ACTION = Code("UNKNOWN_ACTION", Kind.UNKNOWN_METHOD, "The dispatcher has no such action; `details.action` repeats it.")
-MISSING_ACTION = Code("MISSING_ACTION", Kind.INVALID_ARGUMENT, "The dispatcher was called without an action.")
-CONFIRMATION_REQUIRED = Code("CONFIRMATION_REQUIRED", Kind.INVALID_ARGUMENT, "Removing more than 10 instructions needs `confirm: true`.")
-REMOVE_MISSING = Code("REMOVE_MISSING", Kind.INVALID_ARGUMENT, "Strict removal: some ids do not exist, so nothing was removed.")
-CATALOGUE_LIMIT = Code(
-    "CATALOGUE_LIMIT", Kind.LIMIT, "Above a limit that `capabilities.limits` states: batch size, query results or file size."
+UNKNOWN_ACTION = Code(
+    "UNKNOWN_ACTION",
+    Kind.UNKNOWN_METHOD,
+    "The dispatcher has no such action; `details.action` repeats it.",
 )
-HASH_MISMATCH = Code("HASH_MISMATCH", Kind.INTEGRITY, "`expectedHash` is not the present hash: somebody changed it first.")
-CATALOGUE_BUSY = Code("CATALOGUE_BUSY", Kind.UNAVAILABLE, "Another process holds the folder's lock; try again.")
+MISSING_ACTION = Code(
+    "MISSING_ACTION", Kind.INVALID_ARGUMENT, "The dispatcher was called without an action."
+)
+CONFIRMATION_REQUIRED = Code(
+    "CONFIRMATION_REQUIRED",
+    Kind.INVALID_ARGUMENT,
+    "Removing more than 10 instructions needs `confirm: true`.",
+)
+REMOVE_MISSING = Code(
+    "REMOVE_MISSING",
+    Kind.INVALID_ARGUMENT,
+    "Strict removal: some ids do not exist, so nothing was removed.",
+)
+CATALOGUE_LIMIT = Code(
+    "CATALOGUE_LIMIT",
+    Kind.LIMIT,
+    "Above a limit that `capabilities.limits` states: batch size, query results or file size.",
+)
+HASH_MISMATCH = Code(
+    "HASH_MISMATCH",
+    Kind.INTEGRITY,
+    "`expectedHash` is not the present hash: somebody changed it first.",
+)
+CATALOGUE_BUSY = Code(
+    "CATALOGUE_BUSY", Kind.UNAVAILABLE, "Another process holds the folder's lock; try again."
+)
 CATALOGUE_UNWRITABLE = Code(
-    "CATALOGUE_UNWRITABLE", Kind.UNAVAILABLE, "The instruction folder could not be written; nothing was acknowledged."
+    "CATALOGUE_UNWRITABLE",
+    Kind.UNAVAILABLE,
+    "The instruction folder could not be written; nothing was acknowledged.",
 )
 INVALID_GATES = Code("INVALID_GATES", Kind.INVALID_DATA, "gates.json is not a valid list of gates.")
-INVALID_CRITERIA = Code("INVALID_CRITERIA", Kind.INVALID_DATA, "PROMPT-CRITERIA.json is not a valid set of rules.")
-INVALID_CURSOR = Code("INVALID_CURSOR", Kind.INVALID_ARGUMENT, "The cursor is not one that this query returned.")
-CHANGE_NOT_FOUND = Code("CHANGE_NOT_FOUND", Kind.NOT_FOUND, "The history holds no such change of this instruction.")
+INVALID_CRITERIA = Code(
+    "INVALID_CRITERIA", Kind.INVALID_DATA, "PROMPT-CRITERIA.json is not a valid set of rules."
+)
+INVALID_CURSOR = Code(
+    "INVALID_CURSOR", Kind.INVALID_ARGUMENT, "The cursor is not one that this query returned."
+)
+CHANGE_NOT_FOUND = Code(
+    "CHANGE_NOT_FOUND", Kind.NOT_FOUND, "The history holds no such change of this instruction."
+)
 
 CODES: tuple[Code, ...] = (
     INVALID_INSTRUCTION,

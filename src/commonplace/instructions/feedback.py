@@ -20,7 +20,16 @@ from commonplace.instructions.engine.normalise import parse_time
 from commonplace.storage.errors import damaged_document
 from commonplace.storage.privacy import make_private_folder, open_private
 
-TYPES = ("issue", "status", "security", "feature-request", "bug-report", "performance", "usability", "other")
+TYPES = (
+    "issue",
+    "status",
+    "security",
+    "feature-request",
+    "bug-report",
+    "performance",
+    "usability",
+    "other",
+)
 SEVERITIES = ("low", "medium", "high", "critical")
 STATUSES = ("new", "acknowledged", "in-progress", "resolved", "closed")
 KEEP = 1000
@@ -59,16 +68,27 @@ class Feedback:
             entries.append(record)
             del entries[:-KEEP]
         if record["type"] == "security" or record["severity"] == "critical":
-            log.warning("feedback %s: %s (%s, %s)", record["id"], record["title"], record["type"], record["severity"])
+            log.warning(
+                "feedback %s: %s (%s, %s)",
+                record["id"],
+                record["title"],
+                record["type"],
+                record["severity"],
+            )
         return record
 
-    def select(self, filters: Mapping[str, Any], limit: int, offset: int) -> tuple[list[dict[str, Any]], int]:
+    def select(
+        self, filters: Mapping[str, Any], limit: int, offset: int
+    ) -> tuple[list[dict[str, Any]], int]:
         since = parse_time(filters["since"]) if filters.get("since") else None
         tags = set(filters.get("tags") or ())
         found = [
             entry
             for entry in reversed(self._entries())
-            if all(filters.get(name) in (None, entry.get(name)) for name in ("type", "severity", "status"))
+            if all(
+                filters.get(name) in (None, entry.get(name))
+                for name in ("type", "severity", "status")
+            )
             and (since is None or (parse_time(entry.get("timestamp")) or 0.0) >= since)
             and (not tags or tags & set(entry.get("tags") or ()))
         ]
@@ -77,7 +97,9 @@ class Feedback:
     def get(self, id_: str) -> dict[str, Any] | None:
         return next((entry for entry in self._entries() if entry.get("id") == id_), None)
 
-    def update(self, id_: str, status: str | None, metadata: Mapping[str, Any] | None, by: str) -> dict[str, Any] | None:
+    def update(
+        self, id_: str, status: str | None, metadata: Mapping[str, Any] | None, by: str
+    ) -> dict[str, Any] | None:
         with self._changing() as entries:
             for number, entry in enumerate(entries):
                 if entry.get("id") == id_:
@@ -103,7 +125,11 @@ class Feedback:
             "byStatus": dict(Counter(str(entry.get("status")) for entry in counted)),
             "recentActivity": {
                 name: sum(at >= now - window.total_seconds() for at, _ in ages)
-                for name, window in (("last24h", timedelta(days=1)), ("last7d", timedelta(days=7)), ("last30d", timedelta(days=30)))
+                for name, window in (
+                    ("last24h", timedelta(days=1)),
+                    ("last7d", timedelta(days=7)),
+                    ("last30d", timedelta(days=30)),
+                )
             },
         }
 
@@ -132,7 +158,9 @@ class Feedback:
                 except orjson.JSONDecodeError:
                     raw = None
                 listed = raw.get("entries") if isinstance(raw, dict) else None
-                if not isinstance(listed, list):  # writing on would replace everything that was reported
+                if not isinstance(
+                    listed, list
+                ):  # writing on would replace everything that was reported
                     raise damaged_document(self._path.name)
                 self._known = (stamp, [entry for entry in listed if isinstance(entry, dict)])
             return self._known[1]
@@ -147,8 +175,16 @@ class Feedback:
                 yield entries
                 temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
                 with open_private(temporary) as file:
-                    content = {"version": 1, "lastUpdated": datetime.now(UTC).isoformat(), "entries": entries}
-                    file.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+                    content = {
+                        "version": 1,
+                        "lastUpdated": datetime.now(UTC).isoformat(),
+                        "entries": entries,
+                    }
+                    file.write(
+                        orjson.dumps(
+                            content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+                        )
+                    )
                     file.flush()
                     os.fsync(file.fileno())
                 temporary.replace(self._path)

@@ -1,4 +1,6 @@
-"""What every instruction was before each change: one JSON line per change, from which history and restore are made."""
+"""What every instruction was before each change: one JSON line per change, from which history
+and restore are made.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ _QUIET = frozenset({"updatedAt", "changeLog", "sourceHash", "body"})
 class History:
     """One file per instruction in the state folder, appended before the change is made.
 
-    Where an instruction begins stands in one file for all (`.made.jsonl`): a new file for each would cost an add as much as the
-    instruction's own file does."""
+    Where an instruction begins stands in one file for all (`.made.jsonl`): a new file for each
+    would cost an add as much as the instruction's own file does.
+    """
 
     def __init__(self, state: Path, agent: str | None = None) -> None:
         self._agent = agent  # MCP_AGENT_ID
@@ -36,9 +39,18 @@ class History:
         self._made = f"{self._root}/.made.jsonl"  # no instruction's name begins with a dot
 
     def record(
-        self, id_: str, action: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, at: str, actor: Actor
+        self,
+        id_: str,
+        action: str,
+        before: Mapping[str, Any] | None,
+        after: Mapping[str, Any] | None,
+        at: str,
+        actor: Actor,
     ) -> None:
-        """Note a change that is about to be made. `after` brings back what somebody changes by hand later."""
+        """Note a change that is about to be made.
+
+        `after` brings back what somebody changes by hand later.
+        """
         line = {
             "at": at,
             "action": action,
@@ -62,15 +74,26 @@ class History:
         if size > KEEP_BYTES:
             _trim(path)
 
-    def record_by_hand(self, id_: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, at: str) -> None:
-        """Note a change that no process announced, unless one of them recorded it: they do so before they make it."""
+    def record_by_hand(
+        self, id_: str, before: Mapping[str, Any], after: Mapping[str, Any] | None, at: str
+    ) -> None:
+        """Note a change that no process announced, unless one of them recorded it: they do so
+        before they make it.
+        """
         lines = self._lines(self._file(id_))
         last: dict[str, Any] = {}
         with contextlib.suppress(orjson.JSONDecodeError):
             last = orjson.loads(lines[-1]) if lines else {}
         if last.get("before") != stored_form(before):
             actor = Actor(str(last.get("tenant", LOCAL_ACTOR.tenant)), BY_HAND)
-            self.record(id_, "deleted by hand" if after is None else "edited by hand", before, after, at, actor)
+            self.record(
+                id_,
+                "deleted by hand" if after is None else "edited by hand",
+                before,
+                after,
+                at,
+                actor,
+            )
 
     def _append_made(self, content: bytes) -> None:
         """The file is the same for every add, and opening it costs as much as writing to it."""
@@ -138,7 +161,12 @@ def describe(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) 
     }
     body = list(
         difflib.unified_diff(
-            str(old.get("body", "")).splitlines(), str(new.get("body", "")).splitlines(), "before", "after", lineterm="", n=2
+            str(old.get("body", "")).splitlines(),
+            str(new.get("body", "")).splitlines(),
+            "before",
+            "after",
+            lineterm="",
+            n=2,
         )
     )
     description: dict[str, Any] = {"fields": fields, "bodyDiff": "\n".join(body[:MAX_DIFF_LINES])}

@@ -1,4 +1,6 @@
-"""Instructions in the inverted index: all of them at first, then each soon after it changed, and before any search."""
+"""Instructions in the inverted index: all of them at first, then each soon after it changed, and
+before any search.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,15 @@ PAUSE_SECONDS = 0.0003
 
 
 class InstructionIndex:
-    """Titles and bodies. Its owner holds `lock` around each use; a thread takes in what changed, so that no writer waits for it."""
+    """Titles and bodies.
 
-    def __init__(self, entries: Mapping[str, Instruction], lock: AbstractContextManager[object]) -> None:
+    Its owner holds `lock` around each use; a thread takes in what changed, so that no writer waits
+    for it.
+    """
+
+    def __init__(
+        self, entries: Mapping[str, Instruction], lock: AbstractContextManager[object]
+    ) -> None:
         self._lock = lock
         self._texts: dict[str, str] = {}  # lower-cased
         self._index = InvertedIndex(lambda name: self._texts.get(name, ""))
@@ -31,7 +39,9 @@ class InstructionIndex:
         with collector_off(keep=True):
             for entry in entries.values():
                 self._take(None, entry)
-        self._follower = threading.Thread(target=self._follow, name="instructions-index", daemon=True)
+        self._follower = threading.Thread(
+            target=self._follow, name="instructions-index", daemon=True
+        )
         self._follower.start()
 
     def change(self, before: Instruction | None, after: Instruction | None) -> None:

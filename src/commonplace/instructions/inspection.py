@@ -26,7 +26,17 @@ from commonplace.storage.disk import require_writable
 PROTOCOL_VERSION = "2025-11-25"
 HOTSET_DEFAULT, HOTSET_MAX = 10, 100
 GROUPED = ("status", "priorityTier", "requirement", "owner", "classification")
-REVIEWED = ("id", "title", "owner", "status", "priorityTier", "lastReviewedAt", "nextReviewDue", "version", "sourceHash")
+REVIEWED = (
+    "id",
+    "title",
+    "owner",
+    "status",
+    "priorityTier",
+    "lastReviewedAt",
+    "nextReviewDue",
+    "version",
+    "sourceHash",
+)
 MAX_GROUPS = 50
 
 
@@ -47,7 +57,10 @@ def capabilities(service: Service, actions: Sequence[str]) -> dict[str, Any]:
 
 
 def health(service: Service) -> dict[str, Any]:
-    """Degraded: files that cannot be served, drift, broken configuration, or writes refused. Unhealthy: the folder cannot be read."""
+    """Degraded: files that cannot be served, drift, broken configuration, or writes refused.
+
+    Unhealthy: the folder cannot be read.
+    """
     directory = service.shelf.directory.path
     readable = os.access(directory, os.R_OK | os.X_OK) if directory.exists() else True
     with service.shelf.lock:
@@ -106,21 +119,57 @@ def doctor(service: Service) -> list[dict[str, str]]:
     """What an operator should know of the catalogue."""
     found = health(service)
     count = found["catalogStats"]["totalInstructions"]
-    checks = [{"name": "instructions", "status": "ok", "finding": f"{count} instructions, {found['status']}", "fix": ""}]
+    checks = [
+        {
+            "name": "instructions",
+            "status": "ok",
+            "finding": f"{count} instructions, {found['status']}",
+            "fix": "",
+        }
+    ]
     for key, what, fix in (
-        ("rejectedFiles", "files cannot be served", "commonplace instructions lint says why, file by file."),
-        ("unreadableValues", "values in files cannot be read", "commonplace instructions lint names them; correct the files."),
-        ("ignoredFolders", "subfolders are not read", "Move their files into the instruction folder itself."),
-        ("drifted", "bodies differ from their stored hash", "commonplace instructions groom corrects the hashes."),
-        ("configurationProblems", "problems in gates or prompt criteria", "commonplace instructions lint names them."),
+        (
+            "rejectedFiles",
+            "files cannot be served",
+            "commonplace instructions lint says why, file by file.",
+        ),
+        (
+            "unreadableValues",
+            "values in files cannot be read",
+            "commonplace instructions lint names them; correct the files.",
+        ),
+        (
+            "ignoredFolders",
+            "subfolders are not read",
+            "Move their files into the instruction folder itself.",
+        ),
+        (
+            "drifted",
+            "bodies differ from their stored hash",
+            "commonplace instructions groom corrects the hashes.",
+        ),
+        (
+            "configurationProblems",
+            "problems in gates or prompt criteria",
+            "commonplace instructions lint names them.",
+        ),
     ):
         if found.get(key):
-            checks.append({"name": "instructions", "status": "warn", "finding": f"{len(found[key])} {what}", "fix": fix})
+            checks.append(
+                {
+                    "name": "instructions",
+                    "status": "warn",
+                    "finding": f"{len(found[key])} {what}",
+                    "fix": fix,
+                }
+            )
     return checks
 
 
 def _refused_write(service: Service) -> str:
-    """Why a change would be refused now; empty where the folder, or the one it will be made in, takes a file."""
+    """Why a change would be refused now; empty where the folder, or the one it will be made in,
+    takes a file.
+    """
     path = service.shelf.directory.path
     folder = path if path.exists() else path.parent
     try:
@@ -134,7 +183,10 @@ def _refused_write(service: Service) -> str:
 def _broken(service: Service) -> list[Rejection]:
     """Files that should have been instructions; configuration and templates are not."""
     skipped = ("non-instruction-config", "template", "governance-denylist")
-    return sorted((item for item in service.shelf.rejections.values() if item.reason not in skipped), key=lambda item: item.file)
+    return sorted(
+        (item for item in service.shelf.rejections.values() if item.reason not in skipped),
+        key=lambda item: item.file,
+    )
 
 
 def _rejection(item: Rejection) -> dict[str, str]:
@@ -158,23 +210,52 @@ def reviews(service: Service, before: str | None, limit: int, offset: int) -> di
     due = sorted((moment, id_) for moment, id_ in moments if moment is not None and moment < latest)
     by_id = {str(one["id"]): one for one in documents} if due else {}
     items = [
-        {name: by_id[id_].get(name) for name in REVIEWED if by_id[id_].get(name) is not None} for _, id_ in due[offset : offset + limit]
+        {name: by_id[id_].get(name) for name in REVIEWED if by_id[id_].get(name) is not None}
+        for _, id_ in due[offset : offset + limit]
     ]
-    counts = {name: dict(Counter(str(one.get(name) or "(none)") for one in documents).most_common(MAX_GROUPS)) for name in GROUPED}
-    return {"total": len(documents), "due": len(due), "before": until, "items": items, "counts": counts}
+    counts = {
+        name: dict(
+            Counter(str(one.get(name) or "(none)") for one in documents).most_common(MAX_GROUPS)
+        )
+        for name in GROUPED
+    }
+    return {
+        "total": len(documents),
+        "due": len(due),
+        "before": until,
+        "items": items,
+        "counts": counts,
+    }
 
 
 def inspect(service: Service, scope: str, id_: str | None) -> dict[str, Any]:
     """Contract 000's deep look. With an id, every scope is about that instruction."""
-    view = {"catalog": _catalog, "instruction": _instruction, "governance": _governance, "usage": _usage}[scope]
-    answer: dict[str, Any] = {"timestamp": service.now(), "scope": scope, "data": view(service, id_)}
+    view = {
+        "catalog": _catalog,
+        "instruction": _instruction,
+        "governance": _governance,
+        "usage": _usage,
+    }[scope]
+    answer: dict[str, Any] = {
+        "timestamp": service.now(),
+        "scope": scope,
+        "data": view(service, id_),
+    }
     if id_ is not None:
         answer["id"] = id_[:200]
     return answer
 
 
-def _sections(raw: Any, normalized: Any, validation: Any, metadata: Any, filesystem: Any) -> dict[str, Any]:
-    return {"raw": raw, "normalized": normalized, "validation": validation, "metadata": metadata, "filesystem": filesystem}
+def _sections(
+    raw: Any, normalized: Any, validation: Any, metadata: Any, filesystem: Any
+) -> dict[str, Any]:
+    return {
+        "raw": raw,
+        "normalized": normalized,
+        "validation": validation,
+        "metadata": metadata,
+        "filesystem": filesystem,
+    }
 
 
 def _catalog(service: Service, id_: str | None) -> dict[str, Any]:
@@ -183,7 +264,11 @@ def _catalog(service: Service, id_: str | None) -> dict[str, Any]:
     files = list(service.shelf.directory.stamps())
     with service.shelf.lock:
         catalogue = service.shelf.fresh()
-        normalized = {"count": len(catalogue), "hash": catalogue.hash, "categories": len(catalogue.facet("categories"))}
+        normalized = {
+            "count": len(catalogue),
+            "hash": catalogue.hash,
+            "categories": len(catalogue.facet("categories")),
+        }
         rejected = sorted(service.shelf.rejections.values(), key=lambda item: item.file)
         modified = catalogue.last_modified()
         entries = list(catalogue)
@@ -199,8 +284,18 @@ def _catalog(service: Service, id_: str | None) -> dict[str, Any]:
         "unknownFields": unknown_fields(entries),
         "configuration": service.configuration.problems(),
     }
-    metadata = {"lastModified": modified, "searchIndex": service.searchable, "counters": dict(service.counters)}
-    return _sections({"files": len(files)}, normalized, validation, metadata, _folder(service, sum(stamp[1] for _, stamp in files)))
+    metadata = {
+        "lastModified": modified,
+        "searchIndex": service.searchable,
+        "counters": dict(service.counters),
+    }
+    return _sections(
+        {"files": len(files)},
+        normalized,
+        validation,
+        metadata,
+        _folder(service, sum(stamp[1] for _, stamp in files)),
+    )
 
 
 def _folder(service: Service, size: int) -> dict[str, Any]:
@@ -227,12 +322,17 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
         try:
             raw = orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
             orjson.dumps(raw)
-        except (orjson.JSONDecodeError, TypeError):  # no JSON, or so deep that it can be read and not shown
+        except (
+            orjson.JSONDecodeError,
+            TypeError,
+        ):  # no JSON, or so deep that it can be read and not shown
             raw = {"text": content[:2000].decode(errors="replace")}
     with service.shelf.lock:
         entry = service.shelf.fresh().get(id_)
         shown = service.show(entry) if entry else None
-    issues = [f"{reading.rejection.reason}: {reading.rejection.detail}"] if reading.rejection else []
+    issues = (
+        [f"{reading.rejection.reason}: {reading.rejection.detail}"] if reading.rejection else []
+    )
     if reading.stamp is None:
         issues.append(f"there is no file {id_}.json")
     warnings: list[str] = []
@@ -241,9 +341,18 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
         if found.drifted:
             issues.append("sourceHash does not match the body; run repair")
         if len(found.document["body"]) > WARN_BODY_CHARS:
-            warnings.append(f"the body has {len(found.document['body'])} characters; agents read shorter rules better")
-        warnings += [f"{line['field']}: {line['problem']}" for line in (*unreadable_values(service, [found]), *unknown_fields([found]))]
-    metadata: dict[str, Any] = {"inCatalog": entry is not None, "schema": {"fields": sorted(ENTRY_SCHEMA["properties"])}}
+            warnings.append(
+                f"the body has {len(found.document['body'])} characters; agents read shorter "
+                f"rules better"
+            )
+        warnings += [
+            f"{line['field']}: {line['problem']}"
+            for line in (*unreadable_values(service, [found]), *unknown_fields([found]))
+        ]
+    metadata: dict[str, Any] = {
+        "inCatalog": entry is not None,
+        "schema": {"fields": sorted(ENTRY_SCHEMA["properties"])},
+    }
     if found is not None:
         metadata |= {
             "computedSourceHash": hash_body(found.document["body"]),
@@ -259,7 +368,10 @@ def _instruction(service: Service, id_: str | None) -> dict[str, Any]:
     }
     filesystem: dict[str, Any] = {"file": f"{id_}.json", "exists": reading.stamp is not None}
     if reading.stamp is not None:
-        filesystem |= {"size": reading.stamp[1], "modifiedAt": iso(datetime.fromtimestamp(reading.stamp[0] / 1e9, UTC))}
+        filesystem |= {
+            "size": reading.stamp[1],
+            "modifiedAt": iso(datetime.fromtimestamp(reading.stamp[0] / 1e9, UTC)),
+        }
     return _sections(raw, shown, validation, metadata, filesystem)
 
 
@@ -267,9 +379,16 @@ def _governance(service: Service, id_: str | None) -> dict[str, Any]:
     everything, _ = service.shelf.snapshot()
     entries = [entry for entry in everything if id_ is None or entry.id == id_]
     now = parse_time(service.now()) or 0.0
-    overdue = [entry.id for entry in entries if (parse_time(entry.document.get("nextReviewDue")) or now) < now]
+    overdue = [
+        entry.id
+        for entry in entries
+        if (parse_time(entry.document.get("nextReviewDue")) or now) < now
+    ]
     unowned = [entry.id for entry in entries if entry.document["owner"] == UNOWNED]
-    tally = {field: dict(sorted(Counter(entry.document[field] for entry in entries).items())) for field in GROUPED}
+    tally = {
+        field: dict(sorted(Counter(entry.document[field] for entry in entries).items()))
+        for field in GROUPED
+    }
     return _sections(
         {"records": [governance_record(entry.document) for entry in entries[:1000]]},
         tally,
@@ -286,14 +405,22 @@ def _usage(service: Service, id_: str | None) -> dict[str, Any]:
         orphans = sorted(known for known in counts if known not in present)
     details = service.usage.details() if service.settings.usage_enabled else {}
     listed = {
-        known: {"usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used, **details.get(known, {})}
+        known: {
+            "usageCount": count.total,
+            "firstSeenTs": count.first_seen,
+            "lastUsedAt": count.last_used,
+            **details.get(known, {}),
+        }
         for known, count in sorted(counts.items())[:1000]
     }
     return _sections(
         listed,
         {"totalUses": sum(count.total for count in counts.values()), "tracked": len(counts)},
         {"orphans": orphans[:500], "valid": not orphans},
-        {"enabled": service.settings.usage_enabled, "pending": sum(count.pending for count in counts.values())},
+        {
+            "enabled": service.settings.usage_enabled,
+            "pending": sum(count.pending for count in counts.values()),
+        },
         {"file": "usage-snapshot.json"},
     )
 
@@ -313,11 +440,18 @@ def track(service: Service, id_: str, use: Use | None = None) -> dict[str, Any]:
     return answer
 
 
-def track_with_context(service: Service, id_: str, context: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Any]:
+def track_with_context(
+    service: Service, id_: str, context: Mapping[str, Any], metrics: Mapping[str, Any]
+) -> dict[str, Any]:
     """Contract 000's shape."""
     session = str(context.get("sessionId") or "")
     if not service.settings.usage_enabled:
-        return {"tracked": False, "sessionId": session, "aggregatedCount": 0, "featureDisabled": True}
+        return {
+            "tracked": False,
+            "sessionId": session,
+            "aggregatedCount": 0,
+            "featureDisabled": True,
+        }
     answer = track(service, id_, Use(context, metrics))
     if answer.get("notFound"):
         return {"tracked": False, "sessionId": session, "aggregatedCount": 0, "notFound": True}
@@ -338,10 +472,17 @@ def hotset(service: Service, limit: int) -> dict[str, Any]:
     with service.shelf.lock:
         catalogue = service.shelf.fresh()
         ranked = sorted(
-            ((count.total, count.last_used, id_) for id_, count in counts if id_ in catalogue.entries),
+            (
+                (count.total, count.last_used, id_)
+                for id_, count in counts
+                if id_ in catalogue.entries
+            ),
             key=lambda item: (-item[0], _descending(item[1]), item[2]),
         )
-        items = [{"id": id_, "usageCount": total, "lastUsedAt": last} for total, last, id_ in ranked[:bounded]]
+        items = [
+            {"id": id_, "usageCount": total, "lastUsedAt": last}
+            for total, last, id_ in ranked[:bounded]
+        ]
         return {"hash": catalogue.hash, "count": len(items), "limit": bounded, "items": items}
 
 

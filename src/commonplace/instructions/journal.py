@@ -1,6 +1,8 @@
-"""How several processes share one folder: a file lock for writers, and a journal of (sequence, id, hash) that readers stat.
+"""How several processes share one folder: a file lock for writers, and a journal of (sequence,
+id, hash) that readers stat.
 
-Both live beside the instruction folder, not in it, so that git and other tools never see them."""
+Both live beside the instruction folder, not in it, so that git and other tools never see them.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,25 @@ from commonplace.storage.disk import append_whole
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0
 CHECK_SECONDS = 1.0
-SHARED_SECONDS = 0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
+SHARED_SECONDS = (
+    0.00015  # shorter than any caller needs to hear an answer, change the folder and ask again
+)
 SAME_SECONDS = 0.005
 UNSETTLED_NS = 3_000_000_000  # the coarsest time of a file system is two seconds
 MARKER_BYTES = 256
-_BEGUN, _END, _DONE = "+", ".", b"-"  # in the lock file: it is written over, never cut, which the disk would have to note each time
+_BEGUN, _END, _DONE = (
+    "+",
+    ".",
+    b"-",
+)  # in the lock file: it is written over, never cut, which the disk would have to note each time
 _HEADER = b"# commonplace journal 1\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One change: its number, the instruction, its new source hash (`-` when removed) and the marker written with it."""
+    """One change: its number, the instruction, its new source hash (`-` when removed) and the
+    marker written with it.
+    """
 
     sequence: int
     id: str
@@ -44,16 +54,22 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What happened since the last look. `lost` when the journal was rotated or replaced: compare the whole folder."""
+    """What happened since the last look.
+
+    `lost` when the journal was rotated or replaced: compare the whole folder.
+    """
 
     lines: tuple[Line, ...]
     lost: bool = False
 
 
 def state_directory(directory: Path, fallback: Path) -> Path:
-    """Where lock, journal and history of a folder live: a hidden sibling, or below the data folder where that cannot be made.
+    """Where lock, journal and history of a folder live: a hidden sibling, or below the data
+    folder where that cannot be made.
 
-    Every process that serves the folder must come to the same answer, so it depends on the folder's real place alone."""
+    Every process that serves the folder must come to the same answer, so it depends on the folder's
+    real place alone.
+    """
     real = Path(os.path.realpath(directory))
     beside = real.parent / f".{real.name}.commonplace"
     ancestor = beside
@@ -65,7 +81,10 @@ def state_directory(directory: Path, fallback: Path) -> Path:
 
 
 class Journal:
-    """The lock and the journal of one folder. Reading it needs no lock; `append` and `recover` need it."""
+    """The lock and the journal of one folder.
+
+    Reading it needs no lock; `append` and `recover` need it.
+    """
 
     def __init__(self, state: Path) -> None:
         self._path = state / "journal"
@@ -84,7 +103,9 @@ class Journal:
         return self._file is not None
 
     def current(self) -> bool:
-        """Whether nothing was appended since the last look: one seek, or one question while there is no journal."""
+        """Whether nothing was appended since the last look: one seek, or one question while
+        there is no journal.
+        """
         if self._file is None:
             return not os.access(self._name, os.F_OK)
         now = time.monotonic()
@@ -113,7 +134,10 @@ class Journal:
         return Tail(lines, lost)
 
     def _reopen(self) -> bool:
-        """Open the file that has the journal's name now. Whether what came before may have been missed."""
+        """Open the file that has the journal's name now.
+
+        Whether what came before may have been missed.
+        """
         known = self._file is not None
         if self._file is not None:
             os.close(self._file)
@@ -133,9 +157,14 @@ class Journal:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Exclusive among processes; a process guards its own threads itself. A dead holder's lock is free at once."""
+        """Exclusive among processes; a process guards its own threads itself.
+
+        A dead holder's lock is free at once.
+        """
         descriptor = self._lock_file
-        while descriptor is None or not _holds(descriptor):  # somebody removed the file: the one that has its name now counts
+        while descriptor is None or not _holds(
+            descriptor
+        ):  # somebody removed the file: the one that has its name now counts
             if descriptor is not None:
                 os.close(descriptor)
             descriptor = self._lock_file = self._open_lock()
@@ -155,16 +184,25 @@ class Journal:
             return os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def intend(self, ids: Iterable[str]) -> None:
-        """Note under the lock what is about to change, for the next holder should this process die before `append`."""
+        """Note under the lock what is about to change, for the next holder should this process
+        die before `append`.
+        """
         assert self._lock is not None
         os.pwrite(self._lock, "\n".join([_BEGUN, *ids, _END, ""]).encode(), 0)
 
     def unfinished(self) -> list[str]:
         """What a holder that died had begun. Empty after a clean release."""
         assert self._lock is not None
-        if os.pread(self._lock, len(_DONE), 0) in (b"", _DONE):  # at every write: the rest is seldom worth reading
+        if os.pread(self._lock, len(_DONE), 0) in (
+            b"",
+            _DONE,
+        ):  # at every write: the rest is seldom worth reading
             return []
-        state, *noted = os.pread(self._lock, os.fstat(self._lock).st_size, 0).decode(errors="replace").split("\n")
+        state, *noted = (
+            os.pread(self._lock, os.fstat(self._lock).st_size, 0)
+            .decode(errors="replace")
+            .split("\n")
+        )
         if state != _BEGUN:  # by an earlier release
             return [state, *noted[:-1]]
         return noted[: noted.index(_END)] if _END in noted else noted
@@ -176,7 +214,9 @@ class Journal:
             self._start_over()
         assert self._file is not None
         first = self._sequence + 1
-        lines = [Line(first + number, id_, hash_, token) for number, (id_, hash_) in enumerate(changes)]
+        lines = [
+            Line(first + number, id_, hash_, token) for number, (id_, hash_) in enumerate(changes)
+        ]
         content = b"".join(line.encode() for line in lines)
         append_whole(self._file, content)
         self._offset += len(content)
@@ -184,7 +224,10 @@ class Journal:
         os.pwrite(self._lock, _DONE, 0)
 
     def _start_over(self) -> None:
-        """A fresh file under the same name. The old one, which readers hold open, loses its name and gets a last line: they notice."""
+        """A fresh file under the same name.
+
+        The old one, which readers hold open, loses its name and gets a last line: they notice.
+        """
         fresh = self._path.with_name(f"journal.{os.getpid()}.{secrets.token_hex(4)}")
         fresh.write_bytes(_HEADER)
         fresh.replace(self._path)
@@ -229,9 +272,11 @@ def _acquire(descriptor: int) -> None:
 class Marker:
     """`.catalog-version` in the folder: the peer's change signal, which we keep in step and obey.
 
-    One question about the open file, which every read asks, says whether it was removed, replaced or rewritten: while its time is too
-    young to tell two changes apart, the text is compared too, which differs with every change. Whether the file was moved away is
-    asked once in a while, for a way through folders costs more."""
+    One question about the open file, which every read asks, says whether it was removed, replaced
+    or rewritten: while its time is too young to tell two changes apart, the text is compared too,
+    which differs with every change. Whether the file was moved away is asked once in a while, for a
+    way through folders costs more.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -243,13 +288,17 @@ class Marker:
         self._same_until = 0.0
 
     def current(self) -> bool:
-        """Whether the marker is the one last seen; the answer is shared by calls that arrive together."""
+        """Whether the marker is the one last seen; the answer is shared by calls that arrive
+        together.
+        """
         now = time.monotonic()
         if now < self._sure_until:
             return True
         try:
             status = os.fstat(self._file)
-            if status.st_nlink == 0 or (status.st_mtime_ns != self._settled and not self._reads_the_same(status.st_mtime_ns)):
+            if status.st_nlink == 0 or (
+                status.st_mtime_ns != self._settled and not self._reads_the_same(status.st_mtime_ns)
+            ):
                 return False
         except OSError:  # none was seen yet, or a network file system lost it
             return False
@@ -290,7 +339,9 @@ class Marker:
     def write(self, token: str) -> bool:
         """False where the folder cannot be written: then the marker is simply not there to obey."""
         text = token.encode()
-        if self._seen is None or not self._wrote(text):  # the file that was last seen has lost its name, or we may only read it
+        if self._seen is None or not self._wrote(
+            text
+        ):  # the file that was last seen has lost its name, or we may only read it
             self.close()
             try:
                 self._file = self._made()
@@ -329,7 +380,13 @@ class Marker:
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
-        self._file, self._seen, self._settled, self._sure_until, self._same_until = -1, None, -1, 0.0, 0.0
+        self._file, self._seen, self._settled, self._sure_until, self._same_until = (
+            -1,
+            None,
+            -1,
+            0.0,
+            0.0,
+        )
 
     @staticmethod
     def token() -> str:

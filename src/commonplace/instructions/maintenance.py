@@ -55,8 +55,21 @@ class Maintenance:
             expect(expected_hash, None, previous)
             groomed = self._plan(entries, mode)
             gone = set(groomed.removals)
-            pruned = sum(1 for id_, _ in self._service.usage.all() if id_ in gone or self._shelf.catalogue.get(id_) is None)
-            return self._groomed(previous, previous, groomed, mode, 0, pruned, [*_would(groomed), *groomed.notes()], begun)
+            pruned = sum(
+                1
+                for id_, _ in self._service.usage.all()
+                if id_ in gone or self._shelf.catalogue.get(id_) is None
+            )
+            return self._groomed(
+                previous,
+                previous,
+                groomed,
+                mode,
+                0,
+                pruned,
+                [*_would(groomed), *groomed.notes()],
+                begun,
+            )
         with self._shelf.writing() as catalogue:
             self._shelf.compare()
             entries, previous = self._shelf.snapshot()
@@ -64,9 +77,14 @@ class Maintenance:
             groomed = self._plan(entries, mode)
             notes = groomed.notes()
             rewritten = self._commit_all(groomed.rewrites, "groom", actor, notes)
-            notes += [f"delete-failed:{id_}" for id_ in self._writing.take_away(groomed.removals, "groom", actor)]
+            notes += [
+                f"delete-failed:{id_}"
+                for id_ in self._writing.take_away(groomed.removals, "groom", actor)
+            ]
             current = catalogue.hash
-        unused = [id_ for id_, _ in self._service.usage.all() if self._shelf.catalogue.get(id_) is None]
+        unused = [
+            id_ for id_, _ in self._service.usage.all() if self._shelf.catalogue.get(id_) is None
+        ]
         pruned = 0
         with suppress(OSError):
             pruned = self._service.usage.prune(unused)
@@ -84,7 +102,14 @@ class Maintenance:
 
     @staticmethod
     def _groomed(
-        previous: str, current: str, groomed: GroomPlan, mode: GroomMode, rewritten: int, pruned: int, notes: list[str], begun: float
+        previous: str,
+        current: str,
+        groomed: GroomPlan,
+        mode: GroomMode,
+        rewritten: int,
+        pruned: int,
+        notes: list[str],
+        begun: float,
     ) -> dict[str, Any]:
         return {
             "previousHash": previous,
@@ -102,8 +127,12 @@ class Maintenance:
             "performanceMs": round((time.perf_counter() - begun) * 1000, 3),
         }
 
-    def _commit_all(self, documents: Mapping[str, dict[str, Any]], action: str, actor: Actor, notes: list[str]) -> list[str]:
-        """Write many documents in chunks; a document that cannot be written is noted and the others go on."""
+    def _commit_all(
+        self, documents: Mapping[str, dict[str, Any]], action: str, actor: Actor, notes: list[str]
+    ) -> list[str]:
+        """Write many documents in chunks; a document that cannot be written is noted and the
+        others go on.
+        """
         now = self._service.now()
         done: list[str] = []
         changes: list[Change] = []
@@ -124,8 +153,17 @@ class Maintenance:
         instruction, content = self._shelf.directory.parse_as_written(id_, document)
         return Change(id_, instruction, content, action, as_written=True)
 
-    def repair(self, client_hash: str | None, known: Sequence[Known] | None, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
-        """With a client's state: the difference, like `diff`. Without: hashes in the files that do not fit their bodies are mended."""
+    def repair(
+        self,
+        client_hash: str | None,
+        known: Sequence[Known] | None,
+        expected_hash: str | None,
+        actor: Actor,
+    ) -> dict[str, Any]:
+        """With a client's state: the difference, like `diff`.
+
+        Without: hashes in the files that do not fit their bodies are mended.
+        """
         if client_hash is not None or known is not None:
             return diff(self._service, client_hash, known)
         self._shelf.ensure_loaded()
@@ -134,10 +172,17 @@ class Maintenance:
             entries, current = self._shelf.snapshot()
             expect(expected_hash, None, current)
             differing = [entry for entry in entries if entry.stored_hash != entry.source_hash]
-            wrong = {entry.id: {**self._stored(entry.id), "sourceHash": entry.source_hash} for entry in differing}
+            wrong = {
+                entry.id: {**self._stored(entry.id), "sourceHash": entry.source_hash}
+                for entry in differing
+            }
             notes: list[str] = []
             updated = self._commit_all(wrong, "repair", actor, notes)
-            answer: dict[str, Any] = {"repaired": len(updated), "updated": updated, "hash": catalogue.hash}
+            answer: dict[str, Any] = {
+                "repaired": len(updated),
+                "updated": updated,
+                "hash": catalogue.hash,
+            }
         if notes:
             answer["notes"] = notes
         return answer
@@ -168,14 +213,29 @@ class Maintenance:
 
     def _enriched(self, entry: Instruction) -> dict[str, Any] | None:
         stored = self._stored(entry.id)
-        lacking = any(stored.get(name) in (None, "", []) for name in GOVERNED if name in entry.document)
-        owner = self._service.rules.owner_of(entry.id) if entry.document["owner"] == UNOWNED else None
-        if not lacking and owner is None and all(parse_time(stored.get(name)) is not None for name in ("createdAt", "updatedAt")):
+        lacking = any(
+            stored.get(name) in (None, "", []) for name in GOVERNED if name in entry.document
+        )
+        owner = (
+            self._service.rules.owner_of(entry.id) if entry.document["owner"] == UNOWNED else None
+        )
+        if (
+            not lacking
+            and owner is None
+            and all(parse_time(stored.get(name)) is not None for name in ("createdAt", "updatedAt"))
+        ):
             return None
-        dated = {**stored, "createdAt": entry.document["createdAt"], "updatedAt": entry.document["updatedAt"]}
+        dated = {
+            **stored,
+            "createdAt": entry.document["createdAt"],
+            "updatedAt": entry.document["updatedAt"],
+        }
         whole = stored_form(completed(dated, entry.id, 0.0, self._service.rules)[0])
         unreadable = set(entry.salvaged)
-        document = {**{name: value for name, value in whole.items() if name not in unreadable}, **_given(stored)}
+        document = {
+            **{name: value for name, value in whole.items() if name not in unreadable},
+            **_given(stored),
+        }
         document["sourceHash"] = stored.get("sourceHash") or entry.source_hash
         if owner is not None:
             document["owner"] = owner

@@ -1,4 +1,6 @@
-"""What an instruction is: its fields, closed sets and limits, and the frozen value the catalogue holds."""
+"""What an instruction is: its fields, closed sets and limits, and the frozen value the catalogue
+holds.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +40,14 @@ TIERS = frozenset({"P1", "P2", "P3", "P4"})
 ID = re.compile(r"(?!.*\.\.)[a-z0-9](?:[a-z0-9._-]{0,118}[a-z0-9])?")
 CATEGORY = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,48})")
 SEMVER = re.compile(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", re.ASCII)  # as files are read
-STRICT_SEMVER = re.compile(r"(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}", re.ASCII)  # as callers give it: 2024.09.01 is a date
+STRICT_SEMVER = re.compile(
+    r"(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}", re.ASCII
+)  # as callers give it: 2024.09.01 is a date
 
 # Files of the folder that configure it; an instruction may not take their names.
-CONFIGURATION_STEMS = frozenset({"gates", "owners", "prompt-criteria", "package", "package-lock", "tsconfig"})
+CONFIGURATION_STEMS = frozenset(
+    {"gates", "owners", "prompt-criteria", "package", "package-lock", "tsconfig"}
+)
 
 FIELD_ORDER: tuple[str, ...] = (
     "id",
@@ -115,7 +121,9 @@ _NEAR = {
         )
     )
 }
-"""What filters, orders and sweeps over the whole catalogue read; the rest of a document is decoded when asked for."""
+"""What filters, orders and sweeps over the whole catalogue read; the rest of a document is
+decoded when asked for.
+"""
 
 
 def document_of(value: Mapping[str, Any]) -> Document:
@@ -164,9 +172,11 @@ class _Later:
 
 @dataclass(frozen=True, slots=True)
 class Instruction(_Later):
-    """One instruction: the document callers see (normalised, computed fields included) and what was derived from it.
+    """One instruction: the document callers see (normalised, computed fields included) and what
+    was derived from it.
 
-    The document is kept as the bytes that answers show."""
+    The document is kept as the bytes that answers show.
+    """
 
     id: str
     document: Document
@@ -179,7 +189,9 @@ class Instruction(_Later):
 
     @classmethod
     def unread(cls, id_: str, body: Body, fingerprint: str, rest: Unread) -> Instruction:
-        """Return what a first load needs to know of a file; `rest` gives the whole when somebody asks for it."""
+        """Return what a first load needs to know of a file; `rest` gives the whole when somebody
+        asks for it.
+        """
         made = object.__new__(cls)
         for field, value in (
             ("id", id_),
@@ -239,7 +251,9 @@ LOCAL_ACTOR = Actor("local", "local")
 
 
 def is_valid_id(candidate: object) -> bool:
-    return isinstance(candidate, str) and len(candidate) <= MAX_ID_CHARS and _has_form_of_id(candidate)
+    return (
+        isinstance(candidate, str) and len(candidate) <= MAX_ID_CHARS and _has_form_of_id(candidate)
+    )
 
 
 @lru_cache(maxsize=512)  # on its way to the disk an id is checked wherever it becomes a name
@@ -252,7 +266,9 @@ def is_reserved_id(candidate: str) -> bool:
 
 
 def stored_form(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What belongs into the file, in its fixed order; keys we do not know stay, after the known ones."""
+    """What belongs into the file, in its fixed order; keys we do not know stay, after the known
+    ones.
+    """
     if isinstance(document, Document):
         document = document.whole()
     stored = {field: document[field] for field in FIELD_ORDER if field in document}

@@ -27,7 +27,9 @@ def add_use(line: dict[str, Any], use: Use) -> None:
             if use.context.get(name):
                 _count(_object(contexts, plural), str(use.context[name]))
         if use.context.get("timestamp"):
-            contexts["lastTimestamp"] = max(str(contexts.get("lastTimestamp") or ""), str(use.context["timestamp"]))
+            contexts["lastTimestamp"] = max(
+                str(contexts.get("lastTimestamp") or ""), str(use.context["timestamp"])
+            )
     if use.metrics:
         metrics = _object(line, "metrics")
         if "success" in use.metrics:
@@ -44,7 +46,9 @@ def add_use(line: dict[str, Any], use: Use) -> None:
 
 
 def summarise(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what callers see of the uses: sums and means, and how many users, workspaces and sessions, not who."""
+    """Return what callers see of the uses: sums and means, and how many users, workspaces and
+    sessions, not who.
+    """
     shown: dict[str, Any] = {}
     metrics = line.get("metrics")
     if isinstance(metrics, dict):
@@ -55,12 +59,20 @@ def summarise(line: Mapping[str, Any]) -> dict[str, Any]:
         timed = metrics.get("executionTime")
         if isinstance(timed, dict) and _number(timed.get("count")):
             mean = _number(timed.get("total")) / _number(timed["count"])
-            shown["metrics"]["executionTime"] = {"count": timed["count"], "mean": round(mean, 3), "max": _number(timed.get("max"))}
+            shown["metrics"]["executionTime"] = {
+                "count": timed["count"],
+                "mean": round(mean, 3),
+                "max": _number(timed.get("max")),
+            }
         if isinstance(metrics.get("errorCodes"), dict):
             shown["metrics"]["errorCodes"] = metrics["errorCodes"]
     contexts = line.get("contexts")
     if isinstance(contexts, dict):
-        counts = {plural: len(contexts[plural]) for _, plural in _NAMED if isinstance(contexts.get(plural), dict)}
+        counts = {
+            plural: len(contexts[plural])
+            for _, plural in _NAMED
+            if isinstance(contexts.get(plural), dict)
+        }
         last = {"lastTimestamp": contexts["lastTimestamp"]} if "lastTimestamp" in contexts else {}
         shown["contexts"] = {**counts, **last}
     return shown
@@ -80,4 +92,8 @@ def _count(counts: dict[str, Any], name: str) -> None:
 
 
 def _number(value: object) -> int | float:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else 0
+    return (
+        value
+        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        else 0
+    )

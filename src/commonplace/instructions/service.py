@@ -1,4 +1,7 @@
-"""The catalogue's use cases, reading side, and the assembly of everything a server needs. Writing is in `writing.py`."""
+"""The catalogue's use cases, reading side, and the assembly of everything a server needs.
+
+Writing is in `writing.py`.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,25 @@ from commonplace.instructions.engine import gates as gating
 from commonplace.instructions.engine import graph as graphing
 from commonplace.instructions.engine import review as reviewing
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.engine.hashing import fits_claim, governance_line, governance_record, hash_body, hash_governance_lines
+from commonplace.instructions.engine.hashing import (
+    fits_claim,
+    governance_line,
+    governance_record,
+    hash_body,
+    hash_governance_lines,
+)
 from commonplace.instructions.engine.normalise import Rules
 from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.feedback import Feedback
 from commonplace.instructions.journal import state_directory
-from commonplace.instructions.model import MAX_BATCH, MAX_FILE_BYTES, MAX_RESULTS, Instruction, is_valid_id
+from commonplace.instructions.model import (
+    MAX_BATCH,
+    MAX_FILE_BYTES,
+    MAX_RESULTS,
+    Instruction,
+    is_valid_id,
+)
 from commonplace.instructions.shelf import Shelf, Trace
 from commonplace.instructions.usage import Usage
 from commonplace.kernel.clock import Clock, iso, utc_now
@@ -80,13 +95,27 @@ class Service:
         self.started = time.monotonic()
         self.request_stats = request_stats or (dict)
         self.configuration = Configuration(directory, data)
-        retries = Retries(settings.read_retries, settings.read_backoff_ms / 1000, settings.write_retries, settings.write_backoff_ms / 1000)
-        self.rules = Rules(canonical=not settings.canonical_disable, owners=self.configuration.owners)
+        retries = Retries(
+            settings.read_retries,
+            settings.read_backoff_ms / 1000,
+            settings.write_retries,
+            settings.write_backoff_ms / 1000,
+        )
+        self.rules = Rules(
+            canonical=not settings.canonical_disable, owners=self.configuration.owners
+        )
         files = Directory(directory, rules=self.rules, retries=retries)
         if trace_files:
-            files.trace_file = lambda name, outcome: trace("catalog:file", {"file": name, "outcome": outcome})
+            files.trace_file = lambda name, outcome: trace(
+                "catalog:file", {"file": name, "outcome": outcome}
+            )
         self.shelf = Shelf(
-            files, state_directory(directory, data), clock=self.now, trace=trace, may_write=self.mutation_enabled, agent=settings.agent_id
+            files,
+            state_directory(directory, data),
+            clock=self.now,
+            trace=trace,
+            may_write=self.mutation_enabled,
+            agent=settings.agent_id,
         )
         self.usage = Usage(
             data / "usage-snapshot.json",
@@ -132,7 +161,12 @@ class Service:
             if self.mutation_enabled():
                 self.shelf.directory.sweep()
             self.shelf.ensure_loaded()
-            threading.Thread(target=self.shelf.settle, args=(self._closing,), name="instructions-settle", daemon=True).start()
+            threading.Thread(
+                target=self.shelf.settle,
+                args=(self._closing,),
+                name="instructions-settle",
+                daemon=True,
+            ).start()
             self.watch()
 
     def watch(self) -> None:
@@ -195,7 +229,13 @@ class Service:
         count = self.usage.of(entry.id)
         if count is None or not count.total:
             return entry.document
-        return entry.document.extended({"usageCount": count.total, "firstSeenTs": count.first_seen, "lastUsedAt": count.last_used})
+        return entry.document.extended(
+            {
+                "usageCount": count.total,
+                "firstSeenTs": count.first_seen,
+                "lastUsedAt": count.last_used,
+            }
+        )
 
     def show_ids(self, catalogue: Catalogue, ids: Sequence[str]) -> list[Document]:
         entries, used = catalogue.entries, self.usage.known()
@@ -211,7 +251,8 @@ class Service:
                 return {
                     "notFound": True,
                     "id": id_[:200],
-                    "hint": "instructions_search finds ids by words; getEnhanced repairs a hidden file.",
+                    "hint": "instructions_search finds ids by words; getEnhanced repairs a hidden "
+                    "file.",
                 }
             return {"hash": catalogue.hash, "item": self.show(entry)}
 
@@ -229,7 +270,9 @@ class Service:
             return shown if repair is None else {**shown, "trace": repair}
 
     def _surface(self, id_: str) -> dict[str, Any]:
-        """Make one file visible if it can be: the repair paths of contract 000's recovery guide, with its trace fields."""
+        """Make one file visible if it can be: the repair paths of contract 000's recovery guide,
+        with its trace fields.
+        """
         repair: dict[str, Any] = dict.fromkeys(REPAIR_FIELDS, False)
         if not is_valid_id(id_) or self.shelf.directory.stamp_of(f"{id_}.json") is None:
             return repair
@@ -244,17 +287,26 @@ class Service:
             else:
                 repair["lateMaterializeRejected"] = True
                 reason = reading.rejection.reason if reading.rejection else "gone"
-                repair["reason"] = f"{reason}: {reading.rejection.detail}" if reading.rejection else reason
+                repair["reason"] = (
+                    f"{reason}: {reading.rejection.detail}" if reading.rejection else reason
+                )
                 suffix = {"parse": "ParseError", "empty": "EmptyFile"}.get(reason, "Rejected")
                 self._count(f"getLateMaterialize{suffix}")
-        repair["expectInCatalog"] = repair["repairedVisibility"] = self.shelf.catalogue.get(id_) is not None
+        repair["expectInCatalog"] = repair["repairedVisibility"] = (
+            self.shelf.catalogue.get(id_) is not None
+        )
         return repair
 
     def _count(self, name: str) -> None:
         self.counters[name] = self.counters.get(name, 0) + 1
 
     def list_entries(
-        self, category: str | None, limit: int | None, offset: int, expect_id: str | None, show: Show | None = None
+        self,
+        category: str | None,
+        limit: int | None,
+        offset: int,
+        expect_id: str | None,
+        show: Show | None = None,
     ) -> dict[str, Any]:
         check_results(limit)
         with self.shelf.lock:
@@ -264,20 +316,41 @@ class Service:
                 if catalogue.get(expect_id) is None:
                     repair = self._surface(expect_id)
                 else:
-                    repair = {**dict.fromkeys(REPAIR_FIELDS, False), "expectOnDisk": True, "expectInCatalog": True}
+                    repair = {
+                        **dict.fromkeys(REPAIR_FIELDS, False),
+                        "expectOnDisk": True,
+                        "expectInCatalog": True,
+                    }
             ids = catalogue.ids if category is None else catalogue.members(category.strip().lower())
             count = len(ids)
-            if expect_id is not None and catalogue.get(expect_id) is not None and (category is None or expect_id in ids):
+            if (
+                expect_id is not None
+                and catalogue.get(expect_id) is not None
+                and (category is None or expect_id in ids)
+            ):
                 ids = [expect_id, *(id_ for id_ in ids if id_ != expect_id)]
             chosen = ids[offset : offset + (MAX_RESULTS if limit is None else limit)]
-            answer: dict[str, Any] = {"hash": catalogue.hash, "count": count, "items": (show or self.show_ids)(catalogue, chosen)}
+            answer: dict[str, Any] = {
+                "hash": catalogue.hash,
+                "count": count,
+                "items": (show or self.show_ids)(catalogue, chosen),
+            }
             if repair is not None:
                 answer["trace"] = repair
-                self.trace("list", {"expectId": expect_id, "total": len(catalogue), "filtered": count, **repair})
+                self.trace(
+                    "list",
+                    {"expectId": expect_id, "total": len(catalogue), "filtered": count, **repair},
+                )
             return answer
 
     def list_scoped(
-        self, user: str | None, workspace: str | None, teams: Sequence[str], limit: int | None, offset: int, show: Show | None = None
+        self,
+        user: str | None,
+        workspace: str | None,
+        teams: Sequence[str],
+        limit: int | None,
+        offset: int,
+        show: Show | None = None,
     ) -> dict[str, Any]:
         """The narrowest scope that has anything: user, workspace, team, else what addresses all."""
         check_results(limit)
@@ -285,8 +358,14 @@ class Service:
             catalogue = self.shelf.fresh()
             found: set[str] = set()
             scope = "all"
-            for name, facet, values in (("user", "userId", [user]), ("workspace", "workspaceId", [workspace]), ("team", "teamIds", teams)):
-                found = set().union(*(catalogue.facet(facet).get(value.lower(), set()) for value in values if value))
+            for name, facet, values in (
+                ("user", "userId", [user]),
+                ("workspace", "workspaceId", [workspace]),
+                ("team", "teamIds", teams),
+            ):
+                found = set().union(
+                    *(catalogue.facet(facet).get(value.lower(), set()) for value in values if value)
+                )
                 if found:
                     scope = name
                     break
@@ -297,10 +376,14 @@ class Service:
                 "hash": catalogue.hash,
                 "count": len(ids),
                 "scope": scope,
-                "items": (show or self.show_ids)(catalogue, ids[offset : offset + (limit or MAX_RESULTS)]),
+                "items": (show or self.show_ids)(
+                    catalogue, ids[offset : offset + (limit or MAX_RESULTS)]
+                ),
             }
 
-    def search(self, query: str, limit: int, highlight: bool, brief: bool = False) -> dict[str, Any]:
+    def search(
+        self, query: str, limit: int, highlight: bool, brief: bool = False
+    ) -> dict[str, Any]:
         """Needs `prepare_search` first."""
         check_results(limit)
         with self.shelf.lock:
@@ -310,7 +393,9 @@ class Service:
             answer: dict[str, Any] = {
                 "hash": catalogue.hash,
                 "count": found.count,
-                "items": self.briefs.found(catalogue, found.names, query) if brief else self.show_ids(catalogue, found.names),
+                "items": self.briefs.found(catalogue, found.names, query)
+                if brief
+                else self.show_ids(catalogue, found.names),
                 "query": query,
             }
             if found.relaxed:
@@ -318,11 +403,19 @@ class Service:
             if highlight:
                 from commonplace.instructions.engine.highlight import highlights
 
-                answer["highlights"] = [highlights(catalogue.entries[id_], query) for id_ in found.names]
+                answer["highlights"] = [
+                    highlights(catalogue.entries[id_], query) for id_ in found.names
+                ]
             return answer
 
     def query(
-        self, filters: Mapping[str, Any], sort: Sort, limit: int, cursor: str | None, offset: int, show: Show | None = None
+        self,
+        filters: Mapping[str, Any],
+        sort: Sort,
+        limit: int,
+        cursor: str | None,
+        offset: int,
+        show: Show | None = None,
     ) -> dict[str, Any]:
         """Needs `prepare_search` first where `filters.text` is given."""
         begun = time.perf_counter()
@@ -334,7 +427,10 @@ class Service:
                 found = page(catalogue, allowed, sort, limit, cursor, offset)
             except BadCursor as error:
                 raise CommonplaceError(
-                    INVALID_CURSOR, f"{error}.", hint="Start again without a cursor.", details={"field": "cursor"}
+                    INVALID_CURSOR,
+                    f"{error}.",
+                    hint="Start again without a cursor.",
+                    details={"field": "cursor"},
                 ) from None
             answer: dict[str, Any] = {
                 "hash": catalogue.hash,
@@ -368,19 +464,41 @@ class Service:
             for name in entry.document["categories"]:
                 counts[name] = counts.get(name, 0) + 1
                 updated[name] = max(updated.get(name, ""), moment)
-        listed = [{"name": name, "count": counts[name], "lastUpdated": updated[name]} for name in sorted(counts)]
-        return {"categories": listed, "totalDistinct": len(listed), "catalogHash": current, "count": len(listed)}
+        listed = [
+            {"name": name, "count": counts[name], "lastUpdated": updated[name]}
+            for name in sorted(counts)
+        ]
+        return {
+            "categories": listed,
+            "totalDistinct": len(listed),
+            "catalogHash": current,
+            "count": len(listed),
+        }
 
     def governance_hash(self, include_items: bool) -> dict[str, Any]:
         if not include_items:
             count, digest = self._governance()
             return {"count": count, "governanceHash": digest, "algorithm": "sha256"}
         entries, _ = self.shelf.snapshot()
-        items = [{"id": entry.id, "governance": governance_record(entry.document), "hash": entry.governance_hash} for entry in entries]
-        return {"count": len(entries), "governanceHash": self.governance_of(entries), "algorithm": "sha256", "items": items}
+        items = [
+            {
+                "id": entry.id,
+                "governance": governance_record(entry.document),
+                "hash": entry.governance_hash,
+            }
+            for entry in entries
+        ]
+        return {
+            "count": len(entries),
+            "governanceHash": self.governance_of(entries),
+            "algorithm": "sha256",
+            "items": items,
+        }
 
     def _governance(self) -> tuple[int, str]:
-        """How many instructions there are and the governance hash of all, which is kept until the catalogue changes."""
+        """How many instructions there are and the governance hash of all, which is kept until
+        the catalogue changes.
+        """
         with self.shelf.lock:
             catalogue = self.shelf.fresh()
             count, generation = len(catalogue), catalogue.generation
@@ -397,7 +515,9 @@ class Service:
         return hash_governance_lines(lines, trailing_newline=self.settings.hash_trailing_newline)
 
     def verify(self) -> dict[str, Any]:
-        """Every body hashed again and compared with what its file claims; the folder is compared first."""
+        """Every body hashed again and compared with what its file claims; the folder is compared
+        first.
+        """
         self.shelf.ensure_loaded()
         self.shelf.compare()
         entries, current = self.shelf.snapshot()
@@ -409,10 +529,17 @@ class Service:
                 issues.append({"id": entry.id, "expected": expected, "actual": hash_body(body)})
         return {"hash": current, "count": len(entries), "issues": issues, "issueCount": len(issues)}
 
-    def graph(self, options: graphing.GraphOptions, format_: str, budget: int | None = None) -> dict[str, Any]:
-        """Schema 1 or 2, cut to about `budget` bytes where one is given. The plain call is kept until the catalogue changes."""
+    def graph(
+        self, options: graphing.GraphOptions, format_: str, budget: int | None = None
+    ) -> dict[str, Any]:
+        """Schema 1 or 2, cut to about `budget` bytes where one is given.
+
+        The plain call is kept until the catalogue changes.
+        """
         plain = (
-            budget is None and options == graphing.GraphOptions(max_edges=GRAPH_EDGES, **self._graph_environment()) and format_ == "json"
+            budget is None
+            and options == graphing.GraphOptions(max_edges=GRAPH_EDGES, **self._graph_environment())
+            and format_ == "json"
         )
         with self.shelf.lock:
             catalogue = self.shelf.fresh()
@@ -421,14 +548,22 @@ class Service:
                 return self._graph[1]
             entries, modified = list(catalogue), catalogue.last_modified()
         if budget is not None:
-            return graphing.build_within(entries, options, partial(graphing.draw, format_=format_, generated_at=modified), budget)
+            return graphing.build_within(
+                entries,
+                options,
+                partial(graphing.draw, format_=format_, generated_at=modified),
+                budget,
+            )
         graph = graphing.draw(graphing.build(entries, options), format_, modified)
         if plain:
             self._graph = (generation, graph)
         return graph
 
     def _graph_environment(self) -> dict[str, Any]:
-        return {"primary_edges": self.settings.graph_include_primary_edges, "category_cap": self.settings.graph_large_category_cap}
+        return {
+            "primary_edges": self.settings.graph_include_primary_edges,
+            "category_cap": self.settings.graph_large_category_cap,
+        }
 
     def graph_options(self, **asked: Any) -> graphing.GraphOptions:
         """Options of a call with the environment's knobs and our own bound applied."""
@@ -443,7 +578,12 @@ class Service:
     def evaluate_gates(self) -> dict[str, Any]:
         gates = self.configuration.gates.read()
         if gates is None:
-            return {"notConfigured": True, "generatedAt": self.now(), "results": [], "summary": {"errors": 0, "warnings": 0, "total": 0}}
+            return {
+                "notConfigured": True,
+                "generatedAt": self.now(),
+                "results": [],
+                "summary": {"errors": 0, "warnings": 0, "total": 0},
+            }
         entries, _ = self.shelf.snapshot()
         return {"generatedAt": self.now(), **gating.evaluate(gates, entries)}
 
@@ -454,7 +594,11 @@ class Service:
         return reviewing.review(prompt, self.configuration.criteria())
 
     def limits(self) -> dict[str, int]:
-        return {"maxBatchSize": MAX_BATCH, "maxQueryResults": MAX_RESULTS, "maxFileSize": MAX_FILE_BYTES}
+        return {
+            "maxBatchSize": MAX_BATCH,
+            "maxQueryResults": MAX_RESULTS,
+            "maxFileSize": MAX_FILE_BYTES,
+        }
 
     def doctor(self) -> list[dict[str, str]]:
         """What an operator should know of the catalogue."""
@@ -473,5 +617,10 @@ def check_results(limit: int | None) -> None:
             CATALOGUE_LIMIT,
             f"limit {limit} is above the most results of one call, {MAX_RESULTS}.",
             hint=f"Ask for at most {MAX_RESULTS} and page on.",
-            details={"field": "limit", "limit": "maxQueryResults", "maximum": MAX_RESULTS, "actual": limit},
+            details={
+                "field": "limit",
+                "limit": "maxQueryResults",
+                "maximum": MAX_RESULTS,
+                "actual": limit,
+            },
         )

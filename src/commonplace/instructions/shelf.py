@@ -1,7 +1,9 @@
 """The catalogue in memory kept in step with its folder, across threads, processes, editors and git.
 
-Reads hold `lock` for microseconds and stat the journal and the marker. Writers are one at a time (a thread lock, then a file
-lock); they hold `lock` only to look and to apply, never while the disk works."""
+Reads hold `lock` for microseconds and stat the journal and the marker. Writers are one at a time (a
+thread lock, then a file lock); they hold `lock` only to look and to apply, never while the disk
+works.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,9 @@ class Shelf:
         """The catalogue with everything other processes acknowledged. The caller holds `lock`."""
         if not self.loaded:
             self._load()
-        elif self._marker_usable:  # a first write, which begins the journal, is told by the marker too
+        elif (
+            self._marker_usable
+        ):  # a first write, which begins the journal, is told by the marker too
             if not self._marker.current() or (self._journal.begun and not self._journal.current()):
                 self._catch_up()
         elif not self._journal.current() or self._marker.appeared():
@@ -102,13 +106,16 @@ class Shelf:
         return self.catalogue
 
     def snapshot(self) -> tuple[list[Instruction], str]:
-        """Every instruction by id, and the hash of the whole: to go through all of them without holding up other calls."""
+        """Every instruction by id, and the hash of the whole: to go through all of them without
+        holding up other calls.
+        """
         with self.lock:
             catalogue = self.fresh()
             return list(catalogue), catalogue.hash
 
     def _load(self) -> None:
-        self._journal.tail()  # this and the marker first, so that a write during the scan is seen as news
+        # this and the marker first, so that a write during the scan is seen as news
+        self._journal.tail()
         token = self._marker.read()
         if token is None:
             self._offer_marker()
@@ -117,12 +124,23 @@ class Shelf:
         with collector_off(keep=True):
             self.catalogue.load(self._read_all())
         self.loaded = True
-        self.trace("catalog:load", {"count": len(self.catalogue), "rejected": len(self.rejections), "dir": str(self.directory.path)})
+        self.trace(
+            "catalog:load",
+            {
+                "count": len(self.catalogue),
+                "rejected": len(self.rejections),
+                "dir": str(self.directory.path),
+            },
+        )
 
     def settle(self, stop: threading.Event) -> None:
-        """Work out what a first load left unread, a little at a time, so that later calls find it done and present ones are not held up."""
+        """Work out what a first load left unread, a little at a time, so that later calls find
+        it done and present ones are not held up.
+        """
         with self.lock:
-            entries = list(self.catalogue)  # in the order that lists show: neighbours there lie side by side in memory too
+            entries = list(
+                self.catalogue
+            )  # in the order that lists show: neighbours there lie side by side in memory too
         for start in range(0, len(entries), SETTLED_AT_ONCE):
             for entry in entries[start : start + SETTLED_AT_ONCE]:
                 entry.document  # noqa: B018 (looked at, it is there)
@@ -144,7 +162,10 @@ class Shelf:
         return instructions
 
     def _offer_marker(self) -> None:
-        """Write a marker where there is none. A server that may not change the catalogue writes nothing into its folder."""
+        """Write a marker where there is none.
+
+        A server that may not change the catalogue writes nothing into its folder.
+        """
         if self._may_write():
             self._put_marker(Marker.token())
         else:
@@ -155,7 +176,9 @@ class Shelf:
         self._marker_usable = self._marker.write(token)
 
     def _catch_up(self) -> None:
-        """Apply the journal's tail; where the journal or a foreign marker cannot tell what changed, compare the folder."""
+        """Apply the journal's tail; where the journal or a foreign marker cannot tell what
+        changed, compare the folder.
+        """
         tail = self._journal.tail()
         compare = tail.lost
         for line in tail.lines:
@@ -182,7 +205,9 @@ class Shelf:
             self.compare()
 
     def compare(self, names: Iterable[str] | None = None, *, thorough: bool = False) -> Differences:
-        """Bring the catalogue in line with the folder, or with these files of it, reading only what has another stamp (or all)."""
+        """Bring the catalogue in line with the folder, or with these files of it, reading only
+        what has another stamp (or all).
+        """
         with self.lock:
             known = dict(self._stamps) if names is None else {}
         if names is None:
@@ -191,7 +216,10 @@ class Shelf:
             names += [name for name in known if name not in seen]
         names = list(names)
         if OWNERS in names and self._stamps.get(OWNERS) != self.directory.stamp_of(OWNERS):
-            names, thorough = list(dict.fromkeys([*names, *self.directory.names(), *self._stamps])), True
+            names, thorough = (
+                list(dict.fromkeys([*names, *self.directory.names(), *self._stamps])),
+                True,
+            )
         counts = {"added": 0, "updated": 0, "removed": 0}
         for name in names:
             change = self._look_at(name, thorough)
@@ -208,15 +236,25 @@ class Shelf:
             return None
         reading = self.directory.read(name)
         with self.lock:
-            while reading.stamp != self.directory.stamp_of(name):  # somebody wrote it since: theirs is the news
+            while reading.stamp != self.directory.stamp_of(
+                name
+            ):  # somebody wrote it since: theirs is the news
                 reading = self.directory.read(name)
             before = self.catalogue.get(name[:-5])
             if thorough or self._stamps.get(name) != reading.stamp:
                 self._apply(name, reading)
             after = self.catalogue.get(name[:-5])
-        if before is not None and self._may_write() and (after is None or before.fingerprint != after.fingerprint):
-            with contextlib.suppress(OSError):  # a read must not fail because its history cannot be written
-                self.history.record_by_hand(before.id, before.document, after.document if after else None, self._clock())
+        if (
+            before is not None
+            and self._may_write()
+            and (after is None or before.fingerprint != after.fingerprint)
+        ):
+            with contextlib.suppress(
+                OSError
+            ):  # a read must not fail because its history cannot be written
+                self.history.record_by_hand(
+                    before.id, before.document, after.document if after else None, self._clock()
+                )
         if before is None:
             return "added" if after is not None else None
         if after is None:
@@ -224,7 +262,10 @@ class Shelf:
         return "updated" if before.document != after.document else None
 
     def look_at(self, *ids: str) -> None:
-        """Take in what others did to these files, told or not yet, before they are written. Inside `writing` only."""
+        """Take in what others did to these files, told or not yet, before they are written.
+
+        Inside `writing` only.
+        """
         for id_ in ids:
             if is_valid_id(id_):
                 self._look_at(f"{id_}.json", thorough=False)
@@ -269,7 +310,10 @@ class Shelf:
 
     @contextmanager
     def writing(self) -> Iterator[Catalogue]:
-        """Exclusive use for a change, with everything others wrote already applied. Look under `lock`, then `commit`."""
+        """Exclusive use for a change, with everything others wrote already applied.
+
+        Look under `lock`, then `commit`.
+        """
         with self._writer:
             self.directory.ensure()
             with self._journal.locked():
@@ -281,14 +325,18 @@ class Shelf:
                 yield catalogue
 
     def _finish_for_the_dead(self, ids: Sequence[str]) -> None:
-        """A holder died between its files and its journal line: tell everybody to look at those files."""
+        """A holder died between its files and its journal line: tell everybody to look at those
+        files.
+        """
         known = []
         for id_ in ids:
             with contextlib.suppress(ValueError):
                 self.directory.file_of(id_)
                 reading = self.directory.read(f"{id_}.json")
                 self._apply(f"{id_}.json", reading)
-                known.append((id_, reading.instruction.source_hash if reading.instruction else REMOVED))
+                known.append(
+                    (id_, reading.instruction.source_hash if reading.instruction else REMOVED)
+                )
         self._announce(known)
 
     def _announce(self, changes: Sequence[tuple[str, str]]) -> None:
@@ -297,22 +345,35 @@ class Shelf:
         self._put_marker(token)
 
     def commit(self, changes: Sequence[Change], actor: Actor) -> None:
-        """Make the changes durable, then visible here and to the other processes. All files are in place before any is announced.
+        """Make the changes durable, then visible here and to the other processes.
 
-        Inside `writing` only. An error leaves the files that were already placed, and they are announced too."""
+        All files are in place before any is announced.
+
+        Inside `writing` only. An error leaves the files that were already placed, and they are
+        announced too.
+        """
         if not changes:
             return
         at = self._clock()
         contents = [(change.id, change.content) for change in changes if change.content is not None]
 
-        def note() -> None:  # what the next holder and the history need, should this process die before its files are in place
+        def note() -> (
+            None
+            # what the next holder and the history need, should this process die before its files
+            # are in
+            # place
+        ):
             for change in changes:
                 before = self.catalogue.get(change.id)
                 after = change.after.document if change.after else None
-                self.history.record(change.id, change.action, before.document if before else None, after, at, actor)
+                self.history.record(
+                    change.id, change.action, before.document if before else None, after, at, actor
+                )
             self._journal.intend(change.id for change in changes)
 
-        staged: dict[str, Staged] = {item.id: item for item in self.directory.stage_all(contents, note)}
+        staged: dict[str, Staged] = {
+            item.id: item for item in self.directory.stage_all(contents, note)
+        }
         if not contents:
             note()
         placed: list[Change] = []
@@ -325,12 +386,29 @@ class Shelf:
                         self.directory.place(staged[change.id])
                     placed.append(change)
             finally:
-                self.directory.sync()  # also what was placed before another failed: it is announced, so it must last
+                # also what was placed before another failed: it is announced, so it must last
+                self.directory.sync()
         finally:
-            self.directory.discard([item for id_, item in staged.items() if id_ not in {change.id for change in placed}])
+            self.directory.discard(
+                [
+                    item
+                    for id_, item in staged.items()
+                    if id_ not in {change.id for change in placed}
+                ]
+            )
             with self.lock:
                 for change in placed:
                     name = f"{change.id}.json"
                     stamp = staged[change.id].stamp if change.after is not None else None
-                    self._apply(name, self.directory.read(name) if change.as_written else Reading(stamp, change.after))
-                self._announce([(change.id, change.after.source_hash if change.after else REMOVED) for change in placed])
+                    self._apply(
+                        name,
+                        self.directory.read(name)
+                        if change.as_written
+                        else Reading(stamp, change.after),
+                    )
+                self._announce(
+                    [
+                        (change.id, change.after.source_hash if change.after else REMOVED)
+                        for change in placed
+                    ]
+                )

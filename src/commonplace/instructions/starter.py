@@ -1,4 +1,6 @@
-"""The starter set: a few instructions worth having, gates that watch over them, and where to put prompt criteria."""
+"""The starter set: a few instructions worth having, gates that watch over them, and where to put
+prompt criteria.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,10 @@ ENTRIES: tuple[dict[str, Any], ...] = (
     {
         "id": "search-before-you-write",
         "title": "Look for a rule before you change code",
-        "body": "Search the instructions for the files, tools and words of your task before you begin.\n"
-        "Follow mandatory and critical rules to the letter; say so when you depart from a recommended one.",
+        "body": "Search the instructions for the files, tools and words of your task before you "
+        "begin.\n"
+        "Follow mandatory and critical rules to the letter; say so when you depart from a "
+        "recommended one.",
         "priority": 10,
         "requirement": "recommended",
         "categories": ["process"],
@@ -37,8 +41,10 @@ ENTRIES: tuple[dict[str, Any], ...] = (
     {
         "id": "amend-do-not-add",
         "title": "Amend a rule instead of adding a second one",
-        "body": "When a rule is wrong or incomplete, change it (add with overwrite, or governanceUpdate), and say why in its change log.\n"
-        "Two rules that disagree are worse than one that is old: deprecate the old one and name its replacement.",
+        "body": "When a rule is wrong or incomplete, change it (add with overwrite, or "
+        "governanceUpdate), and say why in its change log.\n"
+        "Two rules that disagree are worse than one that is old: deprecate the old one and name "
+        "its replacement.",
         "priority": 20,
         "requirement": "recommended",
         "categories": ["governance", "process"],
@@ -46,7 +52,8 @@ ENTRIES: tuple[dict[str, Any], ...] = (
     {
         "id": "tests-with-every-change",
         "title": "A change comes with its test",
-        "body": "Add or change a test with every change of behaviour, and run it before you say that you are done.\n"
+        "body": "Add or change a test with every change of behaviour, and run it before you say "
+        "that you are done.\n"
         "A test that cannot fail is not a test.",
         "priority": 30,
         "requirement": "recommended",
@@ -85,12 +92,23 @@ def write_starter(folder: Path, clock: Clock = utc_now) -> list[str]:
     for entry in ENTRIES:
         target = Path(directory.file_of(entry["id"]))
         if not target.exists():
-            document = compose(entry, None, lax=True, origin=Origin(iso(clock())), rules=Rules(), keep_omitted=False)
-            directory.place(*directory.stage_all([(entry["id"], directory.parse(entry["id"], document)[1])]))
+            document = compose(
+                entry,
+                None,
+                lax=True,
+                origin=Origin(iso(clock())),
+                rules=Rules(),
+                keep_omitted=False,
+            )
+            directory.place(
+                *directory.stage_all([(entry["id"], directory.parse(entry["id"], document)[1])])
+            )
             written.append(target.name)
     gates = folder / "gates.json"
     if not gates.exists():
-        gates.write_bytes(orjson.dumps(GATES, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        gates.write_bytes(
+            orjson.dumps(GATES, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        )
         written.append(gates.name)
     criteria = folder / "PROMPT-CRITERIA.json"
     if not criteria.exists():

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from commonplace.kernel.settings import Settings
     from commonplace.telemetry.trace import Tracer
 
-READS = ("list", "get", "getEnhanced", "search", "query", "categories", "diff", "export", "listScoped", "governanceHash")
+READS = (
+    "list",
+    "get",
+    "getEnhanced",
+    "search",
+    "query",
+    "categories",
+    "diff",
+    "export",
+    "listScoped",
+    "governanceHash",
+)
 LOOKS = ("capabilities", "health", "inspect")
 WRITES = ("add", "import", "remove", "reload", "groom", "repair", "enrich", "governanceUpdate")
 OURS = ("history", "restore", "reviews")  # not in the contracts, so without a bare method
@@ -35,7 +46,12 @@ FAMILIES = (
 )
 ACTIONS: tuple[str, ...] = (*READS, *LOOKS, *WRITES, *OURS, "batch", *FAMILIES)
 BARE = frozenset(
-    {"instructions/dispatch", "instructions/batch", *(f"instructions/{action}" for action in (*READS, *LOOKS, *WRITES)), *FAMILIES}
+    {
+        "instructions/dispatch",
+        "instructions/batch",
+        *(f"instructions/{action}" for action in (*READS, *LOOKS, *WRITES)),
+        *FAMILIES,
+    }
 )
 
 
@@ -43,10 +59,14 @@ def tool_name(action: str) -> str:
     """`getEnhanced` -> `instructions_get_enhanced`, `graph/export` -> `graph_export`."""
     if "/" in action:
         return action.replace("/", "_")
-    return "instructions_" + re.sub(r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), action)
+    return "instructions_" + re.sub(
+        r"(?<=[a-z])([A-Z])", lambda found: "_" + found[1].lower(), action
+    )
 
 
-READING = frozenset({name for action in READS for name in (tool_name(action), f"instructions/{action}")})
+READING = frozenset(
+    {name for action in READS for name in (tool_name(action), f"instructions/{action}")}
+)
 """Names whose tools are in `tools/reads.py`."""
 LARGE = frozenset(
     (
@@ -111,7 +131,12 @@ def toolset(service: Callable[[], Service]) -> Toolset:
         from commonplace.instructions.tools import analytics, dispatch, feedback, reads, writes
 
         made = service()
-        family = (*reads.tools(made), *writes.tools(made), *analytics.tools(made, ACTIONS), *feedback.tools(made))
+        family = (
+            *reads.tools(made),
+            *writes.tools(made),
+            *analytics.tools(made, ACTIONS),
+            *feedback.tools(made),
+        )
         by_name = {tool.name: tool for tool in family}
         actions = {action: by_name[tool_name(action)] for action in ACTIONS if action != "batch"}
         return (*dispatch.tools(made, actions, ACTIONS), *family)

@@ -37,9 +37,15 @@ class Undo:
             before = change["before"]
             after = change.get("after", following)
             deleted = change is changes[-1] and _deleted(change, following)  # by hand, since
-            if before != following or deleted:  # a change that was begun and never made leaves no trace
+            if (
+                before != following or deleted
+            ):  # a change that was begun and never made leaves no trace
                 if actor.sees_all or change.get("tenant") == actor.tenant:
-                    listed = {name: change[name] for name in ("change", "at", "action", "by", "agent") if name in change}
+                    listed = {
+                        name: change[name]
+                        for name in ("change", "at", "action", "by", "agent")
+                        if name in change
+                    }
                     listed["version"] = (after or before or {}).get("version")
                     shown.append({**listed, "diff": describe(before, after)})
                 following = before
@@ -54,8 +60,12 @@ class Undo:
             "changes": shown[: min(limit, HISTORY_SHOWN)],
         }
 
-    def restore(self, id_: str, change: int | None, *, expected_hash: str | None, actor: Actor) -> dict[str, Any]:
-        """Bring back what an instruction was before a change: the latest one, or the one numbered."""
+    def restore(
+        self, id_: str, change: int | None, *, expected_hash: str | None, actor: Actor
+    ) -> dict[str, Any]:
+        """Bring back what an instruction was before a change: the latest one, or the one
+        numbered.
+        """
         with self._shelf.writing() as catalogue:
             self._shelf.look_at(id_)
             existing = catalogue.get(id_)
@@ -64,7 +74,11 @@ class Undo:
             candidates = [
                 line
                 for line in self._shelf.history.changes(id_)
-                if (line["change"] == change if change is not None else line["before"] != present or _deleted(line, present))
+                if (
+                    line["change"] == change
+                    if change is not None
+                    else line["before"] != present or _deleted(line, present)
+                )
                 and (actor.sees_all or line.get("tenant") == actor.tenant)
             ]
             if not candidates:
@@ -76,17 +90,32 @@ class Undo:
                 )
             before = candidates[-1]["before"]
             last = candidates[-1].get("after")
-            if change is None and last is not None and last != present:  # changed or deleted by hand since: undo that
+            if (
+                change is None and last is not None and last != present
+            ):  # changed or deleted by hand since: undo that
                 before = last
             if before is None:
                 if existing is None:
-                    raise CommonplaceError(INSTRUCTION_NOT_FOUND, f"{id_} does not exist, and did not exist before that change either.")
+                    raise CommonplaceError(
+                        INSTRUCTION_NOT_FOUND,
+                        f"{id_} does not exist, and did not exist before that change either.",
+                    )
                 self._shelf.commit([Change(id_, None, None, "restore")], actor)
-                return {"id": id_, "restored": True, "removed": True, "change": candidates[-1]["change"], "hash": catalogue.hash}
+                return {
+                    "id": id_,
+                    "restored": True,
+                    "removed": True,
+                    "change": candidates[-1]["change"],
+                    "hash": catalogue.hash,
+                }
             restored = self._writing.change(self._restored(before, existing), "restore")
             self._shelf.commit([restored], actor)
             assert restored.after is not None
-            return {**self._writing.added(restored.after, content=restored.content), "restored": True, "change": candidates[-1]["change"]}
+            return {
+                **self._writing.added(restored.after, content=restored.content),
+                "restored": True,
+                "change": candidates[-1]["change"],
+            }
 
     def _restored(self, before: Mapping[str, Any], existing: Instruction | None) -> dict[str, Any]:
         """The old content as a new version: history only goes forward."""
@@ -95,10 +124,16 @@ class Undo:
         document["updatedAt"] = now
         if existing is not None:
             document["version"] = bump(str(existing.document["version"]), "patch")
-            log = mend_change_log(existing.document["changeLog"], str(existing.document["version"]), now)
+            log = mend_change_log(
+                existing.document["changeLog"], str(existing.document["version"]), now
+            )
             document["changeLog"] = [
                 *log,
-                {"version": document["version"], "changedAt": now, "summary": f"restored {before.get('version')}"},
+                {
+                    "version": document["version"],
+                    "changedAt": now,
+                    "summary": f"restored {before.get('version')}",
+                },
             ]
         return document
 

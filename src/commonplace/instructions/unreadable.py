@@ -1,4 +1,6 @@
-"""What people wrote into the files and the server cannot read as it stands: values, fields, folders."""
+"""What people wrote into the files and the server cannot read as it stands: values, fields,
+folders.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ MOST = 500
 
 
 def unreadable_values(service: Service, entries: Iterable[Instruction]) -> list[dict[str, Any]]:
-    """Return the values that were read as others, by instruction: as they are written, and what is used instead."""
+    """Return the values that were read as others, by instruction: as they are written, and what
+    is used instead.
+    """
     found = []
     for entry in entries:
         if not entry.salvaged:
@@ -25,8 +29,18 @@ def unreadable_values(service: Service, entries: Iterable[Instruction]) -> list[
         for field in entry.salvaged:
             used = f"read as {shown(document[field])}" if field in document else "left out"
             if isinstance(document.get(field), list):
-                used = f"read as {', '.join(map(str, document[field][:5]))}" if field == "categories" else "read in part"
-            found.append({"id": entry.id, "field": field, "problem": f"{shown_written(stored.get(field))} cannot be read; it is {used}"})
+                used = (
+                    f"read as {', '.join(map(str, document[field][:5]))}"
+                    if field == "categories"
+                    else "read in part"
+                )
+            found.append(
+                {
+                    "id": entry.id,
+                    "field": field,
+                    "problem": f"{shown_written(stored.get(field))} cannot be read; it is {used}",
+                }
+            )
         if len(found) >= MOST:
             break
     return found[:MOST]

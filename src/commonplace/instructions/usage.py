@@ -1,4 +1,6 @@
-"""How often instructions are used: counted at once, limited per second, written to disk in batches that survive a crash."""
+"""How often instructions are used: counted at once, limited per second, written to disk in
+batches that survive a crash.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,10 @@ class Count:
 
 
 class Usage:
-    """Counters in memory over `usage-snapshot.json`. Several processes add up: each writes only what it counted itself."""
+    """Counters in memory over `usage-snapshot.json`.
+
+    Several processes add up: each writes only what it counted itself.
+    """
 
     def __init__(
         self,
@@ -91,7 +96,11 @@ class Usage:
             now = int(time.time())
             if count.second != now:
                 count.second, count.in_second = now, 0
-            if self._rate_limited and count.in_second >= PER_SECOND and count.total >= ALWAYS_COUNTED:
+            if (
+                self._rate_limited
+                and count.in_second >= PER_SECOND
+                and count.total >= ALWAYS_COUNTED
+            ):
                 return count, False
             count.in_second += 1
             count.pending += 1
@@ -120,7 +129,9 @@ class Usage:
             with self._exclusive():
                 stored = self._stored()
                 for id_, count in fresh.items():
-                    line = stored.setdefault(id_, {"usageCount": 0, "firstSeenTs": count.first_seen})
+                    line = stored.setdefault(
+                        id_, {"usageCount": 0, "firstSeenTs": count.first_seen}
+                    )
                     line["usageCount"] = int(line.get("usageCount") or 0) + count.pending
                     line["lastUsedAt"] = max(str(line.get("lastUsedAt") or ""), count.last_used)
                 for id_, use in self._uses:
@@ -180,11 +191,19 @@ class Usage:
             raw = None
         if not isinstance(raw, dict):
             self._set_aside()
-        return {id_: line for id_, line in raw.items() if isinstance(line, dict)} if isinstance(raw, dict) else {}
+        return (
+            {id_: line for id_, line in raw.items() if isinstance(line, dict)}
+            if isinstance(raw, dict)
+            else {}
+        )
 
     def _set_aside(self) -> None:
-        """Keep a damaged file under another name: counting goes on, and what it held can be looked at."""
-        aside = self._path.with_name(f"{self._path.stem}.damaged-{time.time_ns()}{self._path.suffix}")
+        """Keep a damaged file under another name: counting goes on, and what it held can be
+        looked at.
+        """
+        aside = self._path.with_name(
+            f"{self._path.stem}.damaged-{time.time_ns()}{self._path.suffix}"
+        )
         with contextlib.suppress(OSError):
             self._path.rename(aside)
             log.error("the counts of use could not be read and were moved to %s", aside.name)
@@ -205,7 +224,12 @@ class Usage:
     def _write(self, stored: dict[str, dict[str, Any]]) -> None:
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
         with open_private(temporary) as snapshot:
-            snapshot.write(orjson.dumps(stored, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
+            snapshot.write(
+                orjson.dumps(
+                    stored,
+                    option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE,
+                )
+            )
             snapshot.flush()
             os.fsync(snapshot.fileno())
         temporary.replace(self._path)

@@ -1,4 +1,6 @@
-"""Notices edits of the folder by editors and git: the operating system's events, and a look of our own where those stay silent."""
+"""Notices edits of the folder by editors and git: the operating system's events, and a look of
+our own where those stay silent.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ SILENT_AFTER = 2  # changes found without an event before polling takes over
 
 
 class Watcher:
-    """One thread per served folder. It only brings foreign edits in early: reads of our own processes follow the journal."""
+    """One thread per served folder.
+
+    It only brings foreign edits in early: reads of our own processes follow the journal.
+    """
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
@@ -50,11 +55,15 @@ class Watcher:
             self._poll()
 
     def _follow(self, watch: Callable[..., Iterable[Set[tuple[Any, str]]]]) -> None:
-        """Look at what events name; once they cease, look at everything, for events can get lost (those before the first, too)."""
+        """Look at what events name; once they cease, look at everything, for events can get lost
+        (those before the first, too).
+        """
         seen, missed, settled = self._folder_time(), 0, False
         for changes in watch(
             self._shelf.directory.path,
-            watch_filter=lambda _, path: path.endswith(".json") and "/." not in path[path.rfind("/") :],
+            watch_filter=lambda _, path: (
+                path.endswith(".json") and "/." not in path[path.rfind("/") :]
+            ),
             stop_event=self._stop,
             debounce=SETTLE_MS * 4,
             step=SETTLE_MS,

@@ -1,1 +1,4 @@
-"""Values everybody shares: errors, auth context, clock, ids, limits, configuration. Imports nothing of ours."""
+"""Values everybody shares: errors, auth context, clock, ids, limits, configuration.
+
+Imports nothing of ours.
+"""

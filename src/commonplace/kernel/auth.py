@@ -42,12 +42,21 @@ class AuthContext:
     scopes: frozenset[Scope]
     label: str
     key_id: str | None = None
-    model_key: str | None = None  # the caller's own key for external models; never a Commonplace key
-    token_hash: str | None = None  # passthrough: SHA-256 of the bearer, which is the tenant's identity there
-    configured: bool = True  # a key of this server or its local user; only these may write the shared catalogue
+    model_key: str | None = (
+        None  # the caller's own key for external models; never a Commonplace key
+    )
+    token_hash: str | None = (
+        None  # passthrough: SHA-256 of the bearer, which is the tenant's identity there
+    )
+    configured: bool = (
+        True  # a key of this server or its local user; only these may write the shared catalogue
+    )
 
     def __repr__(self) -> str:  # a model key must not reach a log through repr
-        return f"AuthContext(tenant={self.tenant!r}, scopes={sorted(self.scopes)}, label={self.label!r})"
+        return (
+            f"AuthContext(tenant={self.tenant!r}, scopes={sorted(self.scopes)}, "
+            f"label={self.label!r})"
+        )
 
     @property
     def apikey_hash(self) -> str:

@@ -1,4 +1,6 @@
-"""Large structures and the garbage collector: trees and indexes have no cycles, and walking a million nodes costs more than making them."""
+"""Large structures and the garbage collector: trees and indexes have no cycles, and walking a
+million nodes costs more than making them.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,10 @@ _keep = False
 
 @contextmanager
 def collector_off(*, keep: bool = False) -> Iterator[None]:
-    """No garbage collection while something large is built. `keep`: what was built will be cached, so the collector never looks at it
-    until `forget_kept`."""
+    """No garbage collection while something large is built.
+
+    `keep`: what was built will be cached, so the collector never looks at it until `forget_kept`.
+    """
     global _pauses, _resume, _keep
     with _pause_lock:
         if _pauses == 0:

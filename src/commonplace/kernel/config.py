@@ -1,4 +1,7 @@
-"""Where settings come from: defaults, one YAML file, contract 000's variables, flags. YAML is imported only if there is a file."""
+"""Where settings come from: defaults, one YAML file, contract 000's variables, flags.
+
+YAML is imported only if there is a file.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def load(
     flags: Mapping[str, Any] | None = None,
     cwd: Path | None = None,
 ) -> Config:
-    """Everything effective. `flags` maps dotted names (`server.read_only`) to values of the command line."""
+    """Everything effective.
+
+    `flags` maps dotted names (`server.read_only`) to values of the command line.
+    """
     environ = os.environ if environ is None else environ
     cwd = cwd or Path.cwd()
     chosen = _find_file(file, environ, cwd)
@@ -58,7 +64,10 @@ def load(
         values[name], sources[name] = value, "command line"
     folder, sources["data"] = _data_folder(data, environ)
     if "mcp.instructions.directory" not in values and (cwd / "instructions").is_dir():
-        values["mcp.instructions.directory"], sources["mcp.instructions.directory"] = str(cwd / "instructions"), "the working directory"
+        values["mcp.instructions.directory"], sources["mcp.instructions.directory"] = (
+            str(cwd / "instructions"),
+            "the working directory",
+        )
     settings: Settings = _build(Settings, values, "", {"data": folder})
     _cross_check(settings)
     _check_addresses(settings.storage)
@@ -96,7 +105,9 @@ def type_name(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " | ".join(f"`{choice}`" for choice in get_args(kind))
     optional = type(None) in get_args(kind)
-    core = next((arm for arm in get_args(kind) if arm is not type(None)), kind) if optional else kind
+    core = (
+        next((arm for arm in get_args(kind) if arm is not type(None)), kind) if optional else kind
+    )
     plain = {bool: "true or false", int: "whole number", float: "number", str: "text"}.get(core)
     if plain is None:
         plain = "list of texts" if get_origin(core) is tuple else "map of texts"
@@ -114,7 +125,10 @@ def user_data_folder(environ: Mapping[str, str]) -> Path:
 def _platform_folder(environ: Mapping[str, str], xdg: str, unix_default: str, windows: str) -> Path:
     home = Path(environ.get("HOME") or expanded("~"))
     if not (home.is_absolute() or environ.get(xdg)):  # a container's user may have none
-        raise _wrong("This user has no home folder.", hint=f"Set HOME, or name the data folder with --data or {HOME_VARIABLE}.")
+        raise _wrong(
+            "This user has no home folder.",
+            hint=f"Set HOME, or name the data folder with --data or {HOME_VARIABLE}.",
+        )
     if sys.platform == "win32":
         return Path(environ.get(windows) or home / "AppData" / "Local") / "commonplace"
     if sys.platform == "darwin" and not environ.get(xdg):
@@ -133,10 +147,15 @@ def _collect(section: type[Section], place: str) -> None:
 def _find_file(asked: Path | None, environ: Mapping[str, str], cwd: Path) -> Path | None:
     if asked is not None:
         if not asked.is_file():
-            raise _wrong(f"There is no configuration file {asked}.", hint="commonplace config init writes one.")
+            raise _wrong(
+                f"There is no configuration file {asked}.",
+                hint="commonplace config init writes one.",
+            )
         return asked.absolute()
     for candidate in _usual_files(environ, cwd):
-        if candidate.exists() or candidate.is_symlink():  # whatever is there and cannot be read is said, never passed over
+        if (
+            candidate.exists() or candidate.is_symlink()
+        ):  # whatever is there and cannot be read is said, never passed over
             return candidate
     return None
 
@@ -165,7 +184,10 @@ def _read_environment(environ: Mapping[str, str]) -> Iterator[tuple[str, Any, st
 
 
 def _from_text(text: str, name: str, declared: Key, variable: str) -> Any:
-    """A variable's text as the setting's type. An empty variable counts as unset where that is possible."""
+    """A variable's text as the setting's type.
+
+    An empty variable counts as unset where that is possible.
+    """
     kind = type_of(name)
     arms = get_args(kind) or (kind,)
     if bool in arms:
@@ -194,7 +216,11 @@ def _read_file(path: Path) -> Iterator[tuple[str, Any]]:
         raise _wrong(f"{path}: the file must be a map that begins with `settings:`.")
     for key, value in document.items():
         if key != "settings":
-            raise _wrong(f"{path}: unknown key {key!s}.", hint="Everything stands below `settings:`.", name=str(key))
+            raise _wrong(
+                f"{path}: unknown key {key!s}.",
+                hint="Everything stands below `settings:`.",
+                name=str(key),
+            )
         yield from _walk(value, "", path)
 
 
@@ -218,14 +244,22 @@ def _walk(node: Any, place: str, path: Path) -> Iterator[tuple[str, Any]]:
 def _unknown(name: str, place: str, path: Path) -> CommonplaceError:
     here = [f"{place}.{k}" if place else k for k in (*sections()[place].keys, *_children(place))]
     everywhere = [leaf for leaf, _ in leaves()]
-    near = difflib.get_close_matches(name, here, n=1, cutoff=0.6) or difflib.get_close_matches(name, everywhere, n=1, cutoff=0.5)
-    hint = f"Did you mean settings.{near[0]}?" if near else "commonplace config show lists all keys."
+    near = difflib.get_close_matches(name, here, n=1, cutoff=0.6) or difflib.get_close_matches(
+        name, everywhere, n=1, cutoff=0.5
+    )
+    hint = (
+        f"Did you mean settings.{near[0]}?" if near else "commonplace config show lists all keys."
+    )
     return _wrong(f"{path}: unknown key settings.{name}.", hint=hint, name=f"settings.{name}")
 
 
 def _children(place: str) -> list[str]:
     prefix = f"{place}." if place else ""
-    return [name.removeprefix(prefix) for name in sections() if name and name.startswith(prefix) and "." not in name.removeprefix(prefix)]
+    return [
+        name.removeprefix(prefix)
+        for name in sections()
+        if name and name.startswith(prefix) and "." not in name.removeprefix(prefix)
+    ]
 
 
 def _from_yaml(value: Any, name: str, declared: Key, path: Path) -> Any:
@@ -247,12 +281,23 @@ def _from_yaml(value: Any, name: str, declared: Key, path: Path) -> Any:
 def _accept(value: Any, arm: Any) -> tuple[bool, Any]:
     origin = get_origin(arm)
     if origin is Literal:
-        return (value in get_args(arm), value) if isinstance(value, str) else (value is False and "off" in get_args(arm), "off")
+        return (
+            (value in get_args(arm), value)
+            if isinstance(value, str)
+            else (value is False and "off" in get_args(arm), "off")
+        )
     if origin is tuple:
         items = [value] if isinstance(value, str) else value
-        return isinstance(items, list) and all(isinstance(item, str) for item in items), tuple(items) if isinstance(items, list) else ()
-    if origin is not None and isinstance(value, dict):  # Mapping[str, str]; YAML reads a bare id as a number
-        texts = all(isinstance(k, (str, int)) and not isinstance(k, bool) and isinstance(v, str) for k, v in value.items())
+        return isinstance(items, list) and all(isinstance(item, str) for item in items), tuple(
+            items
+        ) if isinstance(items, list) else ()
+    if origin is not None and isinstance(
+        value, dict
+    ):  # Mapping[str, str]; YAML reads a bare id as a number
+        texts = all(
+            isinstance(k, (str, int)) and not isinstance(k, bool) and isinstance(v, str)
+            for k, v in value.items()
+        )
         return texts, {str(k): v for k, v in value.items()} if texts else {}
     if arm is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool), value
@@ -277,7 +322,9 @@ def _bounded(number: float, declared: Key, name: str, path: Path | None = None) 
     return number
 
 
-def _build(section: type[Section], values: Mapping[str, Any], place: str, given: Mapping[str, Any]) -> Any:
+def _build(
+    section: type[Section], values: Mapping[str, Any], place: str, given: Mapping[str, Any]
+) -> Any:
     built: dict[str, Any] = dict(given)
     for name, default in section.defaults.items():
         dotted = f"{place}.{name}" if place else name
@@ -297,9 +344,15 @@ def _cross_check(settings: Settings) -> None:
 
 def _check_addresses(storage: StorageSettings) -> None:
     """The message never holds the address: it may carry a password."""
-    for name, address, schemes in (("url", storage.url, DATABASE_SCHEMES), ("cache_url", storage.cache_url, CACHE_SCHEMES)):
+    for name, address, schemes in (
+        ("url", storage.url, DATABASE_SCHEMES),
+        ("cache_url", storage.cache_url, CACHE_SCHEMES),
+    ):
         if address and not address.startswith(schemes):
-            raise _wrong(f"settings.storage.{name} must begin with {' or '.join(schemes)}.", name=f"settings.storage.{name}")
+            raise _wrong(
+                f"settings.storage.{name} must begin with {' or '.join(schemes)}.",
+                name=f"settings.storage.{name}",
+            )
 
 
 def parse_yaml(path: Path) -> Any:
@@ -314,10 +367,14 @@ def parse_yaml(path: Path) -> Any:
         for key_node, _ in node.value:
             key = loader.construct_object(key_node, deep=True)
             if isinstance(key, (str, int)) and key in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", key_node.start_mark)
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key!r} stands twice", key_node.start_mark
+                )
             if isinstance(key, (str, int)):
                 seen.add(key)
-        built: dict[Any, Any] = loader.__class__.__mro__[1].construct_mapping(loader, node, deep=True)
+        built: dict[Any, Any] = loader.__class__.__mro__[1].construct_mapping(
+            loader, node, deep=True
+        )
         return built
 
     Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, mapping)
@@ -330,8 +387,12 @@ def parse_yaml(path: Path) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise _wrong(f"{path}{where}: {getattr(error, 'problem', None) or 'not valid YAML'}.") from None
+        raise _wrong(
+            f"{path}{where}: {getattr(error, 'problem', None) or 'not valid YAML'}."
+        ) from None
 
 
 def _wrong(message: str, *, hint: str | None = None, name: str | None = None) -> CommonplaceError:
-    return CommonplaceError(INVALID_CONFIG, message, hint=hint, details={"key": name} if name else None)
+    return CommonplaceError(
+        INVALID_CONFIG, message, hint=hint, details={"key": name} if name else None
+    )

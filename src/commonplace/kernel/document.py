@@ -1,4 +1,6 @@
-"""A JSON object kept as the bytes it is sent as: an answer copies it whole, and nobody chases forty small objects through memory."""
+"""A JSON object kept as the bytes it is sent as: an answer copies it whole, and nobody chases
+forty small objects through memory.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,21 @@ _PLACE: Final = orjson.Fragment(b"\0")  # JSON text never holds this byte
 
 
 class Document(Mapping[str, Any]):
-    """Immutable. Fields named `near` are at hand; any other is decoded when it is asked for, so take `whole()` to read several."""
+    """Immutable.
+
+    Fields named `near` are at hand; any other is decoded when it is asked for, so take `whole()` to
+    read several.
+    """
 
     __slots__ = ("_at", "_may_hide", "_near", "_quoted", "encoded")
 
     def __init__(self, value: Mapping[str, Any], near: Mapping[str, int]) -> None:
-        """`near` gives each field that is kept at hand its place; one mapping serves all documents of a kind."""
-        self.encoded = bytes(memoryview(orjson.dumps(value)))  # a copy of its own size: orjson's holds on to eight times as much
+        """`near` gives each field that is kept at hand its place; one mapping serves all
+        documents of a kind.
+        """
+        self.encoded = bytes(
+            memoryview(orjson.dumps(value))
+        )  # a copy of its own size: orjson's holds on to eight times as much
         self._quoted = quote(self.encoded) if len(self.encoded) <= KEEP_QUOTED_BYTES else None
         self._may_hide: bool | None = None
         self._at = near
@@ -92,13 +102,16 @@ def encode(value: Any) -> bytes:
 
 
 def encode_twice(value: Any) -> tuple[list[bytes], list[bytes], bool]:
-    """JSON of a value that may hold documents, the same inside a JSON string, both in pieces to be joined once, and whether it may hold
-    hidden characters.
+    """JSON of a value that may hold documents, the same inside a JSON string, both in pieces to
+    be joined once, and whether it may hold hidden characters.
 
-    Documents are neither encoded again nor copied nor searched here."""
+    Documents are neither encoded again nor copied nor searched here.
+    """
     if type(value) is dict:
         for item in value.values():
-            if type(item) is Document or (type(item) is list and item and type(item[0]) is Document):
+            if type(item) is Document or (
+                type(item) is list and item and type(item[0]) is Document
+            ):
                 laid = _laid(value)
                 if laid is not None:
                     return laid
@@ -124,8 +137,10 @@ def encode_twice(value: Any) -> tuple[list[bytes], list[bytes], bool]:
 
 
 def _laid(value: dict[str, Any]) -> tuple[list[bytes], list[bytes], bool] | None:
-    """The usual answer: documents, and lists of them, as fields. It costs a third of the general way, which takes over (None) where
-    documents lie deeper."""
+    """The usual answer: documents, and lists of them, as fields.
+
+    It costs a third of the general way, which takes over (None) where documents lie deeper.
+    """
     plain: list[bytes] = []
     quoted: list[bytes] = []
     between = b"{"

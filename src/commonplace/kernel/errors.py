@@ -1,7 +1,9 @@
 """What can go wrong, as values: kinds, codes, and the one exception that carries them.
 
-Every failure a caller can see is a `CommonplaceError` with a `Code`. A code is stable and belongs to the
-package that raises it; its kind decides how each edge shows it (JSON-RPC code, HTTP status, exit code)."""
+Every failure a caller can see is a `CommonplaceError` with a `Code`. A code is stable and belongs
+to the package that raises it; its kind decides how each edge shows it (JSON-RPC code, HTTP status,
+exit code).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ class Kind(StrEnum):
     """The families of failure. `edge/error_map.py` maps each one; a test proves the map total."""
 
     INVALID_ARGUMENT = "invalid_argument"  # the call is malformed
-    INVALID_DATA = "invalid_data"  # well-formed call, but an invalid entry, document or configuration
+    INVALID_DATA = (
+        "invalid_data"  # well-formed call, but an invalid entry, document or configuration
+    )
     NOT_FOUND = "not_found"
     UNKNOWN_METHOD = "unknown_method"  # no such tool, action or method
     CONFLICT = "conflict"  # the state of things forbids it: exists, is a directory, already decided
@@ -33,7 +37,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A stable machine-readable error code: its kind, and what it means in one sentence for the reference."""
+    """A stable machine-readable error code: its kind, and what it means in one sentence for the
+    reference.
+    """
 
     name: str
     kind: Kind
@@ -77,27 +83,68 @@ class CommonplaceError(Exception):
 
 
 INVALID_ARGUMENT = Code(
-    "INVALID_ARGUMENT", Kind.INVALID_ARGUMENT, "An argument is missing, unknown or of the wrong form; `details` name the field."
+    "INVALID_ARGUMENT",
+    Kind.INVALID_ARGUMENT,
+    "An argument is missing, unknown or of the wrong form; `details` name the field.",
 )
-UNKNOWN_TOOL = Code("UNKNOWN_TOOL", Kind.UNKNOWN_METHOD, "No tool has this name; the hint names the nearest one.")
-UNKNOWN_METHOD = Code("UNKNOWN_METHOD", Kind.UNKNOWN_METHOD, "No bare JSON-RPC method has this name.")
+UNKNOWN_TOOL = Code(
+    "UNKNOWN_TOOL", Kind.UNKNOWN_METHOD, "No tool has this name; the hint names the nearest one."
+)
+UNKNOWN_METHOD = Code(
+    "UNKNOWN_METHOD", Kind.UNKNOWN_METHOD, "No bare JSON-RPC method has this name."
+)
 UNAUTHENTICATED = Code("UNAUTHENTICATED", Kind.UNAUTHENTICATED, "The call carries no valid key.")
-SCOPE_REQUIRED = Code("SCOPE_REQUIRED", Kind.PERMISSION, "The key lacks the scope that this tool needs.")
+SCOPE_REQUIRED = Code(
+    "SCOPE_REQUIRED", Kind.PERMISSION, "The key lacks the scope that this tool needs."
+)
 READ_ONLY = Code("READ_ONLY", Kind.EXCLUDED, "The server, or this request, is read-only.")
 TOOL_EXCLUDED = Code(
-    "TOOL_EXCLUDED", Kind.EXCLUDED, "The server's flags or the request's `X-MCP-*` headers exclude this tool, under each of its names."
+    "TOOL_EXCLUDED",
+    Kind.EXCLUDED,
+    "The server's flags or the request's `X-MCP-*` headers exclude this tool, under each of its "
+    "names.",
 )
-MUTATION_DISABLED = Code("MUTATION_DISABLED", Kind.MUTATION_OFF, "The instruction catalogue is read-only until MCP_ENABLE_MUTATION=1.")
-CALL_RATE_LIMITED = Code("CALL_RATE_LIMITED", Kind.RATE, "Too many calls from this key or tenant; wait and retry.")
-SESSION_LIMIT = Code("SESSION_LIMIT", Kind.RATE, "This key has as many sessions as it may, and each of them is in use.")
-REQUEST_TOO_LARGE = Code("REQUEST_TOO_LARGE", Kind.LIMIT, "The message is larger than the server accepts.")
-DEADLINE_EXCEEDED = Code("DEADLINE_EXCEEDED", Kind.UNAVAILABLE, "The call ran out of time; nothing was acknowledged.")
-SERVER_BUSY = Code("SERVER_BUSY", Kind.UNAVAILABLE, "Too much work of this kind is under way, here or for this caller; retry shortly.")
+MUTATION_DISABLED = Code(
+    "MUTATION_DISABLED",
+    Kind.MUTATION_OFF,
+    "The instruction catalogue is read-only until MCP_ENABLE_MUTATION=1.",
+)
+CALL_RATE_LIMITED = Code(
+    "CALL_RATE_LIMITED", Kind.RATE, "Too many calls from this key or tenant; wait and retry."
+)
+SESSION_LIMIT = Code(
+    "SESSION_LIMIT",
+    Kind.RATE,
+    "This key has as many sessions as it may, and each of them is in use.",
+)
+REQUEST_TOO_LARGE = Code(
+    "REQUEST_TOO_LARGE", Kind.LIMIT, "The message is larger than the server accepts."
+)
+DEADLINE_EXCEEDED = Code(
+    "DEADLINE_EXCEEDED", Kind.UNAVAILABLE, "The call ran out of time; nothing was acknowledged."
+)
+SERVER_BUSY = Code(
+    "SERVER_BUSY",
+    Kind.UNAVAILABLE,
+    "Too much work of this kind is under way, here or for this caller; retry shortly.",
+)
 CANCELLED = Code("CANCELLED", Kind.CANCELLED, "The caller cancelled the call.")
-SHUTTING_DOWN = Code("SHUTTING_DOWN", Kind.UNAVAILABLE, "The server is stopping and takes no new work.")
-NOT_AVAILABLE = Code("NOT_AVAILABLE", Kind.UNAVAILABLE, "An optional part is not installed or not running; the hint says how to get it.")
-INVALID_CONFIG = Code("INVALID_CONFIG", Kind.INVALID_DATA, "A configuration file or variable is wrong; the message says where.")
-INTERNAL = Code("INTERNAL", Kind.INTERNAL, "A defect of the server; the trace id finds the logged traceback.")
+SHUTTING_DOWN = Code(
+    "SHUTTING_DOWN", Kind.UNAVAILABLE, "The server is stopping and takes no new work."
+)
+NOT_AVAILABLE = Code(
+    "NOT_AVAILABLE",
+    Kind.UNAVAILABLE,
+    "An optional part is not installed or not running; the hint says how to get it.",
+)
+INVALID_CONFIG = Code(
+    "INVALID_CONFIG",
+    Kind.INVALID_DATA,
+    "A configuration file or variable is wrong; the message says where.",
+)
+INTERNAL = Code(
+    "INTERNAL", Kind.INTERNAL, "A defect of the server; the trace id finds the logged traceback."
+)
 
 CODES: tuple[Code, ...] = (
     INVALID_ARGUMENT,

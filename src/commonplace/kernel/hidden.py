@@ -1,9 +1,12 @@
 """Find characters that a reader cannot see and show them as visible text.
 
-The list follows Unicode's own properties (ADR 0220): control characters (Cc) except white space, line and paragraph separators
-(Zl, Zp), every code point that is Default_Ignorable_Code_Point, interlinear annotation, noncharacters and lone surrogates.
-Some of them are part of ordinary writing; those are allowed where they do their work and nowhere else: joiners beside letters of the
-scripts that need them and inside emoji, one variation selector after a base that has variants, bidi marks near right-to-left letters."""
+The list follows Unicode's own properties (ADR 0220): control characters (Cc) except white space,
+line and paragraph separators (Zl, Zp), every code point that is Default_Ignorable_Code_Point,
+interlinear annotation, noncharacters and lone surrogates. Some of them are part of ordinary
+writing; those are allowed where they do their work and nowhere else: joiners beside letters of the
+scripts that need them and inside emoji, one variation selector after a base that has variants, bidi
+marks near right-to-left letters.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,8 @@ _CONTROL_NAMES: Final = {
     "\x9d": "OPERATING SYSTEM COMMAND",
 }
 
-# Character classes of regular expressions. Sources: DerivedCoreProperties.txt, emoji-data.txt and StandardizedVariants.txt of Unicode 16.
+# Character classes of regular expressions. Sources: DerivedCoreProperties.txt, emoji-data.txt and
+# StandardizedVariants.txt of Unicode 16.
 _CONTROLS = r"\x00-\x08\x0e-\x1f\x7f-\x9f"
 _SEPARATORS = r"\u2028\u2029"
 _BIDI_CONTROLS = r"\u202a-\u202e\u2066-\u2069"
@@ -40,7 +44,9 @@ _SELECTORS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _MONGOLIAN_SELECTORS = r"\u180b-\u180f"
 _TAGS = r"\U000e0020-\U000e007f"
 _JAMO_FILLERS = r"\u115f\u1160"
-_NONCHARACTERS = r"\ufdd0-\ufdef" + "".join(f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(17))
+_NONCHARACTERS = r"\ufdd0-\ufdef" + "".join(
+    f"\\U{plane:04x}fffe\\U{plane:04x}ffff" for plane in range(17)
+)
 _NEVER = (
     _CONTROLS
     + _SEPARATORS
@@ -49,16 +55,24 @@ _NEVER = (
     + r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e001f\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
     + _NONCHARACTERS
 )
-_IN_CONTEXT = r"\u00ad\u034f\u200b\ufeff" + _BIDI_MARKS + _JOINERS + _SELECTORS + _MONGOLIAN_SELECTORS + _TAGS + _JAMO_FILLERS
+_IN_CONTEXT = (
+    r"\u00ad\u034f\u200b\ufeff"
+    + _BIDI_MARKS
+    + _JOINERS
+    + _SELECTORS
+    + _MONGOLIAN_SELECTORS
+    + _TAGS
+    + _JAMO_FILLERS
+)
 
 _PICTOGRAPHS = (
     r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
     r"\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 )
-_RIGHT_TO_LEFT = (
-    r"\u0590-\u060b\u060d-\u061b\u061d-\u06ef\u06fa-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
-)
-_JOINING_SCRIPTS = (  # Arabic, Syriac, N'Ko, Mandaic; Devanagari to Sinhala; Tibetan, Myanmar, Khmer, Mongolian; beyond the BMP
+_RIGHT_TO_LEFT = r"\u0590-\u060b\u060d-\u061b\u061d-\u06ef\u06fa-\u08ff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+# Arabic, Syriac, N'Ko, Mandaic; Devanagari to Sinhala; Tibetan, Myanmar, Khmer, Mongolian; beyond
+# the BMP
+_JOINING_SCRIPTS = (
     r"\u0600-\u060b\u060d-\u061b\u061d-\u077f\u07c0-\u07ff\u0840-\u08ff\ufb50-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\u0900-\u0dff\u0f00-\u109f"
     r"\u1780-\u17b3\u17b6-\u17ff\u1800-\u180a\u1810-\u18af\u1a20-\u1cff\ua840-\ua877\ua8e0-\ua8ff\ua930-\ua9ff\uaa60-\uaaff"
     r"\U00010a00-\U00010aff\U00010d00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
@@ -66,17 +80,21 @@ _JOINING_SCRIPTS = (  # Arabic, Syriac, N'Ko, Mandaic; Devanagari to Sinhala; Ti
 _SPACELESS_SCRIPTS = r"\u0e00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1950-\u19ff\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9df\uaa00-\uaadf"
 _IDEOGRAPHS = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _VARIED = (  # bases of standardized variation sequences other than emoji
-    _IDEOGRAPHS + r"0\u1000-\u109f\u2018-\u201d\u2200-\u22ff\u2a00-\u2aff\u3001\u3002\ua840-\ua877\uaa60-\uaa7f"
+    _IDEOGRAPHS
+    + r"0\u1000-\u109f\u2018-\u201d\u2200-\u22ff\u2a00-\u2aff\u3001\u3002\ua840-\ua877\uaa60-\uaa7f"
     r"\uff01-\uff1f\U00010ac0-\U00010aff\U00013000-\U0001345f"
 )
 _MONGOLIAN = r"\u1800-\u180a\u1810-\u18af"
 _NEAR = 16  # characters between a bidi mark and the letter it serves
 
 _FLAGS = tuple(  # the emoji tag sequences that Unicode recommends: England, Scotland, Wales
-    "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f" for region in ("gbeng", "gbsct", "gbwls")
+    "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in region) + "\U000e007f"
+    for region in ("gbeng", "gbsct", "gbwls")
 )
 _IN_FLAG = (
-    "|".join(f"(?<={flag[:at]}){flag[at:]}" for flag in _FLAGS for at in range(2, 7)) + "|" + "|".join(f"(?<={flag})" for flag in _FLAGS)
+    "|".join(f"(?<={flag[:at]}){flag[at:]}" for flag in _FLAGS for at in range(2, 7))
+    + "|"
+    + "|".join(f"(?<={flag})" for flag in _FLAGS)
 )
 
 _IN_EMOJI = rf"(?<=[{_PICTOGRAPHS}\ufe0f\U000e007f]\u200d)[{_PICTOGRAPHS}]"
@@ -105,12 +123,21 @@ _CASES = (  # each begins with the class it judges, as a look behind at the cand
     r"(?<=\u115f)(?![\u1160-\u11a7\ud7b0-\ud7c6])",
     r"(?<=\u1160)(?<![\u1100-\u115f\ua960-\ua97c].)",
 )
-_ON_TERMINAL = (r"(?<=[\x0b\x0c])", r"(?<=\r)(?!\n)")  # white space that moves a terminal's cursor over text
+_ON_TERMINAL = (
+    r"(?<=[\x0b\x0c])",
+    r"(?<=\r)(?!\n)",
+)  # white space that moves a terminal's cursor over text
 
-# A pattern that begins with one set is searched much faster than an alternation, and a set is fast as long as it names few ranges
+# A pattern that begins with one set is searched much faster than an alternation, and a set is fast
+# as long as it names few ranges
 # beyond the BMP: these hold some visible characters too, which the cases then let pass.
 _BEYOND = r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
-_FIRST = re.sub(r"\\U000[1-9a-f][0-9a-f]{4}(-\\U[0-9a-f]{8})?|\\U0010[0-9a-f]{4}", "", _NEVER + _IN_CONTEXT) + _BEYOND
+_FIRST = (
+    re.sub(
+        r"\\U000[1-9a-f][0-9a-f]{4}(-\\U[0-9a-f]{8})?|\\U0010[0-9a-f]{4}", "", _NEVER + _IN_CONTEXT
+    )
+    + _BEYOND
+)
 _FIRST_BYTES: Final = (  # the same set in UTF-8: first byte, and what may follow it
     (0xC2, rb"[\x80-\x9f\xad]"),
     (0xCD, rb"\x8f"),
@@ -122,8 +149,12 @@ _FIRST_BYTES: Final = (  # the same set in UTF-8: first byte, and what may follo
     (0xF0, rb"\x9b\xb2[\xa0-\xa3]|\x9d\x85[\xb3-\xba]|[\x9f\xaf\xbf]\xbf[\xbe\xbf]"),
     *((lead, b"...") for lead in range(0xF1, 0xF5)),
 )
-_ESCAPED_CONTROL: Final = re.compile(rb"(?<!\\)(?:\\\\)*\\u00(?:0[0-8ef]|1[0-9a-f])")  # controls of ASCII as JSON writes them
-_MAX_WINDOWS: Final = 16  # candidates that are judged one by one; with more the whole text is searched
+_ESCAPED_CONTROL: Final = re.compile(
+    rb"(?<!\\)(?:\\\\)*\\u00(?:0[0-8ef]|1[0-9a-f])"
+)  # controls of ASCII as JSON writes them
+_MAX_WINDOWS: Final = (
+    16  # candidates that are judged one by one; with more the whole text is searched
+)
 _WINDOW: Final = 4 * (_NEAR + 4)  # bytes of context on each side
 _PRINTABLE_ASCII: Final = b"\t\n" + bytes(range(32, 127))
 _PLAIN_ASCII: Final = b"\t\n\v\f\r" + bytes(range(32, 127))
@@ -135,30 +166,47 @@ class _Patterns:
     unprintable: re.Pattern[str]  # on a terminal
     candidate: re.Pattern[str]
     mark: re.Pattern[str]
-    encoded: tuple[tuple[bytes, re.Pattern[bytes]], ...]  # candidates in UTF-8 by first byte, which is looked for before its pattern
+    encoded: tuple[
+        tuple[bytes, re.Pattern[bytes]], ...
+    ]  # candidates in UTF-8 by first byte, which is looked for before its pattern
 
 
 @cache
 def _patterns() -> _Patterns:
-    """Compile when first needed: it takes 30 ms, and most commands and answers hold nothing but ASCII."""
+    """Compile when first needed: it takes 30 ms, and most commands and answers hold nothing but
+    ASCII.
+    """
     return _Patterns(
         hidden=re.compile(rf"[{_FIRST}](?:{'|'.join(_CASES)})"),
         unprintable=re.compile(rf"[{_FIRST}\x0b\x0c\r](?:{'|'.join((*_CASES, *_ON_TERMINAL))})"),
         candidate=re.compile(rf"[{_FIRST}]"),
         mark=re.compile(rf"[{_BIDI_MARKS}]"),
-        encoded=tuple((bytes([lead]), re.compile(b"\\x%02x(?:%b)" % (lead, rest), re.DOTALL)) for lead, rest in _FIRST_BYTES),
+        encoded=tuple(
+            (bytes([lead]), re.compile(b"\\x%02x(?:%b)" % (lead, rest), re.DOTALL))
+            for lead, rest in _FIRST_BYTES
+        ),
     )
 
 
 def hidden_pattern_for_javascript() -> str:
-    """Return the pattern of hidden characters as a regular expression of ECMAScript with flag `u`, for browsers."""
+    """Return the pattern of hidden characters as a regular expression of ECMAScript with flag
+    `u`, for browsers.
+    """
     pattern = _patterns().hidden.pattern.replace(r"\A", "^").replace(r"[^\W\d_]", r"\p{L}")
-    return re.sub(r"\\U000([0-9a-f]{5})|\\U00(10[0-9a-f]{4})", lambda match: f"\\u{{{match[1] or match[2]}}}", pattern)
+    return re.sub(
+        r"\\U000([0-9a-f]{5})|\\U00(10[0-9a-f]{4})",
+        lambda match: f"\\u{{{match[1] or match[2]}}}",
+        pattern,
+    )
 
 
 def find_hidden(text: str) -> list[tuple[int, str]]:
     """Return the hidden characters of a text with their offsets."""
-    return [(match.start(), match.group()) for match in _patterns().hidden.finditer(text)] if _suspicious(text) else []
+    return (
+        [(match.start(), match.group()) for match in _patterns().hidden.finditer(text)]
+        if _suspicious(text)
+        else []
+    )
 
 
 def has_hidden(text: str) -> bool:
@@ -167,22 +215,34 @@ def has_hidden(text: str) -> bool:
 
 
 def reveal(text: str) -> str:
-    """Write hidden characters, and white space that moves a cursor back, as `<U+202E>`; the rest stays as it is."""
-    return text if _is_plain(text) else _patterns().unprintable.sub(lambda match: f"<U+{ord(match.group()):04X}>", text)
+    """Write hidden characters, and white space that moves a cursor back, as `<U+202E>`; the rest
+    stays as it is.
+    """
+    return (
+        text
+        if _is_plain(text)
+        else _patterns().unprintable.sub(lambda match: f"<U+{ord(match.group()):04X}>", text)
+    )
 
 
 def reveal_json(text: str) -> str:
-    """Write the hidden characters of JSON text as escapes of JSON, so that it still reads as the same value."""
+    """Write the hidden characters of JSON text as escapes of JSON, so that it still reads as the
+    same value.
+    """
     if _is_plain(text):
         return text
-    return _patterns().unprintable.sub(lambda match: "".join(f"\\u{unit:04x}" for unit in _utf16(match.group())), text)
+    return _patterns().unprintable.sub(
+        lambda match: "".join(f"\\u{unit:04x}" for unit in _utf16(match.group())), text
+    )
 
 
 def json_may_hide(encoded: bytes) -> bool:
-    """Tell whether JSON in UTF-8 may hold hidden characters, at a cost that plain text hardly notices; False is certain.
+    """Tell whether JSON in UTF-8 may hold hidden characters, at a cost that plain text hardly
+    notices; False is certain.
 
-    A byte order mark at the start of a string does not count. What only the decoded text can tell (how near the letters on the same
-    line are) is left to `count_hidden`."""
+    A byte order mark at the start of a string does not count. What only the decoded text can tell
+    (how near the letters on the same line are) is left to `count_hidden`.
+    """
     if b"\x7f" in encoded or (b"\\u00" in encoded and _ESCAPED_CONTROL.search(encoded) is not None):
         return True
     if encoded.isascii():
@@ -191,19 +251,34 @@ def json_may_hide(encoded: bytes) -> bool:
     candidates: list[int] = []
     for lead, pattern in patterns.encoded:
         if lead in encoded:
-            candidates += [match.start() for match in islice(pattern.finditer(encoded), _MAX_WINDOWS)]
+            candidates += [
+                match.start() for match in islice(pattern.finditer(encoded), _MAX_WINDOWS)
+            ]
     if len(candidates) >= _MAX_WINDOWS:
         text = encoded.decode().replace('"\ufeff', '"')
-        return patterns.mark.search(text) is not None or "\\u00" in text or patterns.hidden.search(text) is not None
+        return (
+            patterns.mark.search(text) is not None
+            or "\\u00" in text
+            or patterns.hidden.search(text) is not None
+        )
     for at in candidates:
-        before, after = encoded[max(0, at - _WINDOW) : at].decode("utf-8", "ignore"), encoded[at : at + _WINDOW].decode("utf-8", "ignore")
-        if patterns.mark.match(after) or before[-6:-2] == "\\u00" or patterns.hidden.match(before + after, len(before)) is not None:
+        before, after = (
+            encoded[max(0, at - _WINDOW) : at].decode("utf-8", "ignore"),
+            encoded[at : at + _WINDOW].decode("utf-8", "ignore"),
+        )
+        if (
+            patterns.mark.match(after)
+            or before[-6:-2] == "\\u00"
+            or patterns.hidden.match(before + after, len(before)) is not None
+        ):
             return True
     return False
 
 
 def count_hidden(value: Any) -> Counter[str]:
-    """Count the hidden characters in the strings of a JSON value, names included, within the limits of this module."""
+    """Count the hidden characters in the strings of a JSON value, names included, within the
+    limits of this module.
+    """
     counted: Counter[str] = Counter()
     waiting = [value]
     total = scanned = 0
@@ -223,9 +298,14 @@ def count_hidden(value: Any) -> Counter[str]:
 
 
 def _suspicious(text: str) -> bool:
-    """Tell, quickly, whether a text can hold a hidden character: most text is plain, and deleting bytes is faster than searching."""
+    """Tell, quickly, whether a text can hold a hidden character: most text is plain, and
+    deleting bytes is faster than searching.
+    """
     rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
-    return bool(rest) and _patterns().candidate.search(rest.decode("utf-8", "surrogatepass")) is not None
+    return (
+        bool(rest)
+        and _patterns().candidate.search(rest.decode("utf-8", "surrogatepass")) is not None
+    )
 
 
 def _is_plain(text: str) -> bool:
@@ -240,14 +320,20 @@ def name_of(character: str) -> str:
     code = ord(character)
     name = _CONTROL_NAMES.get(character) or unicodedata.name(character, "")
     if not name:
-        name = {"Cc": "control character", "Cs": "lone surrogate"}.get(unicodedata.category(character), "unassigned or noncharacter")
+        name = {"Cc": "control character", "Cs": "lone surrogate"}.get(
+            unicodedata.category(character), "unassigned or noncharacter"
+        )
     return f"U+{code:04X} {name}"
 
 
 def summarize(counted: Mapping[str, int]) -> str:
-    """Say how many hidden characters there are and which: `3 hidden characters (2 U+001B ESCAPE, 1 U+202E ...)`."""
+    """Say how many hidden characters there are and which: `3 hidden characters (2 U+001B ESCAPE,
+    1 U+202E ...)`.
+    """
     total = sum(counted.values())
-    frequent = sorted(counted.items(), key=lambda item: (not _is_deceptive(item[0]), -item[1], item[0]))
+    frequent = sorted(
+        counted.items(), key=lambda item: (not _is_deceptive(item[0]), -item[1], item[0])
+    )
     named = [f"{count} {name_of(character)}" for character, count in frequent[:MAX_NAMED]]
     if len(frequent) > MAX_NAMED:
         named.append(f"{len(frequent) - MAX_NAMED} other kinds")
@@ -256,9 +342,16 @@ def summarize(counted: Mapping[str, int]) -> str:
 
 
 def _is_deceptive(character: str) -> bool:
-    """Tell whether a character can reorder text, command a terminal or carry a message; such are named first."""
+    """Tell whether a character can reorder text, command a terminal or carry a message; such are
+    named first.
+    """
     code = ord(character)
-    return code in (0x1B, 0x9B) or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or 0xE0000 <= code <= 0xE01EF
+    return (
+        code in (0x1B, 0x9B)
+        or 0x202A <= code <= 0x202E
+        or 0x2066 <= code <= 0x2069
+        or 0xE0000 <= code <= 0xE01EF
+    )
 
 
 def _utf16(character: str) -> tuple[int, ...]:

@@ -1,7 +1,9 @@
 """Bound the structure of JSON text before it is decoded, chunk by chunk as it arrives.
 
-A decoder holds the interpreter lock from the first byte to the last, and `[{},{},...]` becomes 25 times its size in memory. The scan
-uses only `bytes` methods, which run at memory speed, and each call handles one chunk: other threads never wait for longer than that."""
+A decoder holds the interpreter lock from the first byte to the last, and `[{},{},...]` becomes 25
+times its size in memory. The scan uses only `bytes` methods, which run at memory speed, and each
+call handles one chunk: other threads never wait for longer than that.
+"""
 
 from __future__ import annotations
 
@@ -31,27 +33,39 @@ class StructureError(Exception):
     """The text has more structure than allowed. `limit` names the bound, `most` is its value."""
 
     def __init__(self, limit: str, most: int) -> None:
-        super().__init__(f"the JSON text has more than {most} {limit}" if limit != "levels" else f"it nests deeper than {most} levels")
+        super().__init__(
+            f"the JSON text has more than {most} {limit}"
+            if limit != "levels"
+            else f"it nests deeper than {most} levels"
+        )
         self.limit = limit
         self.most = most
 
 
 @dataclass(slots=True)
 class StructureScan:
-    """The state of a scan between two chunks. Invalid JSON is not detected: the decoder does that."""
+    """The state of a scan between two chunks.
+
+    Invalid JSON is not detected: the decoder does that.
+    """
 
     limits: StructureLimits = field(default_factory=StructureLimits)
     size: int = 0
     containers: int = 0
     values: int = 0
     depth: int = 0
-    long_strings: list[tuple[int, int]] = field(default_factory=list)  # offsets of the opening and the closing quote
+    long_strings: list[tuple[int, int]] = field(
+        default_factory=list
+    )  # offsets of the opening and the closing quote
     _in_string: bool = False
     _string_start: int = 0
     _escape: bytes = b""  # a backslash at the end of the last chunk that escapes what follows
 
     def feed(self, chunk: bytes) -> None:
-        """Count the structure of the next chunk. Raises StructureError as soon as a limit is passed."""
+        """Count the structure of the next chunk.
+
+        Raises StructureError as soon as a limit is passed.
+        """
         escaped_start = bool(self._escape)
         plain = self._without_escapes(chunk)
         if b'"' in plain:
@@ -65,7 +79,9 @@ class StructureScan:
             self._count(outside)
 
     def _without_escapes(self, chunk: bytes) -> bytes:
-        """The chunk without `\\\\` and `\\"`, so that every quote that is left opens or closes a string."""
+        """The chunk without `\\\\` and `\\"`, so that every quote that is left opens or closes a
+        string.
+        """
         text = self._escape + chunk if self._escape else chunk
         self._escape = b""
         if b"\\" not in text:
@@ -77,9 +93,14 @@ class StructureScan:
         return plain
 
     def _note_strings(self, chunk: bytes, quotes: int, escaped_start: bool) -> None:
-        """Remember where long strings begin and end. Only the first and the last quote of a chunk can belong to one."""
+        """Remember where long strings begin and end.
+
+        Only the first and the last quote of a chunk can belong to one.
+        """
         if self._in_string and self.size - self._string_start >= LONG_STRING_BYTES:
-            self.long_strings.append((self._string_start, self.size + _first_quote(chunk, escaped_start)))
+            self.long_strings.append(
+                (self._string_start, self.size + _first_quote(chunk, escaped_start))
+            )
         if (quotes % 2 == 1) != self._in_string:
             self._in_string = True
             self._string_start = self.size + _last_quote(chunk, escaped_start)

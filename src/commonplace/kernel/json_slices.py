@@ -1,8 +1,9 @@
 """Decode large JSON text in pieces, so that other threads run in between.
 
-orjson holds the interpreter lock for as long as it decodes: a second for 60 MB. Here the text is cut at commas; each piece is completed
-with the brackets that are open around it, decoded on its own, and its values are put where they belong. Memory and result are those of
-one decoding."""
+orjson holds the interpreter lock for as long as it decodes: a second for 60 MB. Here the text is
+cut at commas; each piece is completed with the brackets that are open around it, decoded on its
+own, and its values are put where they belong. Memory and result are those of one decoding.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,9 @@ def loads_in_slices(
 ) -> Json:
     """The value of a JSON text whose root is an object or an array. `loads` decodes each slice.
 
-    `check` is given the number of values found so far, in steps, and may raise to stop. Raises SliceError."""
+    `check` is given the number of values found so far, in steps, and may raise to stop. Raises
+    SliceError.
+    """
     root: list[Json] = []
     spine: list[Json] = []  # the open containers, outermost first
     stack = b""  # their opening brackets
@@ -61,7 +64,9 @@ def loads_in_slices(
             check(values)
         if end < len(raw) and (piece[-64:].rstrip() or piece.rstrip())[-1:] in (b"[", b"{"):
             raise _error("a comma behind an opening bracket", raw, end, 0)
-        following = stack[: max(0, len(stack) - closed)] + opened if end < len(raw) else b""  # at the end nothing may be open
+        following = (
+            stack[: max(0, len(stack) - closed)] + opened if end < len(raw) else b""
+        )  # at the end nothing may be open
         if end < len(raw) and not following:
             raise _error("text after the end of the document", raw, end, 0)
         partial = _decoded(loads, piece, stack, following, raw, start)
@@ -79,10 +84,16 @@ def _cuts(raw: bytes, slice_bytes: int) -> Iterator[int]:
     start, in_string = 0, False
     while len(raw) - start > slice_bytes:
         end = start + slice_bytes
-        while end < len(raw) and raw[end - 1] == 0x5C:  # never between a backslash and what it escapes
+        while (
+            end < len(raw) and raw[end - 1] == 0x5C
+        ):  # never between a backslash and what it escapes
             end += 1
         block = raw[start:end]
-        quotes = block.replace(b"\\\\", b"").replace(b'\\"', b"").count(b'"') if b"\\" in block else block.count(b'"')
+        quotes = (
+            block.replace(b"\\\\", b"").replace(b'\\"', b"").count(b'"')
+            if b"\\" in block
+            else block.count(b'"')
+        )
         in_string = in_string != (quotes % 2 == 1)
         if in_string:
             closing = _STRING_END.match(raw, end)
@@ -98,7 +109,9 @@ def _cuts(raw: bytes, slice_bytes: int) -> Iterator[int]:
 
 
 def _structure(piece: bytes) -> tuple[int, bytes, int]:
-    """How many containers a piece closes that it did not open, the brackets it leaves open, and how many values it holds."""
+    """How many containers a piece closes that it did not open, the brackets it leaves open, and
+    how many values it holds.
+    """
     plain = piece.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in piece else piece
     outside = b"".join(plain.split(b'"')[::2])
     values = outside.count(b",") + outside.count(b"{") + outside.count(b"[") + 1
@@ -111,17 +124,38 @@ def _structure(piece: bytes) -> tuple[int, bytes, int]:
     return len(brackets) - len(opened), opened, values
 
 
-def _decoded(loads: Callable[[bytes], Json], piece: bytes, before: bytes, after: bytes, raw: bytes, start: int) -> Json:
-    """The value of a piece within the containers around it. Each of them holds what continues it as its first value."""
-    prefix = b"".join(_OPEN_OBJECT if bracket == 0x7B else b"[" for bracket in before) + (b"0," if before else b"")
+def _decoded(
+    loads: Callable[[bytes], Json],
+    piece: bytes,
+    before: bytes,
+    after: bytes,
+    raw: bytes,
+    start: int,
+) -> Json:
+    """The value of a piece within the containers around it.
+
+    Each of them holds what continues it as its first value.
+    """
+    prefix = b"".join(_OPEN_OBJECT if bracket == 0x7B else b"[" for bracket in before) + (
+        b"0," if before else b""
+    )
     suffix = b"".join(_CLOSING.get(bracket, b"") for bracket in reversed(after))
     try:
         return loads(b"".join((prefix, piece, suffix)))
     except json.JSONDecodeError as error:  # also the base of orjson's
-        raise _error(error.msg, raw, start, len(piece), error.lineno, error.colno - (len(prefix) if error.lineno == 1 else 0)) from None
+        raise _error(
+            error.msg,
+            raw,
+            start,
+            len(piece),
+            error.lineno,
+            error.colno - (len(prefix) if error.lineno == 1 else 0),
+        ) from None
 
 
-def _error(problem: str, raw: bytes, start: int, length: int, line: int = 1, column: int = 1) -> SliceError:
+def _error(
+    problem: str, raw: bytes, start: int, length: int, line: int = 1, column: int = 1
+) -> SliceError:
     lines = raw.count(b"\n", 0, start)
     if line == 1:
         line_start = raw.rfind(b"\n", 0, start) + 1
@@ -141,7 +175,9 @@ def _spine(value: Json, depth: int) -> list[Json]:
 
 
 def _merged(spine: Sequence[Json], partial: Json, depth: int) -> list[Json]:
-    """Put the values of a piece into the containers it continues; returns the containers that are open afterwards."""
+    """Put the values of a piece into the containers it continues; returns the containers that
+    are open afterwards.
+    """
     open_now: list[Json] = []
     level: Json = partial
     for container in spine:
@@ -164,8 +200,12 @@ def _merged(spine: Sequence[Json], partial: Json, depth: int) -> list[Json]:
     return open_now
 
 
-def without_strings(raw: bytes, strings: Sequence[tuple[int, int]]) -> tuple[bytes, dict[str, tuple[int, int]]]:
-    """A JSON text with names in the place of its long strings, given by the offsets of their quotes, and which name stands for which."""
+def without_strings(
+    raw: bytes, strings: Sequence[tuple[int, int]]
+) -> tuple[bytes, dict[str, tuple[int, int]]]:
+    """A JSON text with names in the place of its long strings, given by the offsets of their
+    quotes, and which name stands for which.
+    """
     named: dict[str, tuple[int, int]] = {}
     parts: list[bytes] = []
     start = 0
@@ -178,10 +218,18 @@ def without_strings(raw: bytes, strings: Sequence[tuple[int, int]]) -> tuple[byt
     return b"".join(parts), named
 
 
-def decode_string(raw: bytes, start: int, end: int, *, as_bytes: bool = False, slice_bytes: int = STRING_SLICE_BYTES) -> str | bytes:
+def decode_string(
+    raw: bytes,
+    start: int,
+    end: int,
+    *,
+    as_bytes: bool = False,
+    slice_bytes: int = STRING_SLICE_BYTES,
+) -> str | bytes:
     """The text of a JSON string between its quotes, piece by piece. Raises orjson.JSONDecodeError.
 
-    `as_bytes`: as UTF-8, which takes a quarter of the memory where a single emoji is in the text."""
+    `as_bytes`: as UTF-8, which takes a quarter of the memory where a single emoji is in the text.
+    """
     pieces: list[str] = []
     encoded: list[bytes] = []
     while start < end:

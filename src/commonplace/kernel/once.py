@@ -10,7 +10,10 @@ T = TypeVar("T")
 
 
 def once(make: Callable[[], T]) -> Callable[[], T]:
-    """Return a function that calls `make` once, from whichever thread asks first. A failed call is tried again."""
+    """Return a function that calls `make` once, from whichever thread asks first.
+
+    A failed call is tried again.
+    """
     made: list[T] = []
     guard = threading.RLock()
 

@@ -15,7 +15,9 @@ from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 MAX_REF = 2048
-_FILE = re.compile(r"(?P<project>[^/#]+)(?P<path>/[^#]*)(?:#(?P<start>\d{1,15})-(?P<end>\d{1,15}))?")
+_FILE = re.compile(
+    r"(?P<project>[^/#]+)(?P<path>/[^#]*)(?:#(?P<start>\d{1,15})-(?P<end>\d{1,15}))?"
+)
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -28,7 +30,9 @@ class RefKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """`key` is an instruction's id, an entry's ULID, or a file's path; a file also has its project, and maybe a byte range."""
+    """`key` is an instruction's id, an entry's ULID, or a file's path; a file also has its
+    project, and maybe a byte range.
+    """
 
     kind: RefKind
     key: str
@@ -57,7 +61,11 @@ class Ref:
             raise _not_a_reference(text)
         project = unquote(file["project"])
         span = (int(file["start"]), int(file["end"])) if file["start"] else None
-        if _CONTROL.search(project) or not 1 <= len(project) <= 128 or (span is not None and span[0] > span[1]):
+        if (
+            _CONTROL.search(project)
+            or not 1 <= len(project) <= 128
+            or (span is not None and span[0] > span[1])
+        ):
             raise _not_a_reference(text)
         return cls(RefKind.FILE, file["path"], project, *(span or (None, None)))
 

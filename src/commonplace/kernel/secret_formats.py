@@ -1,4 +1,6 @@
-"""Credentials that can be told by their form alone: what vendors publish of their keys, and private keys in text."""
+"""Credentials that can be told by their form alone: what vendors publish of their keys, and
+private keys in text.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ FORMATS: tuple[Format, ...] = (
     _prefixed("Supabase key", "sbp_ sb_secret_", rf"{_OPEN}{{20,}}"),
     _prefixed(
         "service token",
-        "lin_api_ ntn_ figd_ figp_ pul- NRAK- PMAK- dp.pt. dp.st. pscale_tkn_ pscale_pw_ sq0atp- sq0csp- FlyV1",
+        "lin_api_ ntn_ figd_ figp_ pul- NRAK- PMAK- dp.pt. dp.st. pscale_tkn_ pscale_pw_ sq0atp- "
+        "sq0csp- FlyV1",
         r"[ A-Za-z0-9_,-]?[A-Za-z0-9_.-]{20,}",
     ),
     _format("Notion token", "secret_", rf"\bsecret_{_WORD}{{43}}\b"),
@@ -84,9 +87,12 @@ FORMATS: tuple[Format, ...] = (
     _format("password on a command line", "sshpass", rf"\bsshpass\s+-p\s?['\"]?{_TYPED}"),
 )  # fmt: skip
 
-SIGNS: tuple[tuple[str, Format], ...] = tuple((sign, known) for known in FORMATS for sign in known.signs)
+SIGNS: tuple[tuple[str, Format], ...] = tuple(
+    (sign, known) for known in FORMATS for sign in known.signs
+)
 
-# The password may hold what should have been escaped; a host must follow it, and a port is no password.
+# The password may hold what should have been escaped; a host must follow it, and a port is no
+# password.
 URL_PASSWORD = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@?#'\"]{0,100}:(?!\d{1,5}(?:[/?#]|$))(?P<value>[^\s'\"`<>]{3,200}?)"
     r"@(?=[\w.:,%\[\]-]{1,300}(?:[/?#\s'\"`)>]|$))"
@@ -96,11 +102,16 @@ _KEY_END = re.compile(r"-----END (?:[A-Z]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _BASE64_RUN = re.compile(r"[A-Za-z0-9+/=]{16}")
 _PROSE = re.compile(r"[A-Za-z]{2} | [A-Za-z]{2}")
 # The lines of a key whose end was cut off, with what surrounds them in a string of a program.
-_KEY_LINES = re.compile(r"(?:\\[nr]|[\s\"'+,]|[A-Za-z-]{3,30}: [^\n]{0,100}\n|[A-Za-z0-9/+=]{16,})*[A-Za-z0-9/+=]*")
+_KEY_LINES = re.compile(
+    r"(?:\\[nr]|[\s\"'+,]|[A-Za-z-]{3,30}: [^\n]{0,100}\n|[A-Za-z0-9/+=]{16,})*[A-Za-z0-9/+=]*"
+)
 
 
 def private_keys(text: str) -> list[tuple[int, int]]:
-    """From its BEGIN line to its END line, or to the last line of a key that was cut off. A sentence that names such a line is no key."""
+    """From its BEGIN line to its END line, or to the last line of a key that was cut off.
+
+    A sentence that names such a line is no key.
+    """
     ends = [match.span() for match in _KEY_END.finditer(text)]
     found: list[tuple[int, int]] = []
     for begin in _KEY_BEGIN.finditer(text):

@@ -1,6 +1,9 @@
-"""Finds credentials in text before it is kept: known formats, passwords in addresses, and values assigned to secret-sounding names.
+"""Finds credentials in text before it is kept: known formats, passwords in addresses, and values
+assigned to secret-sounding names.
 
-What is masked is lost, so names, paths, references and placeholders after such a name stay as they are."""
+What is masked is lost, so names, paths, references and placeholders after such a name stay as they
+are.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,27 @@ from dataclasses import dataclass
 
 from commonplace.kernel.secret_formats import SIGNS, URL_PASSWORD, private_keys
 
-# Names of what people choose and of what programs issue, in lower case: patterns that ignore case are ten times slower.
+# Names of what people choose and of what programs issue, in lower case: patterns that ignore case
+# are ten times slower.
 _CHOSEN = r"passw(?:or)?d|passphrase|passcode|pass(?![a-z])|pwd(?![a-z])|mots?[ _-]?de[ _-]?passe"
 _ISSUED = (
     r"secret(?:[_-]?key)?|credential|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|signing[_-]?key|encryption[_-]?key|"
     r"master[_-]?key|account[_-]?key|deploy[_-]?key|license[_-]?key"
 )
-# NAME = value, "name": "value", name => value, --name value, from the telling part of the name on; `q` is the quote around the value.
+# NAME = value, "name": "value", name => value, --name value, from the telling part of the name on;
+# `q` is the quote around the value.
 _ASSIGNED = re.compile(
     rf"(?P<name>{_CHOSEN}|{_ISSUED})(?P<tail>[\w-]{{0,20}})[\"']?"
     r"(?:[ \t\u00a0]{0,3}(?:=>|:=|=|:)[ \t]{0,3}|(?P<space>[ \t]))"
     r"(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{6,4000})(?P=q)|(?P<bare>[^\s\"'`,;<>(){}\[\]]{8,4000}))"
 )
-_SAID = re.compile(rf"(?:{_CHOSEN})[ \t](?:is|was|est|était)[ \t][\"'`]?(?P<value>[^\s\"'`,;<>(){{}}\[\]]{{8,200}})")
-_HEADER = re.compile(r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}(?P<value>[a-z0-9._~+/=-]{16,2000})")
+_SAID = re.compile(
+    rf"(?:{_CHOSEN})[ \t](?:is|was|est|était)[ "
+    rf"\t][\"'`]?(?P<value>[^\s\"'`,;<>(){{}}\[\]]{{8,200}})"
+)
+_HEADER = re.compile(
+    r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3}(?P<value>[a-z0-9._~+/=-]{16,2000})"
+)
 # The rest of a name that says the value is about the secret, not the secret itself.
 _ABOUT = re.compile(
     r"(?i)[_-]?(?:path|file|dir|ur[li]|id|name|arn|ref|header|field|hash(?:er|ers|ed)?|length|len|size|min|max|count|type|policy|ttl|expir\w*|"
@@ -36,9 +46,14 @@ _PLACEHOLDER = re.compile(
     r"(?i)^(?:\$|%|<|\{|\[|\]|x{3,}|\*{3,}|\.{3}|your|my[-_]|my(?:pass|secret|token|key)|some|string\b|test|dummy|fake|example|sample|"
     r"change|replace|redacted|none$|null$|true$|false$|os\.|process\.|env\.|settings\.|config\.|getenv)|(?<![a-z])example(?![a-z])|placeholder|changeme|\*{3}"
 )
-_HARMLESS_PASSWORDS = frozenset({"password", "postgres", "pass", "root", "admin", "user", "guest", "pwd", "secret", "test"})
-_REFERENCE = re.compile(r"(?i)^(?:\.{0,2}/|~/|[a-z]:\\|[a-z][a-z0-9+.-]{1,20}://|arn:|op:|vault:|secret/|projects/|refs?/)")
-# Words, numbers and short mixtures such as v2 or eu1, however they are joined: a name, not something random.
+_HARMLESS_PASSWORDS = frozenset(
+    {"password", "postgres", "pass", "root", "admin", "user", "guest", "pwd", "secret", "test"}
+)
+_REFERENCE = re.compile(
+    r"(?i)^(?:\.{0,2}/|~/|[a-z]:\\|[a-z][a-z0-9+.-]{1,20}://|arn:|op:|vault:|secret/|projects/|refs?/)"
+)
+# Words, numbers and short mixtures such as v2 or eu1, however they are joined: a name, not
+# something random.
 _NAME = re.compile(r"[A-Za-z]*\d{0,4}(?:[_./:@#-][A-Za-z]*\d{0,4})*")
 _OPTION = re.compile(r"(?<!\S)--?[\w-]*$")
 _MINIMUM_ENTROPY = 3.0  # bits a character; words and repeated characters stay below
@@ -82,18 +97,26 @@ def _by_format(text: str) -> Iterator[Secret]:
         yield from (Secret("private key", start, end) for start, end in private_keys(text))
     for known in dict.fromkeys([known for sign, known in SIGNS if sign in text]):
         group = "value" if "value" in known.pattern.groupindex else 0
-        yield from (Secret(known.kind, match.start(group), match.end(group)) for match in known.pattern.finditer(text))
+        yield from (
+            Secret(known.kind, match.start(group), match.end(group))
+            for match in known.pattern.finditer(text)
+        )
 
 
 def _in_addresses(text: str) -> Iterator[Secret]:
     if "://" in text:
         for match in URL_PASSWORD.finditer(text):
-            if not _PLACEHOLDER.search(match["value"]) and match["value"].casefold() not in _HARMLESS_PASSWORDS:
+            if (
+                not _PLACEHOLDER.search(match["value"])
+                and match["value"].casefold() not in _HARMLESS_PASSWORDS
+            ):
                 yield Secret("password in a URL", match.start("value"), match.end("value"))
 
 
 def _by_name(text: str) -> Iterator[Secret]:
-    lowered = text.replace("\u0130", "i").lower()  # the one letter whose lower case is longer: places must stay the same
+    lowered = text.replace(
+        "\u0130", "i"
+    ).lower()  # the one letter whose lower case is longer: places must stay the same
     for match in _HEADER.finditer(lowered):
         if _random_looking(text[match.start("value") : match.end("value")]):
             yield Secret("authorization header", match.start("value"), match.end("value"))
@@ -109,7 +132,10 @@ def _by_name(text: str) -> Iterator[Secret]:
 
 def _names_a_secret(text: str, match: re.Match[str]) -> bool:
     """The whole name, and what stands between it and the value, are those of a secret."""
-    before, tail = text[max(0, match.start() - 40) : match.start()], text[match.start("tail") : match.end("tail")]
+    before, tail = (
+        text[max(0, match.start() - 40) : match.start()],
+        text[match.start("tail") : match.end("tail")],
+    )
     if match["name"] in ("pass", "pwd") and before[-1:].islower():
         return False  # `bypass`
     if before.casefold().endswith("public"):
@@ -118,7 +144,8 @@ def _names_a_secret(text: str, match: re.Match[str]) -> bool:
         return False  # a call in a program
     if match["space"] and not _OPTION.search(before):
         return False  # only an option is followed by its value without a sign between them
-    # `tokenizer` and `passwordless` are other words; `tokenValue`, `password_prod` and `secrets` are not.
+    # `tokenizer` and `passwordless` are other words; `tokenValue`, `password_prod` and `secrets`
+    # are not.
     return not tail or not ((tail[0].islower() and tail not in ("s", "base")) or _ABOUT.match(tail))
 
 
@@ -147,11 +174,20 @@ def _random_looking(value: str) -> bool:
 
 
 def _harmless(value: str) -> bool:
-    return bool(" " in value.strip() or _PLACEHOLDER.search(value) or _REFERENCE.match(value) or _NAME.fullmatch(value))
+    return bool(
+        " " in value.strip()
+        or _PLACEHOLDER.search(value)
+        or _REFERENCE.match(value)
+        or _NAME.fullmatch(value)
+    )
 
 
 def _mixed(value: str) -> bool:
-    return any(map(str.isdigit, value)) and any(map(str.islower, value)) and (any(map(str.isupper, value)) or not value.isalnum())
+    return (
+        any(map(str.isdigit, value))
+        and any(map(str.islower, value))
+        and (any(map(str.isupper, value)) or not value.isalnum())
+    )
 
 
 def _entropy(value: str) -> float:

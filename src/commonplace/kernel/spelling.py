@@ -1,4 +1,6 @@
-"""Names outside the alphabet of stored paths, spelled in it: each other byte of UTF-8 becomes `_xHH`."""
+"""Names outside the alphabet of stored paths, spelled in it: each other byte of UTF-8 becomes
+`_xHH`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ def spell(name: str) -> str:
 
 
 def number(name: str, count: int) -> str:
-    """Return the `count`-th choice for a spelled name: itself, then `name_2.md`, `name_3.md`, ..."""
+    """Return the `count`-th choice for a spelled name: itself, then `name_2.md`, `name_3.md`,
+    ...
+    """
     if count == 1:
         return name
     stem, dot, extension = name.rpartition(".")

@@ -1,4 +1,6 @@
-"""From a thread back to event loops: who waits in one loop is woken together, for waking a loop costs as much as a small write."""
+"""From a thread back to event loops: who waits in one loop is woken together, for waking a loop
+costs as much as a small write.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from typing import Any
 
 def tell_together(waiting: Iterable[tuple[asyncio.Future[Any], Callable[[], None]]]) -> None:
     """Call each function in the loop of its future, unless nobody waits for that any more."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Callable[[], None]]]] = {}
+    by_loop: dict[
+        asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Callable[[], None]]]
+    ] = {}
     for waiter, tell in waiting:
         by_loop.setdefault(waiter.get_loop(), []).append((waiter, tell))
     for loop, those in by_loop.items():

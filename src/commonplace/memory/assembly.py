@@ -1,4 +1,6 @@
-"""Puts memory together: a database, the shared search tables, an embedder if there is one, and the settings."""
+"""Puts memory together: a database, the shared search tables, an embedder if there is one, and
+the settings.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,17 @@ if TYPE_CHECKING:
 
 DATABASE = "memory.db"
 VECTORS = "vectors"
-CACHE_KIB = 4_096  # of each connection. A larger cache, or a mapped file, makes searches no faster and the process larger
+# of each connection. A larger cache, or a mapped file, makes searches no faster and the process
+# larger
+CACHE_KIB = 4_096
 
 
 def policy_of(settings: MemorySettings | None) -> Policy:
     if settings is None:
         return Policy()
-    thresholds = Thresholds(settings.link_threshold, settings.generalize_threshold, settings.generalize_minimum)
+    thresholds = Thresholds(
+        settings.link_threshold, settings.generalize_threshold, settings.generalize_minimum
+    )
     return Policy(thresholds, settings.secrets, language_of(settings.language), settings.stale_days)
 
 
@@ -49,8 +55,11 @@ def build_memory(
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
-    """Memory in an open database. `vectors` is the folder of the vectors, by default beside the database; `model_missing` says why
-    there is no embedder although one is configured."""
+    """Memory in an open database.
+
+    `vectors` is the folder of the vectors, by default beside the database; `model_missing` says why
+    there is no embedder although one is configured.
+    """
     postings = SqlitePostings(database)
     folder = vectors or database.path.parent / VECTORS
 
@@ -60,7 +69,9 @@ def build_memory(
         return VectorIndex(folder, meaning)
 
     index = _index(postings, embedder, files, model_missing)
-    return MemoryService(SqliteStore(database, postings), index, policy_of(settings), clock, on_close)
+    return MemoryService(
+        SqliteStore(database, postings), index, policy_of(settings), clock, on_close
+    )
 
 
 def build_postgres_memory(
@@ -72,7 +83,9 @@ def build_postgres_memory(
     clock: Clock = utc_now,
     on_close: Callable[[], None] | None = None,
 ) -> MemoryService:
-    """Memory in an open PostgreSQL database whose schema is there (`commonplace migrate`), vectors included."""
+    """Memory in an open PostgreSQL database whose schema is there (`commonplace migrate`),
+    vectors included.
+    """
     from commonplace.memory.postgres import PostgresStore
     from commonplace.search.postgres import PostgresPostings
 
@@ -84,7 +97,9 @@ def build_postgres_memory(
         return PostgresVectors(database, meaning)
 
     index = _index(postings, embedder, table, model_missing)
-    return MemoryService(PostgresStore(database, postings), index, policy_of(settings), clock, on_close)
+    return MemoryService(
+        PostgresStore(database, postings), index, policy_of(settings), clock, on_close
+    )
 
 
 def open_memory(
@@ -109,14 +124,27 @@ def open_memory(
 
 
 def from_settings(settings: Settings) -> MemoryService:
-    """Memory as the configuration says. The model is described here and loaded when first wanted."""
-    meaning = open_meaning(settings.data, settings.mcp.files.search.embedding, models=settings.models_directory)
+    """Memory as the configuration says.
+
+    The model is described here and loaded when first wanted.
+    """
+    meaning = open_meaning(
+        settings.data, settings.mcp.files.search.embedding, models=settings.models_directory
+    )
     embedder = meaning.semantics.embedder if meaning.semantics is not None else None
-    return open_memory(settings.data, settings=settings.mcp.memory, embedder=embedder, model_missing=meaning.absent or None)
+    return open_memory(
+        settings.data,
+        settings=settings.mcp.memory,
+        embedder=embedder,
+        model_missing=meaning.absent or None,
+    )
 
 
 def _index(
-    postings: WordStore, embedder: BackgroundEmbedder | None, vectors: Callable[[Meaning], Vectors], model_missing: str | None
+    postings: WordStore,
+    embedder: BackgroundEmbedder | None,
+    vectors: Callable[[Meaning], Vectors],
+    model_missing: str | None,
 ) -> LexicalIndex:
     if embedder is None:
         return LexicalIndex(postings, model_missing)

@@ -12,7 +12,8 @@ from commonplace.search.store import Document, Partition
 
 COLLECTION = "memory"
 TEXT, TITLE, CONTEXT = "text", "title", "context"
-# One field for all an entry says ranks better than title and content apart (cosqa recall@10 0.576 against 0.524); a title adds a little.
+# One field for all an entry says ranks better than title and content apart (cosqa recall@10 0.576
+# against 0.524); a title adds a little.
 WEIGHTS = {TEXT: 1.0, TITLE: 0.3, CONTEXT: 0.4}
 ENTRY_WEIGHTS = {TEXT: 1.0}  # without the conversation: what the entry itself says
 _BREAK = "\x1f"  # cleaned projects hold no control characters
@@ -23,9 +24,14 @@ def partition(tenant: Tenant) -> Partition:
 
 
 def document(entry: Entry) -> Document:
-    """Empty fields are left out: they must not shorten the average length of those that say something."""
+    """Empty fields are left out: they must not shorten the average length of those that say
+    something.
+    """
     texts = {TEXT: entry.text, TITLE: entry.title, CONTEXT: entry.context}
-    return Document(document_key(entry), {field: terms for field, text in texts.items() if (terms := terms_of(text))})
+    return Document(
+        document_key(entry),
+        {field: terms for field, text in texts.items() if (terms := terms_of(text))},
+    )
 
 
 def document_key(entry: Entry) -> str:
@@ -41,7 +47,10 @@ def key_type(key: str) -> str:
 
 
 def key_prefix(wanted: Filter) -> str:
-    """What the keys of a filtered search begin with. A type without a project has no prefix: `key_type` sorts those out."""
+    """What the keys of a filtered search begin with.
+
+    A type without a project has no prefix: `key_type` sorts those out.
+    """
     if wanted.project is None:
         return ""
     return f"{wanted.project}{_BREAK}" + (f"{wanted.type.value}{_BREAK}" if wanted.type else "")

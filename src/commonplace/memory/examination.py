@@ -1,4 +1,6 @@
-"""What `doctor` says of memory: what there is, whether all of it can be found, by words and by meaning, and what waits for a decision."""
+"""What `doctor` says of memory: what there is, whether all of it can be found, by words and by
+meaning, and what waits for a decision.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,31 @@ async def examine(store: Store, index: Index) -> list[dict[str, str]]:
         indexed += counts.indexed
         pending += counts.suggestions.get("pending", 0)
     whose = f" of {len(tenants)} tenants" if len(tenants) > 1 else ""
-    checks = [_check("memory", "ok", f"{entries} entries{whose}, {deleted} deleted, {links} links, {pending} suggestions pending")]
+    checks = [
+        _check(
+            "memory",
+            "ok",
+            f"{entries} entries{whose}, {deleted} deleted, {links} links, {pending} suggestions "
+            f"pending",
+        )
+    ]
     if pending > MANY_PENDING:
-        checks.append(_check("memory", "note", f"{pending} suggestions wait for a decision", "commonplace memory suggest lists them."))
+        checks.append(
+            _check(
+                "memory",
+                "note",
+                f"{pending} suggestions wait for a decision",
+                "commonplace memory suggest lists them.",
+            )
+        )
     if indexed != entries:
         checks.append(
-            _check("memory index", "fail", f"{indexed} of {entries} entries can be found by their words", "commonplace memory reindex")
+            _check(
+                "memory index",
+                "fail",
+                f"{indexed} of {entries} entries can be found by their words",
+                "commonplace memory reindex",
+            )
         )
     checks.append(await _vectors(store, index, entries))
     return checks
@@ -34,10 +55,25 @@ async def examine(store: Store, index: Index) -> list[dict[str, str]]:
 async def _vectors(store: Store, index: Index, entries: int) -> dict[str, str]:
     absent = await index.prepare(MODEL_SECONDS)
     if absent:
-        return _check("memory vectors", "note", f"search is by words only: {absent}", "commonplace models check")
-    missing = sum([len(await index.missing(tenant, await store.everything(tenant))) for tenant in await store.tenants()])
+        return _check(
+            "memory vectors",
+            "note",
+            f"search is by words only: {absent}",
+            "commonplace models check",
+        )
+    missing = sum(
+        [
+            len(await index.missing(tenant, await store.everything(tenant)))
+            for tenant in await store.tenants()
+        ]
+    )
     finding = f"{entries - missing} of {entries} entries can be found by meaning"
-    return _check("memory vectors", "warn" if missing else "ok", finding, "commonplace memory embed" if missing else "")
+    return _check(
+        "memory vectors",
+        "warn" if missing else "ok",
+        finding,
+        "commonplace memory embed" if missing else "",
+    )
 
 
 def _check(name: str, status: str, finding: str, fix: str = "") -> dict[str, str]:

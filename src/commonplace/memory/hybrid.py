@@ -1,4 +1,6 @@
-"""Finds entries by words and by meaning: entry and conversation, each as words and as a vector, fused by the shared engine."""
+"""Finds entries by words and by meaning: entry and conversation, each as words and as a vector,
+fused by the shared engine.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,24 @@ from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.memory.documents import COLLECTION, TEXT, WEIGHTS, document_key, entry_id, key_prefix, partition
+from commonplace.memory.documents import (
+    COLLECTION,
+    TEXT,
+    WEIGHTS,
+    document_key,
+    entry_id,
+    key_prefix,
+    partition,
+)
 from commonplace.memory.errors import MODEL_NOT_AVAILABLE, failure
-from commonplace.memory.index import POOL, QUERY_CHARACTERS, LexicalIndex, WordStore, admits, as_match
+from commonplace.memory.index import (
+    POOL,
+    QUERY_CHARACTERS,
+    LexicalIndex,
+    WordStore,
+    admits,
+    as_match,
+)
 from commonplace.memory.meaning import BackgroundEmbedder, Meaning
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought, Vector
@@ -25,8 +42,10 @@ from commonplace.search.text import query_terms
 from commonplace.search.vector import Neighbours, StaleVectorsError
 from commonplace.search.vector_file import VectorFileError
 
-# The order is the engine's own judgement. Only the scale is ours: WEAK_SCORE is where 99 of 100 questions about something else stay
-# below, chosen on half of the questions of cosqa and cranfield asked of each other's collection and reported on the other half
+# The order is the engine's own judgement. Only the scale is ours: WEAK_SCORE is where 99 of 100
+# questions about something else stay
+# below, chosen on half of the questions of cosqa and cranfield asked of each other's collection and
+# reported on the other half
 # (benchmarks/memory_quality.py). It moves no order.
 JUDGEMENT = replace(DEFAULT, intercept=2.8)
 POLL_SECONDS = 0.02
@@ -39,11 +58,20 @@ _UNREADABLE = (StaleVectorsError, VectorFileError, CommonplaceError, OSError)
 class Vectors(Protocol):
     """Where vectors live: files beside SQLite's database, or PostgreSQL. Blocking."""
 
-    def search(self, partition: Partition, query: Vector, limit: int, prefix: str = "", also: Iterable[str] = ()) -> Neighbours:
+    def search(
+        self,
+        partition: Partition,
+        query: Vector,
+        limit: int,
+        prefix: str = "",
+        also: Iterable[str] = (),
+    ) -> Neighbours:
         """The nearest below a prefix, and the cosines of the keys in `also`."""
         ...
 
-    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> int:
+    def synchronise_now(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage]
+    ) -> int:
         """Make the vectors below a prefix those of the passages; embeds only what is new."""
         ...
 
@@ -53,9 +81,17 @@ class Vectors(Protocol):
 
 
 class HybridIndex(LexicalIndex):
-    """Words always; meaning as soon as the model is there. `vectors` opens their store with the embedder that makes them."""
+    """Words always; meaning as soon as the model is there.
 
-    def __init__(self, postings: WordStore, embedder: BackgroundEmbedder, vectors: Callable[[Meaning], Vectors]) -> None:
+    `vectors` opens their store with the embedder that makes them.
+    """
+
+    def __init__(
+        self,
+        postings: WordStore,
+        embedder: BackgroundEmbedder,
+        vectors: Callable[[Meaning], Vectors],
+    ) -> None:
         super().__init__(postings)
         self._meaning = Meaning(embedder)
         self._vectors = vectors(self._meaning)
@@ -70,10 +106,17 @@ class HybridIndex(LexicalIndex):
     def require(self) -> None:
         if self._meaning.state.startswith("failed"):
             raise failure(
-                MODEL_NOT_AVAILABLE, f"The embedding model cannot be used: {self._meaning.state}", hint="commonplace models check"
+                MODEL_NOT_AVAILABLE,
+                f"The embedding model cannot be used: {self._meaning.state}",
+                hint="commonplace models check",
             )
         if not self.ready():
-            raise failure(MODEL_NOT_AVAILABLE, "The embedding model is loading.", hint="Retry in a few seconds.", retryable=True)
+            raise failure(
+                MODEL_NOT_AVAILABLE,
+                "The embedding model is loading.",
+                hint="Retry in a few seconds.",
+                retryable=True,
+            )
 
     async def prepare(self, seconds: float) -> str:
         until = time.monotonic() + seconds
@@ -91,28 +134,57 @@ class HybridIndex(LexicalIndex):
         size = max(limit, POOL)
         terms = query_terms(sought.query[:QUERY_CHARACTERS])
         vector, words = await asyncio.gather(  # the model first: it works beside the words
-            asyncio.to_thread(self._meaning.of_question, sought.query, sought.context), self.by_words(tenant, terms, wanted, size)
+            asyncio.to_thread(self._meaning.of_question, sought.query, sought.context),
+            self.by_words(tenant, terms, wanted, size),
         )
-        cosines = await asyncio.to_thread(self._near, tenant, vector, wanted, size, words) if vector is not None else None
+        cosines = (
+            await asyncio.to_thread(self._near, tenant, vector, wanted, size, words)
+            if vector is not None
+            else None
+        )
         if cosines is None:
             return await super().search(tenant, sought, wanted, limit)
-        words = await self._completed(tenant, terms, words, [key for key in cosines if key not in {m.key for m in words.matches}])
+        words = await self._completed(
+            tenant,
+            terms,
+            words,
+            [key for key in cosines if key not in {m.key for m in words.matches}],
+        )
         read = self._meaning.legibility(sought.query)
-        matches = [as_match(hit) for hit in fuse(words, cosines, JUDGEMENT, legibility=read, explained=False)]
+        matches = [
+            as_match(hit)
+            for hit in fuse(words, cosines, JUDGEMENT, legibility=read, explained=False)
+        ]
         return Found(tuple(matches[:limit]), min(len(matches), POOL), True)
 
-    async def similar(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()) -> Similar:
+    async def similar(
+        self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
+    ) -> Similar:
         sharing, rarity = await self._sharing(tenant, entry, limit)
         terms = {match.key: match.terms for match in sharing.matches}
         for other in also:
             terms.setdefault(document_key(other), ())
         cosines = await asyncio.to_thread(self._like, tenant, entry, limit, list(terms))
-        held = {**sharing.held, **await self._postings.held(partition(tenant), [key for key in cosines if key not in sharing.held])}
+        held = {
+            **sharing.held,
+            **await self._postings.held(
+                partition(tenant), [key for key in cosines if key not in sharing.held]
+            ),
+        }
         found = [
-            Match(entry_id(key), cosines.get(key, 0.0), None, cosines.get(key), terms.get(key, ()), held.get(key, {}).get(TEXT))
+            Match(
+                entry_id(key),
+                cosines.get(key, 0.0),
+                None,
+                cosines.get(key),
+                terms.get(key, ()),
+                held.get(key, {}).get(TEXT),
+            )
             for key in dict.fromkeys([*cosines, *terms])
         ]
-        return Similar(tuple(sorted(found, key=lambda match: (-match.score, match.entry_id))), rarity)
+        return Similar(
+            tuple(sorted(found, key=lambda match: (-match.score, match.entry_id))), rarity
+        )
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         if not entries or not self.ready():
@@ -128,7 +200,9 @@ class HybridIndex(LexicalIndex):
 
     async def vectors_of(self, tenant: Tenant, entry: Entry) -> tuple[bool, bool]:
         key = document_key(entry)
-        return key in self._present(summaries(tenant), [key]), key in self._present(contexts(tenant), [key])
+        return key in self._present(summaries(tenant), [key]), key in self._present(
+            contexts(tenant), [key]
+        )
 
     async def missing(self, tenant: Tenant, entries: Sequence[Entry]) -> list[Entry]:
         keys = {document_key(entry): entry for entry in entries}
@@ -138,44 +212,71 @@ class HybridIndex(LexicalIndex):
     def close(self) -> None:
         self._vectors.close()
 
-    def _near(self, tenant: Tenant, vector: Vector, wanted: Filter, limit: int, words: LexicalResult) -> dict[str, float] | None:
-        """How near entries are to the question: by what they say, lifted where the conversation they came from is near too."""
+    def _near(
+        self, tenant: Tenant, vector: Vector, wanted: Filter, limit: int, words: LexicalResult
+    ) -> dict[str, float] | None:
+        """How near entries are to the question: by what they say, lifted where the conversation
+        they came from is near too.
+        """
         also = [match.key for match in words.matches]
         try:
             said = self._nearest(summaries(tenant), vector, wanted, limit, also)
             around = self._nearest(contexts(tenant), vector, wanted, limit, [*also, *said.cosines])
             late = [key for key in around.cosines if key not in said.cosines]
-            said_late = self._vectors.search(summaries(tenant), vector, 0, "", late).cosines if late else {}
+            said_late = (
+                self._vectors.search(summaries(tenant), vector, 0, "", late).cosines if late else {}
+            )
         except _UNREADABLE:
             return None
         if not said.rows:
             return None
         own = said.cosines | said_late
-        return {key: max(cosine, (cosine + around.cosines.get(key, cosine)) / 2) for key, cosine in own.items()}
+        return {
+            key: max(cosine, (cosine + around.cosines.get(key, cosine)) / 2)
+            for key, cosine in own.items()
+        }
 
-    def _nearest(self, field: Partition, vector: Vector, wanted: Filter, limit: int, also: Sequence[str]) -> Neighbours:
-        """The nearest that a filter admits. A type without a project is sifted by key: until there are enough, or no more."""
+    def _nearest(
+        self, field: Partition, vector: Vector, wanted: Filter, limit: int, also: Sequence[str]
+    ) -> Neighbours:
+        """The nearest that a filter admits.
+
+        A type without a project is sifted by key: until there are enough, or no more.
+        """
         prefix = key_prefix(wanted)
         sifted = wanted.type is not None and wanted.project is None
         size = limit * SIFTED if sifted else limit
         near = self._vectors.search(field, vector, size, prefix, also)
         while sifted:
-            ranked = sorted(near.cosines, key=lambda key: -near.cosines[key])[:size]  # without those of `also` that are farther
+            ranked = sorted(near.cosines, key=lambda key: -near.cosines[key])[
+                :size
+            ]  # without those of `also` that are farther
             admitted = [key for key in ranked if admits(wanted, key)][:limit]
             if len(admitted) == limit or near.rows < size:
-                return replace(near, cosines={key: near.cosines[key] for key in (*admitted, *also) if key in near.cosines})
+                return replace(
+                    near,
+                    cosines={
+                        key: near.cosines[key] for key in (*admitted, *also) if key in near.cosines
+                    },
+                )
             size *= SIFTED
             near = self._vectors.search(field, vector, size, prefix, also)
         return near
 
-    async def _completed(self, tenant: Tenant, terms: Sequence[str], words: LexicalResult, keys: Sequence[str]) -> LexicalResult:
-        """The words of what only meaning found: without them such an entry would count as holding none."""
+    async def _completed(
+        self, tenant: Tenant, terms: Sequence[str], words: LexicalResult, keys: Sequence[str]
+    ) -> LexicalResult:
+        """The words of what only meaning found: without them such an entry would count as
+        holding none.
+        """
         if not keys or not terms or not isinstance(self._postings, ScoresKeys):
             return words
         found = await self._postings.score_keys(partition(tenant), terms, keys, weights=WEIGHTS)
         return replace(words, matches=(*words.matches, *found.matches)) if words.terms else found
 
-    def _like(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[str]) -> dict[str, float]:
+    def _like(
+        self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[str]
+    ) -> dict[str, float]:
         if not self.ready():
             return {}
         try:
@@ -187,7 +288,10 @@ class HybridIndex(LexicalIndex):
         return near
 
     def _embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
-        fields = (summaries(tenant), [(entry, entry.text) for entry in entries]), (contexts(tenant), [(e, e.context) for e in entries])
+        fields = (
+            (summaries(tenant), [(entry, entry.text) for entry in entries]),
+            (contexts(tenant), [(e, e.context) for e in entries]),
+        )
         try:
             for field, texts in fields:
                 passages = [_passage(entry, text) for entry, text in texts if text.strip()]
@@ -203,7 +307,8 @@ class HybridIndex(LexicalIndex):
                 try:
                     self._vectors.synchronise_now(field, document_key(entry), [])
                 except (CommonplaceError, OSError):
-                    continue  # found again and passed over: what is searched is checked against the entries
+                    # found again and passed over: what is searched is checked against the entries
+                    continue
 
     def _present(self, field: Partition, keys: Sequence[str]) -> frozenset[str]:
         import numpy as np

@@ -8,19 +8,38 @@ from dataclasses import replace
 from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.documents import ENTRY_WEIGHTS, TEXT, WEIGHTS, document_key, entry_id, key_prefix, key_type, partition
+from commonplace.memory.documents import (
+    ENTRY_WEIGHTS,
+    TEXT,
+    WEIGHTS,
+    document_key,
+    entry_id,
+    key_prefix,
+    key_type,
+    partition,
+)
 from commonplace.memory.engine.terms import telling_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
 from commonplace.search.lexical import lexical_hits
-from commonplace.search.store import Hit, LexicalResult, LexicalStore, Partition, QueryTerm, Sharing, Terms
+from commonplace.search.store import (
+    Hit,
+    LexicalResult,
+    LexicalStore,
+    Partition,
+    QueryTerm,
+    Sharing,
+    Terms,
+)
 from commonplace.search.text import query_terms
 
 QUERY_CHARACTERS = 4_000
 CONTEXT_TERMS = 16
 CONTEXT_SHARE = 0.3  # of the score, when the caller tells what the conversation is about
-POOL = 50  # candidates read at least, and so the most that `total` counts: it must not depend on the caller's limit
+# candidates read at least, and so the most that `total` counts: it must not depend on the caller's
+# limit
+POOL = 50
 WIDER = 8  # times as many, as often as a filter leaves too few of them
 SIMILAR_TERMS = 10  # the most telling ones: each costs a list to read, at every add
 SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
@@ -31,21 +50,34 @@ class WordStore(LexicalStore, Protocol):
     """A lexical store that also tells what documents share and hold."""
 
     async def sharing(
-        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        share: float,
+        limit: int,
+        weights: Mapping[str, float],
     ) -> Sharing:
-        """Documents that hold at least a share of what the terms weigh together (1 + idf each), best first."""
+        """Documents that hold at least a share of what the terms weigh together (1 + idf each),
+        best first.
+        """
         ...
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> Mapping[str, Terms]: ...
 
 
 class LexicalIndex:
-    """Words only: what there is while no model is installed. `missing` says why there is none although one is configured."""
+    """Words only: what there is while no model is installed.
+
+    `missing` says why there is none although one is configured.
+    """
 
     def __init__(self, postings: WordStore, missing: str | None = None) -> None:
         self._postings = postings
         self._missing = missing
-        self._holders: dict[tuple[Tenant, str], int] = {}  # documents that hold a term, as last seen: chooses telling words
+        self._holders: dict[
+            tuple[Tenant, str], int
+        ] = {}  # documents that hold a term, as last seen: chooses telling words
 
     @property
     def loading(self) -> bool:
@@ -56,28 +88,46 @@ class LexicalIndex:
 
     def require(self) -> None:
         if self._missing is not None:
-            raise failure(MODEL_NOT_AVAILABLE, f"There is no embedding model: {self._missing}", hint="commonplace models install")
-        raise failure(EMBEDDINGS_DISABLED, "Embeddings are switched off.", hint="Set the embedding provider to local, then retry.")
+            raise failure(
+                MODEL_NOT_AVAILABLE,
+                f"There is no embedding model: {self._missing}",
+                hint="commonplace models install",
+            )
+        raise failure(
+            EMBEDDINGS_DISABLED,
+            "Embeddings are switched off.",
+            hint="Set the embedding provider to local, then retry.",
+        )
 
     async def prepare(self, seconds: float) -> str:
         return self._missing or "embeddings are switched off"
 
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         size = max(limit, POOL)
-        words = await self.by_words(tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size)
+        words = await self.by_words(
+            tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size
+        )
         matches = _by_share(words)
         if sought.context.strip():
-            around = await self.by_words(tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size)
+            around = await self.by_words(
+                tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size
+            )
             matches = _lean(matches, _by_share(around))
         return Found(tuple(matches[:limit]), min(len(matches), POOL), False)
 
-    async def by_words(self, tenant: Tenant, terms: Sequence[str], wanted: Filter, limit: int) -> LexicalResult:
+    async def by_words(
+        self, tenant: Tenant, terms: Sequence[str], wanted: Filter, limit: int
+    ) -> LexicalResult:
         """The best entries that a filter admits, with the statistics that judge them."""
         if not terms:
             return LexicalResult()
         size = limit
-        while True:  # a type without a project is sifted by key, after ranking: until there are enough, or no more
-            result = await self._postings.search(partition(tenant), terms, limit=size, weights=WEIGHTS, prefix=key_prefix(wanted))
+        # a type without a project is sifted by key, after ranking: until there are enough, or no
+        # more
+        while True:
+            result = await self._postings.search(
+                partition(tenant), terms, limit=size, weights=WEIGHTS, prefix=key_prefix(wanted)
+            )
             matches = [match for match in result.matches if admits(wanted, match.key)]
             if len(matches) >= limit or len(result.matches) < size:
                 break
@@ -85,10 +135,19 @@ class LexicalIndex:
         self._remember(tenant, result.terms)
         return replace(result, matches=tuple(matches[:limit]))
 
-    async def similar(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()) -> Similar:
+    async def similar(
+        self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
+    ) -> Similar:
         sharing, rarity = await self._sharing(tenant, entry, limit)
-        found = [Match(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT)) for m in sharing.matches]
-        found += [Match(other.id, 0.0) for other in also if other.id not in {match.entry_id for match in found}]
+        found = [
+            Match(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT))
+            for m in sharing.matches
+        ]
+        found += [
+            Match(other.id, 0.0)
+            for other in also
+            if other.id not in {match.entry_id for match in found}
+        ]
         return Similar(tuple(found), rarity)
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
@@ -109,19 +168,28 @@ class LexicalIndex:
     def close(self) -> None:
         return None
 
-    async def _sharing(self, tenant: Tenant, entry: Entry, limit: int) -> tuple[Sharing, Mapping[str, float]]:
+    async def _sharing(
+        self, tenant: Tenant, entry: Entry, limit: int
+    ) -> tuple[Sharing, Mapping[str, float]]:
         """Other entries that hold enough of its telling words, and how telling those are."""
         terms = self._telling(tenant, entry.text, SIMILAR_TERMS)
-        found = await self._postings.sharing(partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS)
+        found = await self._postings.sharing(
+            partition(tenant), terms, share=SIMILAR_MASS, limit=limit + 1, weights=ENTRY_WEIGHTS
+        )
         self._remember(tenant, found.terms)
         own = document_key(entry)
         others = tuple(match for match in found.matches if match.key != own)
         return replace(found, matches=others[:limit]), {term.term: term.idf for term in found.terms}
 
     def _telling(self, tenant: Tenant, text: str, limit: int) -> list[str]:
-        """The terms of a text that say most about it: often here, rare elsewhere as far as we saw."""
+        """The terms of a text that say most about it: often here, rare elsewhere as far as we
+        saw.
+        """
         counts = Counter(telling_terms(text))
-        worth = {term: count**0.5 / (1 + self._holders.get((tenant, term), 0)) ** 0.5 for term, count in counts.items()}
+        worth = {
+            term: count**0.5 / (1 + self._holders.get((tenant, term), 0)) ** 0.5
+            for term, count in counts.items()
+        }
         return sorted(worth, key=lambda term: (-worth[term], term))[:limit]
 
     def _remember(self, tenant: Tenant, terms: Iterable[QueryTerm]) -> None:
@@ -136,7 +204,9 @@ def admits(wanted: Filter, key: str) -> bool:
 
 
 def _by_share(result: LexicalResult) -> list[Match]:
-    """BM25 as a share of what a perfect match would reach: the order is BM25's, the score compares between queries."""
+    """BM25 as a share of what a perfect match would reach: the order is BM25's, the score
+    compares between queries.
+    """
     return [as_match(hit) for hit in lexical_hits(result)]
 
 
@@ -148,6 +218,11 @@ def _lean(matches: Sequence[Match], context: Sequence[Match]) -> list[Match]:
     """The conversation moves what the question found, and adds a little of what it alone finds."""
     near = {match.entry_id: match.score for match in context}
     found = {match.entry_id for match in matches}
-    leaning = [replace(m, score=m.score + CONTEXT_SHARE * (1 - m.score) * near.get(m.entry_id, 0.0)) for m in matches]
-    leaning += [replace(m, score=CONTEXT_SHARE * m.score) for m in context if m.entry_id not in found]
+    leaning = [
+        replace(m, score=m.score + CONTEXT_SHARE * (1 - m.score) * near.get(m.entry_id, 0.0))
+        for m in matches
+    ]
+    leaning += [
+        replace(m, score=CONTEXT_SHARE * m.score) for m in context if m.entry_id not in found
+    ]
     return sorted(leaning, key=lambda match: (-match.score, match.entry_id))

@@ -1,4 +1,6 @@
-"""How to check the database of memory: entries against their digests, and what can be derived anew."""
+"""How to check the database of memory: entries against their digests, and what can be derived
+anew.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ _TEXTS = ("type", "title", "content", "project")
 
 
 def database_checks(path: Path) -> DatabaseChecks:
-    entries = StoredDigest("memory_entries", ("digest", *(f"CAST({name} AS BLOB)" for name in _TEXTS)), _matches)
+    entries = StoredDigest(
+        "memory_entries", ("digest", *(f"CAST({name} AS BLOB)" for name in _TEXTS)), _matches
+    )
     invalid = (
         InvalidRows("memory_entries", "NOT json_valid(tags)", "the tags are not JSON"),
         InvalidRows("memory_history", "NOT json_valid(before)", "the earlier state is not JSON"),
@@ -25,7 +29,9 @@ def database_checks(path: Path) -> DatabaseChecks:
 def _matches(values: Sequence[Value]) -> bool:
     stored, *texts = values
     try:
-        kind, title, content, project = (text.decode() if isinstance(text, bytes) else text for text in texts)
+        kind, title, content, project = (
+            text.decode() if isinstance(text, bytes) else text for text in texts
+        )
     except UnicodeDecodeError:
         return False
     if not isinstance(kind, str) or not isinstance(title, str) or not isinstance(content, str):

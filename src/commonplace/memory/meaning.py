@@ -1,4 +1,6 @@
-"""The embedder as memory uses it: loaded in the background, never waited for, and each text embedded once."""
+"""The embedder as memory uses it: loaded in the background, never waited for, and each text
+embedded once.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ RETRY_SECONDS = 30.0  # between two tries to load a model that failed
 
 
 class BackgroundEmbedder(Embedder, Protocol):
-    """An embedder that loads by itself when told to `warm`, and says how far it is: ready, loading, idle, or failed."""
+    """An embedder that loads by itself when told to `warm`, and says how far it is: ready,
+    loading, idle, or failed.
+    """
 
     @property
     def state(self) -> str: ...
@@ -28,7 +32,9 @@ class BackgroundEmbedder(Embedder, Protocol):
 
 
 class Meaning:
-    """An `Embedder` for the vector index that remembers what it embedded last, and whether it can be asked at all."""
+    """An `Embedder` for the vector index that remembers what it embedded last, and whether it
+    can be asked at all.
+    """
 
     def __init__(self, embedder: BackgroundEmbedder) -> None:
         self._embedder = embedder
@@ -55,7 +61,9 @@ class Meaning:
             return True
         if not state.startswith("failed"):
             self._embedder.warm()
-        elif time.monotonic() >= self._retry_at:  # a broken model is not read again at every question
+        elif (
+            time.monotonic() >= self._retry_at
+        ):  # a broken model is not read again at every question
             self._retry_at = time.monotonic() + RETRY_SECONDS
             self._embedder.warm()
         return False
@@ -72,7 +80,11 @@ class Meaning:
                 self._recent.update((text, known[text]) for text in new)
                 while len(self._recent) > REMEMBERED:
                     self._recent.popitem(last=False)
-        return np.stack([known[text] for text in texts]) if texts else np.zeros((0, self.dimensions), dtype=np.float32)
+        return (
+            np.stack([known[text] for text in texts])
+            if texts
+            else np.zeros((0, self.dimensions), dtype=np.float32)
+        )
 
     def embed_query(self, text: str) -> Any:
         return self._embedder.embed_query(text)
@@ -81,7 +93,9 @@ class Meaning:
         return legibility(self._embedder, text)
 
     def of_question(self, query: str, context: str) -> Vector | None:
-        """The question's meaning, leaning towards the conversation's; None where the model went away."""
+        """The question's meaning, leaning towards the conversation's; None where the model went
+        away.
+        """
         if not query.strip():
             return None
         try:

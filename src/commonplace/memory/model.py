@@ -21,7 +21,9 @@ UNTITLED = "(untitled)"
 YEARS = (1900, 9998)  # of times that are kept: every database can hold and every zone can show them
 _EPOCH = re.compile(r"[1-9]\d{8,9}(?:\.\d+)?")
 
-WEAK_SCORE = 0.1  # a best result below this probably answers something else; rekall_help says so too
+WEAK_SCORE = (
+    0.1  # a best result below this probably answers something else; rekall_help says so too
+)
 LINK_SIMILARITY = 0.75
 GENERALIZE_SIMILARITY = 0.80
 GENERALIZE_ENTRIES = 3
@@ -67,7 +69,10 @@ class Decision(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was learned. Counters of use live beside it (`Usage`), so that reading never rewrites it."""
+    """One thing that was learned.
+
+    Counters of use live beside it (`Usage`), so that reading never rewrites it.
+    """
 
     id: str
     type: EntryType
@@ -97,7 +102,9 @@ class Entry:
 
     @property
     def digest(self) -> bytes:
-        """Two active entries with the same digest are one entry: type, title, content and project, spaces aside."""
+        """Two active entries with the same digest are one entry: type, title, content and
+        project, spaces aside.
+        """
         return digest(self.type, self.title, self.content, self.project)
 
 
@@ -140,7 +147,9 @@ class LinkedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Something proposed about entries; keyed by its sorted ids, so that a rejected one can never come back."""
+    """Something proposed about entries; keyed by its sorted ids, so that a rejected one can
+    never come back.
+    """
 
     id: str
     type: SuggestionType
@@ -165,7 +174,11 @@ def suggestion_key(type_: SuggestionType, entry_ids: tuple[str, ...]) -> str:
     """Links and contradictions of one pair share a key: rejecting either settles the pair."""
     family = "generalize" if type_ is SuggestionType.GENERALIZE else "pair"
     ids = " ".join(sorted(entry_ids))
-    return f"{family} {ids}" if len(ids) <= 200 else f"{family} {hashlib.sha256(ids.encode()).hexdigest()}"
+    return (
+        f"{family} {ids}"
+        if len(ids) <= 200
+        else f"{family} {hashlib.sha256(ids.encode()).hexdigest()}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +214,12 @@ class Draft:
 
 
 def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
-    """Return an entry with what a repeated add of its text brings: more tags, more context, and the stated fields.
+    """Return an entry with what a repeated add of its text brings: more tags, more context, and
+    the stated fields.
 
-    Where both contexts together are too long the new one replaces the old one, which stays in the entry's history."""
+    Where both contexts together are too long the new one replaces the old one, which stays in the
+    entry's history.
+    """
     context = entry.context
     if draft.context and draft.context not in context:
         both = f"{context}\n\n{draft.context}".lstrip()
@@ -218,7 +234,11 @@ def merge_draft(entry: Entry, draft: Draft, stated: Collection[str]) -> Entry:
 
 
 def changed_fields(before: Entry, after: Entry) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(Entry) if getattr(before, field.name) != getattr(after, field.name))
+    return tuple(
+        field.name
+        for field in fields(Entry)
+        if getattr(before, field.name) != getattr(after, field.name)
+    )
 
 
 def one_supersedes_other(first: Entry, second: Entry) -> bool:
@@ -236,9 +256,11 @@ def final_successor(entry: Entry, known: Mapping[str, Entry]) -> Entry | None:
 
 
 def consolidation_score(access_count: int, last_accessed: datetime | None, now: datetime) -> float:
-    """0.6·min(1, ln(n+1)/5) + 0.4·exp(-d/30): how well an entry is settled, by accesses n and days d since the last one.
+    """0.6·min(1, ln(n+1)/5) + 0.4·exp(-d/30): how well an entry is settled, by accesses n and
+    days d since the last one.
 
-    Computed when shown, so it fades by itself; an entry that nobody read has 0."""
+    Computed when shown, so it fades by itself; an entry that nobody read has 0.
+    """
     if last_accessed is None or access_count <= 0:
         return 0.0
     days = max(0.0, (now - last_accessed).total_seconds() / 86_400)
@@ -246,7 +268,9 @@ def consolidation_score(access_count: int, last_accessed: datetime | None, now: 
 
 
 def clean_text(text: str) -> str:
-    """Text that both databases keep: no NUL, which PostgreSQL refuses, and no half of a surrogate pair."""
+    """Text that both databases keep: no NUL, which PostgreSQL refuses, and no half of a
+    surrogate pair.
+    """
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -265,7 +289,9 @@ def clean_project(project: str | None) -> str | None:
 
 def clean_tags(tags: tuple[str, ...] | list[str]) -> tuple[str, ...]:
     """Trimmed, without blanks and repetitions, in the order given."""
-    return tuple(dict.fromkeys(tag for tag in (" ".join(clean_text(tag).split()) for tag in tags) if tag))
+    return tuple(
+        dict.fromkeys(tag for tag in (" ".join(clean_text(tag).split()) for tag in tags) if tag)
+    )
 
 
 def clean_context(context: str) -> tuple[str, bool]:
@@ -275,7 +301,11 @@ def clean_context(context: str) -> tuple[str, bool]:
 
 
 def parse_moment(text: str | None, default: datetime) -> datetime:
-    """A time from somewhere else, as text or as seconds since 1970; what cannot be read becomes the default. Without a zone it is UTC."""
+    """A time from somewhere else, as text or as seconds since 1970; what cannot be read becomes
+    the default.
+
+    Without a zone it is UTC.
+    """
     if not text:
         return default
     try:

@@ -1,4 +1,6 @@
-"""Moving memory in and out: which format a file has, reading it whole before anything is written, writing beside and renaming."""
+"""Moving memory in and out: which format a file has, reading it whole before anything is
+written, writing beside and renaming.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,21 @@ from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden import count_hidden
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.jsonl import first_record, read_jsonl, read_server_memory, write_jsonl
+from commonplace.memory.formats.jsonl import (
+    first_record,
+    read_jsonl,
+    read_server_memory,
+    write_jsonl,
+)
 from commonplace.memory.formats.markdown import read_notes, write_vault
 from commonplace.memory.formats.mem0 import read_mem0
 from commonplace.memory.formats.parcel import Maker, Parcel
-from commonplace.memory.formats.rekall import SQLITE_MAGIC, read_archive, read_database, write_archive
+from commonplace.memory.formats.rekall import (
+    SQLITE_MAGIC,
+    read_archive,
+    read_database,
+    write_archive,
+)
 from commonplace.memory.service import MemoryService
 
 Progress = Callable[[str, int, int], None]
@@ -85,7 +97,9 @@ def detect(path: Path) -> ImportFormat:
         with path.open("rb") as stream:
             start = stream.read(len(SQLITE_MAGIC))
     except OSError as missing:
-        raise failure(INVALID_IMPORT, f"{path} cannot be read: {missing.strerror or missing}.") from missing
+        raise failure(
+            INVALID_IMPORT, f"{path} cannot be read: {missing.strerror or missing}."
+        ) from missing
     if start == SQLITE_MAGIC:
         return ImportFormat.REKALL_DATABASE
     if start.startswith(b"PK"):
@@ -114,7 +128,10 @@ async def import_into(
     suggest: bool = False,
     progress: Progress = silent,
 ) -> Imported:
-    """All of it in one transaction, or nothing. Entries that are here already are left as they are."""
+    """All of it in one transaction, or nothing.
+
+    Entries that are here already are left as they are.
+    """
     chosen = format_ or detect(path)
     progress("read", 0, 1)
     maker = Maker(service.new_id, service.now(), project)
@@ -129,21 +146,52 @@ async def import_into(
         if number % 500 == 0 or number == len(parcel.entries):
             progress("check", number, len(parcel.entries))
     progress("write", 0, len(entries))
-    added = await service.store.add_all(tenant, entries, parcel.links, parcel.usage, told=parcel.told, dry_run=dry_run)
+    added = await service.store.add_all(
+        tenant, entries, parcel.links, parcel.usage, told=parcel.told, dry_run=dry_run
+    )
     progress("write", len(entries), len(entries))
     suggestions = 0
     if suggest and not dry_run:
-        suggestions = await service.suggest_for(tenant, [entry for entry in entries if entry.id not in added.known], progress)
-    hidden = sum(bool(count_hidden((entry.title, entry.content, entry.context, entry.tags))) for entry in entries)
+        suggestions = await service.suggest_for(
+            tenant, [entry for entry in entries if entry.id not in added.known], progress
+        )
+    hidden = sum(
+        bool(count_hidden((entry.title, entry.content, entry.context, entry.tags)))
+        for entry in entries
+    )
     problems = tuple(parcel.problems)
-    return Imported(chosen, len(parcel.entries), added.entries, added.links, len(added.known), problems, suggestions, dry_run, hidden)
+    return Imported(
+        chosen,
+        len(parcel.entries),
+        added.entries,
+        added.links,
+        len(added.known),
+        problems,
+        suggestions,
+        dry_run,
+        hidden,
+    )
 
 
-async def export_from(service: MemoryService, tenant: Tenant, path: Path, format_: ExportFormat, *, force: bool = False) -> Exported:
-    """A snapshot of everything that is not deleted. Written beside its place and renamed, so a half export never appears."""
+async def export_from(
+    service: MemoryService,
+    tenant: Tenant,
+    path: Path,
+    format_: ExportFormat,
+    *,
+    force: bool = False,
+) -> Exported:
+    """A snapshot of everything that is not deleted.
+
+    Written beside its place and renamed, so a half export never appears.
+    """
     entries = await service.store.everything(tenant)
     here = {entry.id for entry in entries}
-    links = [link for link in await service.store.all_links(tenant) if link.source_id in here and link.target_id in here]
+    links = [
+        link
+        for link in await service.store.all_links(tenant)
+        if link.source_id in here and link.target_id in here
+    ]
     usage = await service.store.usage(tenant, here)
     parcel = Parcel(list(entries), links, usage)
     await asyncio.to_thread(_write, parcel, path, format_, service.now(), force)
@@ -152,7 +200,11 @@ async def export_from(service: MemoryService, tenant: Tenant, path: Path, format
 
 def _write(parcel: Parcel, path: Path, format_: ExportFormat, now: datetime, force: bool) -> None:
     if path.exists() and not (force and path.is_file()):
-        raise failure(INVALID_IMPORT, f"{path} is there already.", hint="Give another name, or --force for a file.")
+        raise failure(
+            INVALID_IMPORT,
+            f"{path} is there already.",
+            hint="Give another name, or --force for a file.",
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -1,4 +1,6 @@
-"""Memory in PostgreSQL: every unit of work on a pooled connection, the changes of one tenant one after another."""
+"""Memory in PostgreSQL: every unit of work on a pooled connection, the changes of one tenant one
+after another.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,15 @@ class PostgresStore(SqlStore):
     async def _scan(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work, snapshot=True)
 
-    async def _commit(self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS) -> Result:
-        """Under the tenant's lock: of two that say the same thing at once the second sees the first, and word counts never collide."""
-        return await self._database.write(work, lock=f"memory {tenant}", lock_timeout_seconds=seconds)
+    async def _commit(
+        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS
+    ) -> Result:
+        """Under the tenant's lock: of two that say the same thing at once the second sees the
+        first, and word counts never collide.
+        """
+        return await self._database.write(
+            work, lock=f"memory {tenant}", lock_timeout_seconds=seconds
+        )
 
     async def _count(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.write(work)

@@ -1,4 +1,6 @@
-"""Vectors of memory in PostgreSQL (pgvector): exact nearest neighbours within one tenant, shared by every process."""
+"""Vectors of memory in PostgreSQL (pgvector): exact nearest neighbours within one tenant, shared
+by every process.
+"""
 
 from __future__ import annotations
 
@@ -26,36 +28,62 @@ class PostgresVectors:
         self._database = database
         self._embedder = embedder
 
-    def search(self, partition: Partition, query: Vector, limit: int, prefix: str = "", also: Iterable[str] = ()) -> Neighbours:
+    def search(
+        self,
+        partition: Partition,
+        query: Vector,
+        limit: int,
+        prefix: str = "",
+        also: Iterable[str] = (),
+    ) -> Neighbours:
         asked = sorted(set(also))
         which = {**self._which(partition), "vector": _text(query)}
 
         def read(connection: Connection) -> dict[str, float]:
             bounds = {"prefix": prefix, "upper": upper_bound(prefix), "limit": limit}
             near = connection.execute(_QUERIES["nearest"], {**which, **bounds}) if limit else None
-            named = connection.execute(_QUERIES["among"], {**which, "documents": as_json(asked)}) if asked else None
-            return {str(document): float(cosine) for rows in (near, named) if rows is not None for document, cosine in rows}
+            named = (
+                connection.execute(_QUERIES["among"], {**which, "documents": as_json(asked)})
+                if asked
+                else None
+            )
+            return {
+                str(document): float(cosine)
+                for rows in (near, named)
+                if rows is not None
+                for document, cosine in rows
+            }
 
         cosines = self._database.read_now(read, snapshot=True)
         return Neighbours(cosines, len(cosines), True)
 
-    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> int:
+    def synchronise_now(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage]
+    ) -> int:
         which = self._which(partition)
         wanted = {passage.key: passage for passage in passages}
         here = {**which, "documents": as_json(list(wanted))}
         known: dict[str, str] = {}
         if wanted:
-            known = dict(self._database.read_now(lambda c: c.execute(_QUERIES["present"], here).fetchall()))
+            known = dict(
+                self._database.read_now(lambda c: c.execute(_QUERIES["present"], here).fetchall())
+            )
         new = [passage for passage in wanted.values() if known.get(passage.key) != passage.digest]
-        new.sort(key=lambda passage: passage.key)  # in one order: two processes never wait for each other
-        vectors: Iterable[Vector] = self._embedder.embed([passage.text for passage in new]) if new else ()
+        new.sort(
+            key=lambda passage: passage.key
+        )  # in one order: two processes never wait for each other
+        vectors: Iterable[Vector] = (
+            self._embedder.embed([passage.text for passage in new]) if new else ()
+        )
         rows = [
             {**which, "document": passage.key, "digest": passage.digest, "vector": _text(vector)}
             for passage, vector in zip(new, vectors, strict=True)
         ]
 
         def write(connection: Connection) -> None:
-            connection.execute(_QUERIES["remove_others"], {**here, "prefix": prefix, "upper": upper_bound(prefix)})
+            connection.execute(
+                _QUERIES["remove_others"], {**here, "prefix": prefix, "upper": upper_bound(prefix)}
+            )
             if rows:
                 connection.executemany(_QUERIES["put"], rows)
 
@@ -63,13 +91,19 @@ class PostgresVectors:
         return len(new)
 
     def clear(self, partition: Partition) -> None:
-        self._database.write_now(lambda c: c.execute(_QUERIES["clear"], self._which(partition)) and None)
+        self._database.write_now(
+            lambda c: c.execute(_QUERIES["clear"], self._which(partition)) and None
+        )
 
     def close(self) -> None:
         """Nothing runs beside: the database is its opener's."""
 
     def _which(self, partition: Partition) -> dict[str, str]:
-        return {"tenant": partition.tenant, "field": partition.scope, "model": self._embedder.identity}
+        return {
+            "tenant": partition.tenant,
+            "field": partition.scope,
+            "model": self._embedder.identity,
+        }
 
 
 def _text(vector: Vector) -> str:

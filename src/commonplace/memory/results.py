@@ -20,7 +20,9 @@ class Added:
     suggestions: int = 0
     context_truncated: bool = False
     masked: tuple[str, ...] = ()
-    updated: tuple[str, ...] = ()  # fields of the existing entry that took over something of a repeated add
+    updated: tuple[
+        str, ...
+    ] = ()  # fields of the existing entry that took over something of a repeated add
     retired: Entry | None = None  # an obsolete entry with the same text
     retired_for: Entry | None = None  # the entry that superseded it
 

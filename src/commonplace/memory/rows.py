@@ -10,7 +10,17 @@ import orjson
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
-from commonplace.memory.model import Decision, Entry, EntryType, Link, MemoryType, Relation, Status, Suggestion, SuggestionType
+from commonplace.memory.model import (
+    Decision,
+    Entry,
+    EntryType,
+    Link,
+    MemoryType,
+    Relation,
+    Status,
+    Suggestion,
+    SuggestionType,
+)
 
 
 def entry_row(tenant: Tenant, entry: Entry) -> dict[str, Any]:
@@ -99,7 +109,13 @@ def read_suggestion(row: Sequence[Any]) -> Suggestion:
 
 def history_row(tenant: Tenant, before: Entry, action: str, moment: datetime) -> dict[str, Any]:
     kept: Mapping[str, Any] = {**entry_fields(before), "tags": before.tags}
-    return {"tenant": tenant, "entry_id": before.id, "action": action, "changed_at": iso(moment), "before": as_json(kept)}
+    return {
+        "tenant": tenant,
+        "entry_id": before.id,
+        "action": action,
+        "changed_at": iso(moment),
+        "before": as_json(kept),
+    }
 
 
 def as_json(value: Any) -> str:

@@ -1,4 +1,6 @@
-"""One tenant's rows inside one unit of work: entries with their tags and history, links with what they mean, suggestions."""
+"""One tenant's rows inside one unit of work: entries with their tags and history, links with
+what they mean, suggestions.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ import orjson
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import LINK_ALREADY_EXISTS, failure
-from commonplace.memory.model import Decision, Entry, Link, LinkedEntry, Relation, Status, Suggestion, SuggestionType
+from commonplace.memory.model import (
+    Decision,
+    Entry,
+    Link,
+    LinkedEntry,
+    Relation,
+    Status,
+    Suggestion,
+    SuggestionType,
+)
 from commonplace.memory.rows import (
     as_json,
     entry_row,
@@ -101,7 +112,11 @@ class TenantRows:
             self.ask("insert_tag", tag=tag, entry_id=entry.id)
 
     def link(self, link: Link) -> bool:
-        """Whether it is new. A successor makes what it supersedes obsolete. Raises LINK_ALREADY_EXISTS for a circle of successors."""
+        """Whether it is new.
+
+        A successor makes what it supersedes obsolete. Raises LINK_ALREADY_EXISTS for a circle of
+        successors.
+        """
         if self.put("insert_link", link_row(self.tenant, link)).fetchone() is None:
             return False
         if link.relation is Relation.SUPERSEDES:
@@ -110,10 +125,16 @@ class TenantRows:
                 if self._replaced(link.source_id, link.target_id):
                     raise failure(
                         LINK_ALREADY_EXISTS,
-                        f"{link.target_id} supersedes {link.source_id} already, itself or through others; two cannot replace each other",
+                        f"{link.target_id} supersedes {link.source_id} already, itself or "
+                        f"through others; two cannot replace each other",
                         hint="memory_update with status=active brings the older one back first.",
                     )
-                after = replace(before, status=Status.OBSOLETE, superseded_by=link.source_id, updated_at=link.created_at)
+                after = replace(
+                    before,
+                    status=Status.OBSOLETE,
+                    superseded_by=link.source_id,
+                    updated_at=link.created_at,
+                )
                 self.change(before, after, "supersede", link.created_at)
         self.refresh_suggestions([link.target_id])
         return True
@@ -122,25 +143,40 @@ class TenantRows:
         """A link of an import: between what its ends became, if both are here and are two.
 
         Entries that are settled came with their own word on what supersedes them."""
-        source, target = known.get(link.source_id, link.source_id), known.get(link.target_id, link.target_id)
+        source, target = (
+            known.get(link.source_id, link.source_id),
+            known.get(link.target_id, link.target_id),
+        )
         here = self.ask("entries_by_id", ids=as_json([source, target])).fetchall()
         if len(here) == 2 and target in settled:
             row = link_row(self.tenant, replace(link, source_id=source, target_id=target))
             added = self.put("insert_link", row).fetchone() is not None
             self.refresh_suggestions([target])
             return added
-        if len(here) != 2 or (link.relation is Relation.SUPERSEDES and self._closes_circle(source, target)):
+        if len(here) != 2 or (
+            link.relation is Relation.SUPERSEDES and self._closes_circle(source, target)
+        ):
             return False
         return self.link(replace(link, source_id=source, target_id=target))
 
     def bring_back(self, successor: str, moment: datetime) -> None:
-        """What a deleted entry superseded points to its other successor, or is active again where it has none."""
-        mine = {link.target_id for link in self._successions([successor]) if link.source_id == successor}
+        """What a deleted entry superseded points to its other successor, or is active again
+        where it has none.
+        """
+        mine = {
+            link.target_id for link in self._successions([successor]) if link.source_id == successor
+        }
         for before in self.entries("entries_by_id", ids=as_json(sorted(mine))):
             if before.superseded_by != successor:
                 continue
-            others = [link.source_id for link in self._successions([before.id]) if link.target_id == before.id]
-            here = {entry.id for entry in self.entries("entries_by_id", ids=as_json(others))}  # not the deleted ones
+            others = [
+                link.source_id
+                for link in self._successions([before.id])
+                if link.target_id == before.id
+            ]
+            here = {
+                entry.id for entry in self.entries("entries_by_id", ids=as_json(others))
+            }  # not the deleted ones
             left = [id_ for id_ in others if id_ in here]
             after = replace(before, superseded_by=left[-1] if left else None, updated_at=moment)
             after = after if left else replace(after, status=Status.ACTIVE)
@@ -148,31 +184,51 @@ class TenantRows:
                 self.change(before, after, BRING_BACK, moment)
 
     def supersede_again(self, successor: str, moment: datetime) -> None:
-        """A successor that is restored takes the place that its deletion took from it, unless something else happened since."""
-        mine = {link.target_id for link in self._successions([successor]) if link.source_id == successor}
+        """A successor that is restored takes the place that its deletion took from it, unless
+        something else happened since.
+        """
+        mine = {
+            link.target_id for link in self._successions([successor]) if link.source_id == successor
+        }
         for before in self.entries("entries_by_id", ids=as_json(sorted(mine))):
             last = self.history(before.id)[-1:]
-            if last and last[0].action == BRING_BACK and last[0].before["superseded_by"] == successor:
+            if (
+                last
+                and last[0].action == BRING_BACK
+                and last[0].before["superseded_by"] == successor
+            ):
                 self.change(
-                    before, replace(before, status=Status.OBSOLETE, superseded_by=successor, updated_at=moment), "supersede", moment
+                    before,
+                    replace(
+                        before, status=Status.OBSOLETE, superseded_by=successor, updated_at=moment
+                    ),
+                    "supersede",
+                    moment,
                 )
 
     def history(self, id_: str) -> tuple[Revision, ...]:
         rows = self.ask("history", entry_id=id_).fetchall()
-        return tuple(Revision(row[0], row[1], read_moment(row[2]), orjson.loads(row[3])) for row in rows)
+        return tuple(
+            Revision(row[0], row[1], read_moment(row[2]), orjson.loads(row[3])) for row in rows
+        )
 
     def _closes_circle(self, source: str, target: str) -> bool:
         return self.known(target).superseded_by != source and self._replaced(source, target)
 
     def _replaced(self, id_: str, by: str) -> bool:
-        """Whether an entry was superseded by another, directly or through others. One that was brought back was not."""
+        """Whether an entry was superseded by another, directly or through others.
+
+        One that was brought back was not.
+        """
         seen: set[str] = set()
         ahead = {id_}
         while ahead and by not in ahead:
             seen |= ahead
             entries = self.entries("entries_by_id", ids=as_json(sorted(ahead)))
             replaced = {entry.id: entry.superseded_by for entry in entries if entry.superseded_by}
-            ahead = {link.source_id for link in self._successions(replaced) if link.target_id in replaced} | set(replaced.values())
+            ahead = {
+                link.source_id for link in self._successions(replaced) if link.target_id in replaced
+            } | set(replaced.values())
             ahead -= seen
         return by in ahead
 
@@ -182,31 +238,51 @@ class TenantRows:
         return [link for link in links if link.relation is Relation.SUPERSEDES]
 
     def ends(self, query: str, id_: str) -> tuple[LinkedEntry, ...]:
-        return tuple(LinkedEntry(row[0], row[1], Relation(row[2])) for row in self.ask(query, id=id_))
+        return tuple(
+            LinkedEntry(row[0], row[1], Relation(row[2])) for row in self.ask(query, id=id_)
+        )
 
     def suggest(self, suggestion: Suggestion) -> bool:
-        """Whether its key was never suggested. Pending clusters that a new one contains give way to it."""
+        """Whether its key was never suggested.
+
+        Pending clusters that a new one contains give way to it.
+        """
         row = suggestion_row(self.tenant, suggestion)
-        if self.put("insert_suggestion", row).fetchone() is None and not self._contradicts_accepted_link(row):
+        if self.put(
+            "insert_suggestion", row
+        ).fetchone() is None and not self._contradicts_accepted_link(row):
             return False
         if suggestion.type is SuggestionType.GENERALIZE:
             for smaller in self.clusters(suggestion.entry_ids):
-                if smaller.decision is Decision.PENDING and set(smaller.entry_ids) < set(suggestion.entry_ids):
+                if smaller.decision is Decision.PENDING and set(smaller.entry_ids) < set(
+                    suggestion.entry_ids
+                ):
                     self.withdraw(smaller)
         for entry_id in suggestion.entry_ids:
             self.ask("insert_suggestion_entry", entry_id=entry_id, suggestion_id=suggestion.id)
         return True
 
     def _contradicts_accepted_link(self, row: Mapping[str, Any]) -> bool:
-        """Keep a contradiction under a key of its own where its pair was accepted as a link; return whether it is new."""
-        if row["type"] != SuggestionType.CONTRADICTION or self.one("accepted_link", key=row["key"]) is None:
+        """Keep a contradiction under a key of its own where its pair was accepted as a link;
+        return whether it is new.
+        """
+        if (
+            row["type"] != SuggestionType.CONTRADICTION
+            or self.one("accepted_link", key=row["key"]) is None
+        ):
             return False
-        return self.put("insert_suggestion", {**row, "key": f"contradiction {row['key']}"}).fetchone() is not None
+        return (
+            self.put("insert_suggestion", {**row, "key": f"contradiction {row['key']}"}).fetchone()
+            is not None
+        )
 
     def revise(self, suggestion: Suggestion) -> None:
         """Give a pending suggestion a new type, score and reason."""
         row = suggestion_row(self.tenant, suggestion)
-        self.put("revise_suggestion", {key: row[key] for key in ("tenant", "id", "type", "score", "reason", "created_at")})
+        self.put(
+            "revise_suggestion",
+            {key: row[key] for key in ("tenant", "id", "type", "score", "reason", "created_at")},
+        )
 
     def withdraw(self, suggestion: Suggestion) -> None:
         """Remove a pending suggestion, so that the same may be suggested again."""
@@ -219,7 +295,9 @@ class TenantRows:
         self.ask("refresh_suggestions", ids=as_json(sorted(set(entry_ids))))
 
     def clusters(self, ids: Iterable[str]) -> tuple[Suggestion, ...]:
-        return tuple(read_suggestion(row) for row in self.ask("clusters_with", ids=as_json(sorted(set(ids)))))
+        return tuple(
+            read_suggestion(row) for row in self.ask("clusters_with", ids=as_json(sorted(set(ids))))
+        )
 
     def count_use(self, entry_id: str, count: int, moment: datetime) -> None:
         self.ask("add_usage", entry_id=entry_id, count=count, moment=iso(moment))

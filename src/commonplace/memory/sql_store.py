@@ -1,7 +1,8 @@
 """Memory over named SQL: one implementation of the `Store`, whichever database holds the tables.
 
-`sqlite.py` and `postgres.py` say how a unit of work runs; their `.sql` files define the same statements in two dialects. The words of an
-entry are indexed in its own transaction."""
+`sqlite.py` and `postgres.py` say how a unit of work runs; their `.sql` files define the same
+statements in two dialects. The words of an entry are indexed in its own transaction.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +16,24 @@ from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
 from commonplace.memory.documents import document, document_key, partition
 from commonplace.memory.errors import DUPLICATE_ENTRY, LINK_ALREADY_EXISTS, failure
-from commonplace.memory.model import Decision, Entry, Link, Status, Suggestion, SuggestionType, Usage
-from commonplace.memory.rows import as_json, entry_row, link_row, read_entry, read_link, read_moment, read_suggestion
+from commonplace.memory.model import (
+    Decision,
+    Entry,
+    Link,
+    Status,
+    Suggestion,
+    SuggestionType,
+    Usage,
+)
+from commonplace.memory.rows import (
+    as_json,
+    entry_row,
+    link_row,
+    read_entry,
+    read_link,
+    read_moment,
+    read_suggestion,
+)
 from commonplace.memory.sql_rows import TenantRows
 from commonplace.memory.store import Added, Counts, Filter, Neighbourhood, Page, Revision, SameText
 from commonplace.search.store import Document, Partition
@@ -24,9 +41,19 @@ from commonplace.storage.relational import Connection
 
 Result = TypeVar("Result")
 Uses = Mapping[tuple[Tenant, str], tuple[int, datetime]]
-LOCK_SECONDS = 10  # several processes may share the database: rather wait than refuse what was learned
+LOCK_SECONDS = (
+    10  # several processes may share the database: rather wait than refuse what was learned
+)
 BULK_SECONDS = 60  # an import or a rebuild holds the lock for long, so it waits for it as long
-MOVED = ("entries", "tags", "usage", "links", "suggestions", "suggestion_entries", "history")  # tables with a tenant
+MOVED = (
+    "entries",
+    "tags",
+    "usage",
+    "links",
+    "suggestions",
+    "suggestion_entries",
+    "history",
+)  # tables with a tenant
 
 
 class Postings(Protocol):
@@ -67,8 +94,12 @@ class SqlStore(ABC):
         """Run a read of several statements, or of many rows, in one snapshot."""
 
     @abstractmethod
-    async def _commit(self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS) -> Result:
-        """Run a change, alone among the changes of this tenant; waits at most so long for its turn."""
+    async def _commit(
+        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS
+    ) -> Result:
+        """Run a change, alone among the changes of this tenant; waits at most so long for its
+        turn.
+        """
 
     @abstractmethod
     async def _count(self, work: Callable[[Connection], Result]) -> Result:
@@ -119,12 +150,17 @@ class SqlStore(ABC):
                 else:
                     rows.insert(entry)
                     kept.append(entry)
-            self._postings.put(connection, partition(tenant), [documents[entry.id] for entry in kept])
+            self._postings.put(
+                connection, partition(tenant), [documents[entry.id] for entry in kept]
+            )
             settled = {entry.id for entry in kept if entry.id in told}
             made = sum(rows.import_link(link, known, settled) for link in links)
             for entry in kept:
                 if entry.superseded_by in known:
-                    rows.put("update_entry", entry_row(tenant, replace(entry, superseded_by=known[entry.superseded_by])))
+                    rows.put(
+                        "update_entry",
+                        entry_row(tenant, replace(entry, superseded_by=known[entry.superseded_by])),
+                    )
                 used = usage.get(entry.id)
                 if used is not None and used.access_count and used.last_accessed:
                     rows.count_use(entry.id, used.access_count, used.last_accessed)
@@ -146,7 +182,12 @@ class SqlStore(ABC):
             before = rows.known(entry.id)
             visible = entry.deleted_at is None
             if visible and entry.status is Status.ACTIVE and (existing := rows.same_text(entry)):
-                raise failure(DUPLICATE_ENTRY, f"Entry {existing} already says this", hint="Change that one, or supersede it.", id=existing)
+                raise failure(
+                    DUPLICATE_ENTRY,
+                    f"Entry {existing} already says this",
+                    hint="Change that one, or supersede it.",
+                    id=existing,
+                )
             rows.change(before, entry, action, entry.updated_at)
             self._postings.remove(connection, partition(tenant), [document_key(before)])
             if visible:
@@ -159,19 +200,27 @@ class SqlStore(ABC):
         await self._commit(work, tenant)
 
     async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None:
-        row = await self._look(lambda c: self._rows(c, tenant).one("entry", id=id_, deleted=deleted))
+        row = await self._look(
+            lambda c: self._rows(c, tenant).one("entry", id=id_, deleted=deleted)
+        )
         return read_entry(row) if row else None
 
     async def get_all(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Entry]:
         asked = sorted(set(ids))
         if not asked:
             return {}
-        found = await self._look(lambda c: self._rows(c, tenant).entries("entries_by_id", ids=as_json(asked)))
+        found = await self._look(
+            lambda c: self._rows(c, tenant).entries("entries_by_id", ids=as_json(asked))
+        )
         return {entry.id: entry for entry in found}
 
-    async def with_prefix(self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False) -> tuple[Entry, ...]:
+    async def with_prefix(
+        self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False
+    ) -> tuple[Entry, ...]:
         wanted = {"prefix": prefix, "limit": limit, "deleted": deleted}
-        return await self._look(lambda c: self._rows(c, tenant).entries("entries_by_prefix", **wanted))
+        return await self._look(
+            lambda c: self._rows(c, tenant).entries("entries_by_prefix", **wanted)
+        )
 
     async def page(self, tenant: Tenant, wanted: Filter, limit: int, offset: int) -> Page:
         filters = {
@@ -184,7 +233,10 @@ class SqlStore(ABC):
 
         def scan(connection: Connection) -> Page:
             rows = self._rows(connection, tenant)
-            return Page(rows.entries("entries_page", **filters, limit=limit, offset=offset), rows.number("entries_count", **filters))
+            return Page(
+                rows.entries("entries_page", **filters, limit=limit, offset=offset),
+                rows.number("entries_count", **filters),
+            )
 
         return await self._scan(scan)
 
@@ -206,15 +258,21 @@ class SqlStore(ABC):
         self._count_now(lambda connection: self._add_uses(connection, counts))
 
     def _add_uses(self, connection: Connection, counts: Uses) -> None:
-        for (tenant, entry_id), (count, moment) in sorted(counts.items()):  # in one order: two processes never wait for each other
+        for (tenant, entry_id), (count, moment) in sorted(
+            counts.items()
+        ):  # in one order: two processes never wait for each other
             self._rows(connection, tenant).count_use(entry_id, count, moment)
 
-    async def unread_since(self, tenant: Tenant, moment: datetime, limit: int) -> tuple[tuple[Entry, ...], int]:
+    async def unread_since(
+        self, tenant: Tenant, moment: datetime, limit: int
+    ) -> tuple[tuple[Entry, ...], int]:
         since = iso(moment)
 
         def scan(connection: Connection) -> tuple[tuple[Entry, ...], int]:
             rows = self._rows(connection, tenant)
-            return rows.entries("entries_unread", moment=since, limit=limit), rows.number("entries_unread_count", moment=since)
+            return rows.entries("entries_unread", moment=since, limit=limit), rows.number(
+                "entries_unread_count", moment=since
+            )
 
         return await self._scan(scan)
 
@@ -245,11 +303,15 @@ class SqlStore(ABC):
         asked = sorted(set(ids))
         if not asked:
             return ()
-        rows = await self._look(lambda c: self._rows(c, tenant).ask("links_among", ids=as_json(asked)).fetchall())
+        rows = await self._look(
+            lambda c: self._rows(c, tenant).ask("links_among", ids=as_json(asked)).fetchall()
+        )
         return tuple(read_link(row) for row in rows)
 
     async def all_links(self, tenant: Tenant) -> tuple[Link, ...]:
-        return await self._scan(lambda c: tuple(read_link(row) for row in self._rows(c, tenant).ask("links_all")))
+        return await self._scan(
+            lambda c: tuple(read_link(row) for row in self._rows(c, tenant).ask("links_all"))
+        )
 
     # -- suggestions
 
@@ -269,20 +331,26 @@ class SqlStore(ABC):
                 rows.revise(suggestion)
             added = [suggestion for suggestion in suggestions if rows.suggest(suggestion)]
             if added or revised:
-                rows.refresh_suggestions(suggestion.entry_ids[0] for suggestion in (*added, *revised))
+                rows.refresh_suggestions(
+                    suggestion.entry_ids[0] for suggestion in (*added, *revised)
+                )
             return len(added)
 
         return await self._commit(work, tenant)
 
     async def suggestions_about(self, tenant: Tenant, entry_id: str) -> tuple[Suggestion, ...]:
-        rows = await self._look(lambda c: self._rows(c, tenant).ask("suggestions_about", entry_id=entry_id).fetchall())
+        rows = await self._look(
+            lambda c: self._rows(c, tenant).ask("suggestions_about", entry_id=entry_id).fetchall()
+        )
         return tuple(read_suggestion(row) for row in rows)
 
     async def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None:
         row = await self._look(lambda c: self._rows(c, tenant).one("suggestion", id=id_))
         return read_suggestion(row) if row else None
 
-    async def pending(self, tenant: Tenant, types: Sequence[SuggestionType], limit: int) -> tuple[tuple[Suggestion, ...], int]:
+    async def pending(
+        self, tenant: Tenant, types: Sequence[SuggestionType], limit: int
+    ) -> tuple[tuple[Suggestion, ...], int]:
         def scan(connection: Connection) -> tuple[tuple[Suggestion, ...], int]:
             rows = self._rows(connection, tenant)
             found: list[Suggestion] = []
@@ -290,7 +358,9 @@ class SqlStore(ABC):
             for type_ in sorted(types):  # one type at a time is read in the order of the index
                 total += rows.number("suggestions_listed_count", type=type_.value)
                 if len(found) < limit:
-                    listed = rows.ask("suggestions_listed", type=type_.value, limit=limit - len(found))
+                    listed = rows.ask(
+                        "suggestions_listed", type=type_.value, limit=limit - len(found)
+                    )
                     found += [read_suggestion(row) for row in listed]
             return tuple(found), total
 
@@ -300,7 +370,9 @@ class SqlStore(ABC):
         wanted = frozenset(ids)
         return await self._look(lambda c: self._rows(c, tenant).clusters(wanted))
 
-    async def decide(self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None) -> Suggestion | None:
+    async def decide(
+        self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None
+    ) -> Suggestion | None:
         def work(connection: Connection) -> Suggestion | None:
             rows = self._rows(connection, tenant)
             row = rows.one("decide", id=id_, decision=decision.value, moment=iso(moment))
@@ -316,7 +388,9 @@ class SqlStore(ABC):
         def work(connection: Connection) -> int:
             entries = self._rows(connection, tenant).entries("entries_all")
             self._postings.clear(connection, partition(tenant))
-            self._postings.put(connection, partition(tenant), [document(entry) for entry in entries])
+            self._postings.put(
+                connection, partition(tenant), [document(entry) for entry in entries]
+            )
             return len(entries)
 
         return await self._commit(work, tenant, BULK_SECONDS)
@@ -324,7 +398,11 @@ class SqlStore(ABC):
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
         def work(connection: Connection) -> int:
             if self._rows(connection, new).one("entry_of_any") is not None:
-                raise failure(DUPLICATE_ENTRY, "The new tenant has entries of its own.", hint="Choose a name without data.")
+                raise failure(
+                    DUPLICATE_ENTRY,
+                    "The new tenant has entries of its own.",
+                    hint="Choose a name without data.",
+                )
             entries = self._rows(connection, old).entries("entries_all")
             self._postings.clear(connection, partition(old))
             for table in MOVED:
@@ -356,4 +434,6 @@ class SqlStore(ABC):
         return await self._scan(scan)
 
     async def tenants(self) -> tuple[Tenant, ...]:
-        return await self._scan(lambda c: tuple(Tenant(row[0]) for row in c.execute(self._queries["tenants"])))
+        return await self._scan(
+            lambda c: tuple(Tenant(row[0]) for row in c.execute(self._queries["tenants"]))
+        )

@@ -1,4 +1,6 @@
-"""Memory in SQLite: point reads on the caller's thread, scans in the reader pool, changes in the writer thread."""
+"""Memory in SQLite: point reads on the caller's thread, scans in the reader pool, changes in the
+writer thread.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class SqliteStore(SqlStore):
     async def _scan(self, work: Callable[[Connection], Result]) -> Result:
         return await self._database.read(work)
 
-    async def _commit(self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS) -> Result:
+    async def _commit(
+        self, work: Callable[[Connection], Result], tenant: Tenant, seconds: float = LOCK_SECONDS
+    ) -> Result:
         """One writer at a time holds the whole database: no tenant needs a lock of its own."""
         return await self._database.write(work, lock_timeout_seconds=seconds)
 

@@ -1,4 +1,7 @@
-"""What memory asks of persistence, tenant first. SQLite and PostgreSQL obey it; every method is one transaction."""
+"""What memory asks of persistence, tenant first.
+
+SQLite and PostgreSQL obey it; every method is one transaction.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,11 @@ class Filter:
 
     def cleaned(self) -> Filter:
         """As projects and tags are kept; a blank one filters nothing."""
-        return replace(self, project=clean_project(self.project), tag=next(iter(clean_tags([self.tag or ""])), None))
+        return replace(
+            self,
+            project=clean_project(self.project),
+            tag=next(iter(clean_tags([self.tag or ""])), None),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +79,10 @@ class Neighbourhood:
 
     def without(self, relation: Relation, ids: Collection[str]) -> Neighbourhood:
         """Leave out the links of one relation to some entries."""
-        kept = (tuple(end for end in ends if end.relation is not relation or end.id not in ids) for ends in (self.outgoing, self.incoming))
+        kept = (
+            tuple(end for end in ends if end.relation is not relation or end.id not in ids)
+            for ends in (self.outgoing, self.incoming)
+        )
         return Neighbourhood(*kept)
 
 
@@ -85,7 +95,9 @@ class Match:
     lexical: float | None = None  # None: that retriever did not find it
     semantic: float | None = None
     terms: tuple[str, ...] = ()
-    words: Mapping[str, int] | None = None  # how often the entry holds each of its own terms, where the index told
+    words: Mapping[str, int] | None = (
+        None  # how often the entry holds each of its own terms, where the index told
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +117,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """Candidates, nearest first, and how telling the entry's words are (inverse document frequency)."""
+    """Candidates, nearest first, and how telling the entry's words are (inverse document
+    frequency).
+    """
 
     matches: tuple[Match, ...]
     rarity: Mapping[str, float]
@@ -128,7 +142,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What came of adding many: how many entries and links are new, and which ids gave way to which existing entry."""
+    """What came of adding many: how many entries and links are new, and which ids gave way to
+    which existing entry.
+    """
 
     entries: int
     links: int
@@ -160,23 +176,32 @@ class Store(Protocol):
         told: Collection[str] = (),
         dry_run: bool = False,
     ) -> Added:
-        """Keep many with their links and accesses in one transaction. Links follow to the entry that already says the same.
+        """Keep many with their links and accesses in one transaction.
 
-        Of the entries in `told` it is known whether something supersedes them: a link changes nothing about that.
-        A dry run does it all and takes it back."""
+        Links follow to the entry that already says the same.
+
+        Of the entries in `told` it is known whether something supersedes them: a link changes
+        nothing about that. A dry run does it all and takes it back.
+        """
         ...
 
     async def replace(self, tenant: Tenant, entry: Entry, action: str) -> None:
-        """Change an entry and keep what it was. Raises DUPLICATE_ENTRY when another active entry says the same.
+        """Change an entry and keep what it was.
 
-        What a deleted one superseded is active again, unless something else supersedes it; one that is restored supersedes it again."""
+        Raises DUPLICATE_ENTRY when another active entry says the same.
+
+        What a deleted one superseded is active again, unless something else supersedes it; one that
+        is restored supersedes it again.
+        """
         ...
 
     async def get(self, tenant: Tenant, id_: str, *, deleted: bool = False) -> Entry | None: ...
 
     async def get_all(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Entry]: ...
 
-    async def with_prefix(self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False) -> tuple[Entry, ...]: ...
+    async def with_prefix(
+        self, tenant: Tenant, prefix: str, limit: int, *, deleted: bool = False
+    ) -> tuple[Entry, ...]: ...
 
     async def page(self, tenant: Tenant, wanted: Filter, limit: int, offset: int) -> Page:
         """Newest first."""
@@ -198,14 +223,18 @@ class Store(Protocol):
         """The same without an event loop, at the end."""
         ...
 
-    async def unread_since(self, tenant: Tenant, moment: datetime, limit: int) -> tuple[tuple[Entry, ...], int]:
+    async def unread_since(
+        self, tenant: Tenant, moment: datetime, limit: int
+    ) -> tuple[tuple[Entry, ...], int]:
         """Active entries neither read nor written since, longest first, and how many there are."""
         ...
 
     async def add_link(self, tenant: Tenant, link: Link) -> None:
-        """Raises LINK_ALREADY_EXISTS, also where two would supersede each other, directly or through others.
+        """Raises LINK_ALREADY_EXISTS, also where two would supersede each other, directly or
+        through others.
 
-        A `supersedes` link makes its target obsolete and point to the source."""
+        A `supersedes` link makes its target obsolete and point to the source.
+        """
         ...
 
     async def links_of(self, tenant: Tenant, id_: str) -> Neighbourhood: ...
@@ -224,10 +253,13 @@ class Store(Protocol):
         revised: Sequence[Suggestion] = (),
         withdrawn: Sequence[Suggestion] = (),
     ) -> int:
-        """Keep the suggestions whose key was never suggested; pending clusters that a new one contains give way.
+        """Keep the suggestions whose key was never suggested; pending clusters that a new one
+        contains give way.
 
-        A contradiction is also kept when its pair was accepted as a link before. Pending suggestions in `revised` get a new type, score
-        and reason under their id; those in `withdrawn` are removed. Returns how many are new."""
+        A contradiction is also kept when its pair was accepted as a link before. Pending
+        suggestions in `revised` get a new type, score and reason under their id; those in
+        `withdrawn` are removed. Returns how many are new.
+        """
         ...
 
     async def suggestions_about(self, tenant: Tenant, entry_id: str) -> tuple[Suggestion, ...]:
@@ -236,14 +268,20 @@ class Store(Protocol):
 
     async def suggestion(self, tenant: Tenant, id_: str) -> Suggestion | None: ...
 
-    async def pending(self, tenant: Tenant, types: Sequence[SuggestionType], limit: int) -> tuple[tuple[Suggestion, ...], int]: ...
+    async def pending(
+        self, tenant: Tenant, types: Sequence[SuggestionType], limit: int
+    ) -> tuple[tuple[Suggestion, ...], int]: ...
 
     async def clusters_with(self, tenant: Tenant, ids: Iterable[str]) -> tuple[Suggestion, ...]:
         """Generalisations, whatever became of them, that hold any of the ids."""
         ...
 
-    async def decide(self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None) -> Suggestion | None:
-        """Settle a pending suggestion, with the link it makes; None when it is not pending any more."""
+    async def decide(
+        self, tenant: Tenant, id_: str, decision: Decision, moment: datetime, link: Link | None
+    ) -> Suggestion | None:
+        """Settle a pending suggestion, with the link it makes; None when it is not pending any
+        more.
+        """
         ...
 
     async def reindex(self, tenant: Tenant) -> int:
@@ -251,7 +289,10 @@ class Store(Protocol):
         ...
 
     async def move_tenant(self, old: Tenant, new: Tenant) -> int:
-        """Everything of a tenant under another name, its index too; returns how many entries. The new one must be empty."""
+        """Everything of a tenant under another name, its index too; returns how many entries.
+
+        The new one must be empty.
+        """
         ...
 
     async def counts(self, tenant: Tenant) -> Counts: ...
@@ -262,7 +303,11 @@ class Store(Protocol):
 
 
 class Index(Protocol):
-    """Finds entries again. The words are indexed by the store, in the entry's own transaction; vectors follow when there is a model."""
+    """Finds entries again.
+
+    The words are indexed by the store, in the entry's own transaction; vectors follow when there is
+    a model.
+    """
 
     @property
     def loading(self) -> bool:
@@ -278,19 +323,28 @@ class Index(Protocol):
         ...
 
     async def prepare(self, seconds: float) -> str:
-        """Wait for vectors as long as allowed; returns why there are none, or nothing when there are."""
+        """Wait for vectors as long as allowed; returns why there are none, or nothing when there
+        are.
+        """
         ...
 
     async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
         """Four fields: entry text, context text, summary vector, context vector."""
         ...
 
-    async def similar(self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()) -> Similar:
-        """Return entries that may be near, and those in `also`: with their cosine where both have vectors, else by shared words."""
+    async def similar(
+        self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
+    ) -> Similar:
+        """Return entries that may be near, and those in `also`: with their cosine where both
+        have vectors, else by shared words.
+        """
         ...
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
-        """Make the vectors of entries; returns the ids that have theirs now. No model: none, and no failure."""
+        """Make the vectors of entries; returns the ids that have theirs now.
+
+        No model: none, and no failure.
+        """
         ...
 
     async def forget(self, tenant: Tenant, entries: Sequence[Entry]) -> None:

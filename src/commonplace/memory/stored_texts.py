@@ -10,8 +10,14 @@ from commonplace.memory.store import Store
 
 
 def stored_texts(store: Store) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield a reference to every entry of all tenants and its texts. Runs event loops of its own."""
+    """Yield a reference to every entry of all tenants and its texts.
+
+    Runs event loops of its own.
+    """
     for tenant in asyncio.run(store.tenants()):
         owner = "" if tenant == LOCAL_TENANT else f" (tenant {tenant})"
         for entry in asyncio.run(store.everything(tenant)):
-            yield f"memory:{entry.id}{owner}", (entry.title, entry.content, entry.context, entry.project or "", *entry.tags)
+            yield (
+                f"memory:{entry.id}{owner}",
+                (entry.title, entry.content, entry.context, entry.project or "", *entry.tags),
+            )

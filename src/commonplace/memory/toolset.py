@@ -74,7 +74,8 @@ def toolset(service: Callable[[], MemoryService]) -> Toolset:
 
     return Toolset(
         name="memory",
-        summary="What was learned: bugs, patterns, decisions, pitfalls, configuration, found again when it matters.",
+        summary="What was learned: bugs, patterns, decisions, pitfalls, configuration, found "
+        "again when it matters.",
         names=frozenset((*CONTRACT_NAMES, *EXTENDED_NAMES)),
         bare=frozenset(),
         load=load,

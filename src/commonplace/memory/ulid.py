@@ -1,4 +1,6 @@
-"""ULIDs: 26 Crockford characters, a millisecond clock and 80 random bits, increasing within a process."""
+"""ULIDs: 26 Crockford characters, a millisecond clock and 80 random bits, increasing within a
+process.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ class Ulids:
         with self._lock:
             stamp, number = self._last
             if milliseconds > stamp:
-                stamp, number = milliseconds, secrets.randbits(RANDOM_BITS - 1)  # headroom to count up in
+                stamp, number = (
+                    milliseconds,
+                    secrets.randbits(RANDOM_BITS - 1),
+                )  # headroom to count up in
             else:
                 number += 1
             self._last = (stamp, number)
@@ -44,6 +49,8 @@ def is_ulid(text: str) -> bool:
 
 
 def read_prefix(text: str) -> str | None:
-    """What a person typed, as ids are written; None when it cannot begin an id or is too short to name one."""
+    """What a person typed, as ids are written; None when it cannot begin an id or is too short
+    to name one.
+    """
     prefix = text.strip().upper().translate(_READ)
     return prefix if _PREFIX.fullmatch(prefix) else None

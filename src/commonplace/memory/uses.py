@@ -1,4 +1,6 @@
-"""Counts accesses outside the paths that read: in memory at first, written together a moment later."""
+"""Counts accesses outside the paths that read: in memory at first, written together a moment
+later.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,16 @@ Counts = Mapping[tuple[Tenant, str], tuple[int, datetime]]
 
 
 class Uses:
-    """Accesses not written yet. Lives on one event loop; its task exists only while there are some; `close` writes the rest."""
+    """Accesses not written yet.
+
+    Lives on one event loop; its task exists only while there are some; `close` writes the rest.
+    """
 
     def __init__(
-        self, write: Callable[[Counts], Awaitable[None]], write_now: Callable[[Counts], None], delay_seconds: float = DELAY_SECONDS
+        self,
+        write: Callable[[Counts], Awaitable[None]],
+        write_now: Callable[[Counts], None],
+        delay_seconds: float = DELAY_SECONDS,
     ) -> None:
         self._write = write
         self._write_now = write_now

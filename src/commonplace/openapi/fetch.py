@@ -1,4 +1,6 @@
-"""Fetching a document by URL: schemes, addresses, redirects, size and time are checked before and while reading."""
+"""Fetching a document by URL: schemes, addresses, redirects, size and time are checked before
+and while reading.
+"""
 
 from __future__ import annotations
 
@@ -27,24 +29,39 @@ _NAT64_LOCAL = ipaddress.IPv6Network("64:ff9b:1::/48")
 _TRANSLATED = ipaddress.IPv6Network("::ffff:0:0:0/96")
 _NOT_PUBLIC = tuple(
     ipaddress.ip_network(network)
-    for network in ("192.0.0.0/24", "192.88.99.0/24", "2001::/23", "2002::/16", "3fff::/20")  # newer than Python's own tables, or tunnels
+    for network in (
+        "192.0.0.0/24",
+        "192.88.99.0/24",
+        "2001::/23",
+        "2002::/16",
+        "3fff::/20",
+    )  # newer than Python's own tables, or tunnels
 )
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 @dataclass(frozen=True, slots=True)
 class UrlRules:
-    """Which addresses may be fetched. `local`: the caller is the person at this machine, so its own networks are theirs."""
+    """Which addresses may be fetched.
+
+    `local`: the caller is the person at this machine, so its own networks are theirs.
+    """
 
     local: bool = False
-    allow_hosts: tuple[str, ...] = ()  # exact host, host:port, or .suffix; these skip the address check
+    allow_hosts: tuple[
+        str, ...
+    ] = ()  # exact host, host:port, or .suffix; these skip the address check
     timeout_seconds: float = 20.0
 
     def listed(self, parts: SplitResult) -> bool:
         host = (parts.hostname or "").lower()
         for entry in self.allow_hosts:
             wanted = entry.lower()
-            if host == wanted or f"{host}:{parts.port}" == wanted or (wanted.startswith(".") and host.endswith(wanted)):
+            if (
+                host == wanted
+                or f"{host}:{parts.port}" == wanted
+                or (wanted.startswith(".") and host.endswith(wanted))
+            ):
                 return True
         return False
 
@@ -61,16 +78,24 @@ class UrlRules:
 def _is_public(address: Address) -> bool:
     if isinstance(address, ipaddress.IPv6Address) and address not in _UNICAST:
         return False
-    return address.is_global and not address.is_reserved and not any(address in network for network in _NOT_PUBLIC)
+    return (
+        address.is_global
+        and not address.is_reserved
+        and not any(address in network for network in _NOT_PUBLIC)
+    )
 
 
 def _is_translation(address: Address) -> bool:
     """Whether an IPv6 address only spells an IPv4 one: the packets go there and nowhere else."""
-    return isinstance(address, ipaddress.IPv6Address) and (address.ipv4_mapped is not None or address in _NAT64)
+    return isinstance(address, ipaddress.IPv6Address) and (
+        address.ipv4_mapped is not None or address in _NAT64
+    )
 
 
 def _embedded(address: Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address inside an IPv6 address that leads, or may lead, to it: mapped, NAT64, 6to4, Teredo, ISATAP, compatible."""
+    """The IPv4 address inside an IPv6 address that leads, or may lead, to it: mapped, NAT64,
+    6to4, Teredo, ISATAP, compatible.
+    """
     if not isinstance(address, ipaddress.IPv6Address):
         return None
     if address.ipv4_mapped is not None:
@@ -87,7 +112,9 @@ def _embedded(address: Address) -> ipaddress.IPv4Address | None:
 
 
 class Network:
-    """One call's use of the network: a point in time at which everything ends, and a way to end it earlier."""
+    """One call's use of the network: a point in time at which everything ends, and a way to end
+    it earlier.
+    """
 
     def __init__(self, seconds: float, fetch_seconds: float | None = None) -> None:
         self._ends = time.monotonic() + seconds
@@ -102,7 +129,9 @@ class Network:
 
     @contextlib.contextmanager
     def ending(self, deadline: float) -> Iterator[None]:
-        """Break every connection made inside once the deadline has passed, whatever its peer sends until then."""
+        """Break every connection made inside once the deadline has passed, whatever its peer
+        sends until then.
+        """
         timer = threading.Timer(max(0.0, deadline - time.monotonic()), self._break)
         timer.daemon = True
         timer.start()
@@ -138,10 +167,14 @@ class Network:
             links = tuple(self._links)
         for link in links:
             with contextlib.suppress(OSError):
-                socket.socket.shutdown(link, socket.SHUT_RDWR)  # wakes a thread that reads from it; also below TLS
+                socket.socket.shutdown(
+                    link, socket.SHUT_RDWR
+                )  # wakes a thread that reads from it; also below TLS
 
 
-def fetch(url: str, rules: UrlRules, limit_bytes: int, network: Network | None = None) -> tuple[bytes, str]:
+def fetch(
+    url: str, rules: UrlRules, limit_bytes: int, network: Network | None = None
+) -> tuple[bytes, str]:
     """The bytes at an address and the address they came from, after at most five redirects.
 
     One deadline ends it all: looking up names, connecting, headers and body."""
@@ -162,7 +195,9 @@ def fetch(url: str, rules: UrlRules, limit_bytes: int, network: Network | None =
                     continue
                 _check_status(response.status, url)
                 content = _read(response, url, limit_bytes, network, deadline)
-                return decode_content(content, response.getheader("Content-Encoding") or "", url, limit_bytes), url
+                return decode_content(
+                    content, response.getheader("Content-Encoding") or "", url, limit_bytes
+                ), url
             except (OSError, http.client.HTTPException) as error:
                 network.left(deadline, url)
                 raise _failed(url, str(error) or type(error).__name__, retryable=True) from None
@@ -175,24 +210,40 @@ def fetch(url: str, rules: UrlRules, limit_bytes: int, network: Network | None =
 
 def _check_status(status: int, url: str) -> None:
     if status in (404, 410):
-        raise CommonplaceError(SPEC_NOT_FOUND, f"{_shown(url)} answered {status}.", hint="Check the address.")
+        raise CommonplaceError(
+            SPEC_NOT_FOUND, f"{_shown(url)} answered {status}.", hint="Check the address."
+        )
     if status != 200:
         raise _failed(url, f"status {status}", retryable=status >= 500 or status == 429)
 
 
 def _check(url: str, rules: UrlRules, network: Network, deadline: float) -> tuple[SplitResult, str]:
-    """The parts of an address and the IP to connect to: the one that was checked, so that DNS cannot change in between."""
+    """The parts of an address and the IP to connect to: the one that was checked, so that DNS
+    cannot change in between.
+    """
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError:
-        raise CommonplaceError(URL_NOT_ALLOWED, "The address is not a URL.", hint="Pass http://... or https://...") from None
+        raise CommonplaceError(
+            URL_NOT_ALLOWED, "The address is not a URL.", hint="Pass http://... or https://..."
+        ) from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         scheme = parts.scheme[:20] if parts.scheme not in ("http", "https") else ""
-        message = f"Only http and https addresses are fetched, not {scheme!r}." if scheme else "The address names no host to ask."
-        raise CommonplaceError(URL_NOT_ALLOWED, message, hint="Pass http://... or https://..., or a path as `file`.")
+        message = (
+            f"Only http and https addresses are fetched, not {scheme!r}."
+            if scheme
+            else "The address names no host to ask."
+        )
+        raise CommonplaceError(
+            URL_NOT_ALLOWED, message, hint="Pass http://... or https://..., or a path as `file`."
+        )
     if any(ord(character) <= 32 or ord(character) == 127 for character in url):
-        raise CommonplaceError(URL_NOT_ALLOWED, "The address holds spaces or control characters.", hint="Percent-encode them.")
+        raise CommonplaceError(
+            URL_NOT_ALLOWED,
+            "The address holds spaces or control characters.",
+            hint="Percent-encode them.",
+        )
     for address in _addresses(parts.hostname, port, url, network.left(deadline, url)):
         if rules.listed(parts) or rules.admits(ipaddress.ip_address(address.split("%", 1)[0])):
             return parts, address
@@ -205,7 +256,11 @@ def _check(url: str, rules: UrlRules, network: Network, deadline: float) -> tupl
 
 
 def _addresses(host: str, port: int, url: str, seconds: float) -> list[str]:
-    """The addresses of a host. The system's resolver has its own idea of patience, so it runs in a thread that can be left behind."""
+    """The addresses of a host.
+
+    The system's resolver has its own idea of patience, so it runs in a thread that can be left
+    behind.
+    """
     if not _resolvers.acquire(timeout=seconds):
         raise _failed(url, "too many names are being looked up", retryable=True)
     found: list[str] = []
@@ -214,7 +269,10 @@ def _addresses(host: str, port: int, url: str, seconds: float) -> list[str]:
 
     def look_up() -> None:
         try:
-            found.extend(str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            found.extend(
+                str(entry[4][0])
+                for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            )
         except (OSError, UnicodeError) as error:
             failure.append(error)
         finally:
@@ -229,7 +287,9 @@ def _addresses(host: str, port: int, url: str, seconds: float) -> list[str]:
     return found
 
 
-def _connect(parts: SplitResult, address: str, network: Network, deadline: float, url: str) -> http.client.HTTPConnection:
+def _connect(
+    parts: SplitResult, address: str, network: Network, deadline: float, url: str
+) -> http.client.HTTPConnection:
     secure = parts.scheme == "https"
     port = parts.port or (443 if secure else 80)
     left = network.left(deadline, url)
@@ -238,7 +298,9 @@ def _connect(parts: SplitResult, address: str, network: Network, deadline: float
         raw = socket.create_connection((address, port), timeout=min(left, 10.0))
         raw.settimeout(network.left(deadline, url))
         if secure:
-            raw = ssl.create_default_context().wrap_socket(raw, server_hostname=parts.hostname, do_handshake_on_connect=False)
+            raw = ssl.create_default_context().wrap_socket(
+                raw, server_hostname=parts.hostname, do_handshake_on_connect=False
+            )
         network.watch(raw)
         if isinstance(raw, ssl.SSLSocket):
             raw.do_handshake()
@@ -253,38 +315,64 @@ def _connect(parts: SplitResult, address: str, network: Network, deadline: float
     return connection
 
 
-def _request(connection: http.client.HTTPConnection, parts: SplitResult, url: str) -> http.client.HTTPResponse:
+def _request(
+    connection: http.client.HTTPConnection, parts: SplitResult, url: str
+) -> http.client.HTTPResponse:
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     accept = "application/vnd.oai.openapi+json, application/json, application/yaml, text/yaml, */*"
     host = parts.netloc.rsplit("@", 1)[-1]
     try:
         connection.request(
-            "GET", target, headers={"Host": host, "Accept": accept, "User-Agent": "commonplace", "Accept-Encoding": "identity"}
+            "GET",
+            target,
+            headers={
+                "Host": host,
+                "Accept": accept,
+                "User-Agent": "commonplace",
+                "Accept-Encoding": "identity",
+            },
         )
     except (ValueError, UnicodeError):
-        raise CommonplaceError(URL_NOT_ALLOWED, "The address cannot be sent as it is.", hint="Percent-encode it.") from None
+        raise CommonplaceError(
+            URL_NOT_ALLOWED, "The address cannot be sent as it is.", hint="Percent-encode it."
+        ) from None
     return connection.getresponse()
 
 
-def _read(response: http.client.HTTPResponse, url: str, limit_bytes: int, network: Network, deadline: float) -> bytes:
+def _read(
+    response: http.client.HTTPResponse,
+    url: str,
+    limit_bytes: int,
+    network: Network,
+    deadline: float,
+) -> bytes:
     chunks: list[bytes] = []
     size = 0
     while True:
         chunk = response.read1(1 << 18)
-        network.left(deadline, url)  # a connection that was broken at the deadline looks like the end of the document
+        network.left(
+            deadline, url
+        )  # a connection that was broken at the deadline looks like the end of the document
         if not chunk:
             return b"".join(chunks)
         size += len(chunk)
         if size > limit_bytes:
             raise CommonplaceError(
-                SPEC_TOO_LARGE, f"The document is larger than {limit_bytes} bytes.", details={"limit_bytes": limit_bytes}
+                SPEC_TOO_LARGE,
+                f"The document is larger than {limit_bytes} bytes.",
+                details={"limit_bytes": limit_bytes},
             )
         chunks.append(chunk)
 
 
 def decode_content(content: bytes, encodings: str, url: str, limit_bytes: int) -> bytes:
-    """Undo the Content-Encoding of a body. What it expands to is bounded while it expands, not afterwards."""
-    for encoding in reversed([name.strip().lower() for name in encodings.split(",") if name.strip()]):
+    """Undo the Content-Encoding of a body.
+
+    What it expands to is bounded while it expands, not afterwards.
+    """
+    for encoding in reversed(
+        [name.strip().lower() for name in encodings.split(",") if name.strip()]
+    ):
         if encoding in ("identity", ""):
             continue
         if encoding not in ("gzip", "x-gzip", "deflate"):
@@ -313,7 +401,9 @@ def _inflated(content: bytes, url: str, limit_bytes: int, *, gzip: bool) -> byte
             continue
         if left <= 0:
             raise CommonplaceError(
-                SPEC_TOO_LARGE, f"The document is larger than {limit_bytes} bytes.", details={"limit_bytes": limit_bytes}
+                SPEC_TOO_LARGE,
+                f"The document is larger than {limit_bytes} bytes.",
+                details={"limit_bytes": limit_bytes},
             )
         return b"".join(parts)
     return content
@@ -322,9 +412,20 @@ def _inflated(content: bytes, url: str, limit_bytes: int, *, gzip: bool) -> byte
 def _shown(url: str) -> str:
     """An address without the credentials it may carry."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"[:200]
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"[
+        :200
+    ]
 
 
 def _failed(url: str, why: str, *, retryable: bool = False) -> CommonplaceError:
-    hint = "Try again, or pass the document as content." if retryable else "Check the address, or pass the document as content."
-    return CommonplaceError(FETCH_FAILED, f"{_shown(url)} could not be fetched: {why[:200]}.", hint=hint, retryable=retryable)
+    hint = (
+        "Try again, or pass the document as content."
+        if retryable
+        else "Check the address, or pass the document as content."
+    )
+    return CommonplaceError(
+        FETCH_FAILED,
+        f"{_shown(url)} could not be fetched: {why[:200]}.",
+        hint=hint,
+        retryable=retryable,
+    )

@@ -1,4 +1,6 @@
-"""What an API description is to this product: plain JSON values with a version, a format and the text they came from."""
+"""What an API description is to this product: plain JSON values with a version, a format and the
+text they came from.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,8 @@ from typing import Any, Literal
 
 from commonplace.openapi.numbers import Numbers
 
-Json = Any  # dict[str, Json] | list[Json] | str | int | float | bool | None; recursive aliases help nobody here
+# dict[str, Json] | list[Json] | str | int | float | bool | None; recursive aliases help nobody here
+Json = Any
 JsonObject = dict[str, Any]
 Format = Literal["json", "yaml"]
 
@@ -26,7 +29,12 @@ class Family(StrEnum):
     @property
     def methods(self) -> tuple[str, ...]:
         """The fixed operation fields of a path item."""
-        return {Family.V20: METHODS[:7], Family.V30: METHODS[:8], Family.V31: METHODS[:8], Family.V32: METHODS}[self]
+        return {
+            Family.V20: METHODS[:7],
+            Family.V30: METHODS[:8],
+            Family.V31: METHODS[:8],
+            Family.V32: METHODS,
+        }[self]
 
     @property
     def json_schema(self) -> bool:
@@ -78,9 +86,12 @@ def as_text(raw: bytes | str) -> str:
 
 @dataclass(slots=True)
 class Document:
-    """One loaded API description. `data` is shared by everybody who reads it: never change it, copy first.
+    """One loaded API description.
 
-    `derived` holds what engines compute once per document (the index, its findings)."""
+    `data` is shared by everybody who reads it: never change it, copy first.
+
+    `derived` holds what engines compute once per document (the index, its findings).
+    """
 
     data: JsonObject
     version: str  # as declared, such as 3.0.3
@@ -91,7 +102,9 @@ class Document:
     base: str | None = None  # absolute path or address that relative references start from
     duplicates: tuple[Duplicate, ...] = ()
     derived: dict[str, Any] = field(default_factory=dict)
-    numbers: Numbers = field(default_factory=Numbers)  # literals of `data` that a float does not hold as written
+    numbers: Numbers = field(
+        default_factory=Numbers
+    )  # literals of `data` that a float does not hold as written
     kept: bool = False  # it is large and cached: the garbage collector does not look at it
 
     @property
@@ -101,7 +114,9 @@ class Document:
 
     @property
     def source(self) -> bytes:
-        return self.raw if isinstance(self.raw, bytes) else self.raw.encode("utf-8", "surrogatepass")
+        return (
+            self.raw if isinstance(self.raw, bytes) else self.raw.encode("utf-8", "surrogatepass")
+        )
 
     @property
     def is_v2(self) -> bool:
@@ -113,7 +128,9 @@ class Document:
         return self.components("schemas")
 
     def components(self, kind: str) -> JsonObject:
-        """The named components of a kind (3.x names), wherever this version keeps them; empty where there are none."""
+        """The named components of a kind (3.x names), wherever this version keeps them; empty
+        where there are none.
+        """
         if self.is_v2:
             found = self.data.get(V2_COMPONENTS.get(kind, ""))
         else:

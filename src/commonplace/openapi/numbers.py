@@ -1,7 +1,10 @@
-"""Number literals that a Python float cannot hold as they are written: 1.10, 1e400, 18446744073709551616.
+"""Number literals that a Python float cannot hold as they are written: 1.10, 1e400,
+18446744073709551616.
 
-A parsed document holds the nearest float. Its literal is kept beside the document, found again by the identity of that
-float, which conversions and merges carry along, and is written out instead of it."""
+A parsed document holds the nearest float. Its literal is kept beside the document, found again by
+the identity of that float, which conversions and merges carry along, and is written out instead of
+it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ _MARKED = re.compile(rf"[\"']?{_MARK}([0-9]+){_MARK}[\"']?")
 
 
 class Numbers:
-    """The literals of one document. Holds their floats too, so that no other object gets their identity."""
+    """The literals of one document.
+
+    Holds their floats too, so that no other object gets their identity.
+    """
 
     __slots__ = ("_known",)
 
@@ -34,7 +40,9 @@ class Numbers:
             integer = int(literal)
             if _LEAST <= integer <= _MOST:
                 return integer
-        value = min(max(float(literal), -sys.float_info.max), sys.float_info.max) * 1.0  # an object of its own
+        value = (
+            min(max(float(literal), -sys.float_info.max), sys.float_info.max) * 1.0
+        )  # an object of its own
         if repr(value) != literal:
             self._known[id(value)] = (value, literal)
         return value
@@ -44,7 +52,9 @@ class Numbers:
         self._known.update(other._known)
 
     def marked(self, data: Any) -> Any:
-        """A copy of a value in which marks stand for literals; the value itself where it has none."""
+        """A copy of a value in which marks stand for literals; the value itself where it has
+        none.
+        """
         if not self._known:
             return data
         return self._copy(data)
@@ -63,7 +73,10 @@ class Numbers:
     def _copy(self, node: Any) -> Any:
         if type(node) is dict:
             copied: dict[str, Any] = {}
-            for key, item in node.items():  # no comprehension: it would take a second frame for each level
+            for (
+                key,
+                item,
+            ) in node.items():  # no comprehension: it would take a second frame for each level
                 copied[key] = self._copy(item)
             return copied
         if type(node) is list:

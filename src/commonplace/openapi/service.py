@@ -1,4 +1,6 @@
-"""From a caller's `spec` to a loaded document: where documents may come from, and which ones are remembered."""
+"""From a caller's `spec` to a loaded document: where documents may come from, and which ones are
+remembered.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ from commonplace.openapi.engine.index import index_of
 from commonplace.openapi.engine.load import load, parse_text
 from commonplace.openapi.engine.refs import Inliner, Resolver
 from commonplace.openapi.engine.yaml_process import stop_parsers
-from commonplace.openapi.errors import PATH_NOT_ALLOWED, SPEC_INPUT, SPEC_NOT_FOUND, SPEC_TOO_DEEP, SPEC_TOO_LARGE, SPEC_UNREADABLE
+from commonplace.openapi.errors import (
+    PATH_NOT_ALLOWED,
+    SPEC_INPUT,
+    SPEC_NOT_FOUND,
+    SPEC_TOO_DEEP,
+    SPEC_TOO_LARGE,
+    SPEC_UNREADABLE,
+)
 from commonplace.openapi.fetch import UrlRules, fetch
 from commonplace.openapi.model import Document, Limits, Tree
 from commonplace.openapi.workers import Workers, permitted_network
@@ -36,7 +45,10 @@ EXTERNAL_FILES = 200
 
 T = TypeVar("T")
 StoredFile = Callable[[AuthContext, str], Awaitable[bytes]]
-"""Reads a stored file by its reference, `file:PROJECT/PATH`, as the caller. Bootstrap plugs it in."""
+"""Reads a stored file by its reference, `file:PROJECT/PATH`, as the caller.
+
+Bootstrap plugs it in.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +63,13 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What this server may touch. `local`: stdio or the command line, so the caller's own files are theirs to read.
+    """What this server may touch.
 
-    Reading: anywhere for a local user, else inside `roots`. Writing: inside `roots`, and for a local user the working folder."""
+    `local`: stdio or the command line, so the caller's own files are theirs to read.
+
+    Reading: anywhere for a local user, else inside `roots`. Writing: inside `roots`, and for a
+    local user the working folder.
+    """
 
     local: bool = True
     roots: tuple[Path, ...] = ()
@@ -63,7 +79,9 @@ class Access:
 
     @property
     def url_rules(self) -> UrlRules:
-        return UrlRules(local=self.local, allow_hosts=self.allow_hosts, timeout_seconds=self.url_timeout_seconds)
+        return UrlRules(
+            local=self.local, allow_hosts=self.allow_hosts, timeout_seconds=self.url_timeout_seconds
+        )
 
     def _folders(self) -> tuple[Path, ...]:
         own = (self.working_folder or Path.cwd(),) if self.local else ()
@@ -77,7 +95,9 @@ class Access:
         return real
 
     def referable(self, path: str, origin: Path) -> Path:
-        """The real path of a file that a document may refer to: beside or below it, in the working folder, or in a root."""
+        """The real path of a file that a document may refer to: beside or below it, in the
+        working folder, or in a root.
+        """
         real = _real(path, None)
         allowed = (*self._folders(), *((origin.parent,) if self.local else ()))
         if not any(_inside(real, folder) for folder in allowed):
@@ -85,7 +105,10 @@ class Access:
         return real
 
     def writable(self, path: str) -> Path:
-        """The real path of a file or folder that may be written. It need not exist; symlinks on the way are followed first."""
+        """The real path of a file or folder that may be written.
+
+        It need not exist; symlinks on the way are followed first.
+        """
         real = _real(path, self.working_folder)
         if not any(_inside(real, folder) for folder in self._folders()):
             raise self._refused(path, "write")
@@ -93,10 +116,16 @@ class Access:
 
     def _refused(self, path: str, verb: str) -> CommonplaceError:
         name = Path(path).name[:100]
-        hint = "Pass the document as content." if verb == "read" else "Leave `output` out to get the document in the answer."
+        hint = (
+            "Pass the document as content."
+            if verb == "read"
+            else "Leave `output` out to get the document in the answer."
+        )
         if self.local:
             hint = f"Stay inside the working folder, or add a root in the configuration. {hint}"
-        return CommonplaceError(PATH_NOT_ALLOWED, f"{name!r} is outside the folders this server may {verb}.", hint=hint)
+        return CommonplaceError(
+            PATH_NOT_ALLOWED, f"{name!r} is outside the folders this server may {verb}.", hint=hint
+        )
 
 
 def _real(path: str, start: Path | None) -> Path:
@@ -120,7 +149,10 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Cache:
-    """The last documents, least recently used out first. `most_bytes` bounds their texts; the trees take a few times as much."""
+    """The last documents, least recently used out first.
+
+    `most_bytes` bounds their texts; the trees take a few times as much.
+    """
 
     size: int = CACHE_ENTRIES
     most_bytes: int = CACHE_BYTES
@@ -146,7 +178,9 @@ class _Cache:
         self._release(gone)
 
     def make_room(self, size: int) -> None:
-        """Drop what could not stay beside a document of so many bytes, before that one takes its own memory."""
+        """Drop what could not stay beside a document of so many bytes, before that one takes its
+        own memory.
+        """
         gone: list[Document] = []
         with self.lock:
             self._evict(size, gone)
@@ -154,13 +188,17 @@ class _Cache:
 
     def _evict(self, coming: int, gone: list[Document]) -> None:
         total = sum(len(entry.document.raw) for entry in self.entries.values()) + coming
-        while len(self.entries) > self.size or (total > self.most_bytes and len(self.entries) > (0 if coming else 1)):
+        while len(self.entries) > self.size or (
+            total > self.most_bytes and len(self.entries) > (0 if coming else 1)
+        ):
             document = self.entries.popitem(last=False)[1].document
             total -= len(document.raw)
             gone.append(document)
 
     def _release(self, gone: list[Document]) -> None:
-        """Free evicted documents at once: their resolvers refer back to them, and an old cycle would wait for a full collection."""
+        """Free evicted documents at once: their resolvers refer back to them, and an old cycle
+        would wait for a full collection.
+        """
         kept = any(document.kept for document in gone)
         for document in gone:
             document.derived.clear()  # a call that still works with it derives again what it needs
@@ -214,7 +252,9 @@ class OpenApiService:
 
     async def run(self, auth: AuthContext, work: Callable[[], T], *, fetches: bool = False) -> T:
         """Work of a caller in a thread; see `workers.py`."""
-        return await self.workers.run(auth.key_id or auth.tenant, self.access.url_timeout_seconds, work, fetches=fetches)
+        return await self.workers.run(
+            auth.key_id or auth.tenant, self.access.url_timeout_seconds, work, fetches=fetches
+        )
 
     def close(self) -> None:
         self.workers.close()
@@ -229,10 +269,17 @@ class OpenApiService:
             return load(content, name=address, base=address, limits=self.limits)
         if spec.file is not None:
             return self._from_file(spec.file)
-        raise CommonplaceError(SPEC_INPUT, "The spec names no document.", hint="Pass exactly one of file, url, content or ref.")
+        raise CommonplaceError(
+            SPEC_INPUT,
+            "The spec names no document.",
+            hint="Pass exactly one of file, url, content or ref.",
+        )
 
     def resolver(self, document: Document) -> Resolver:
-        """The resolver of a document. It is remembered only where no other file is involved: those may change."""
+        """The resolver of a document.
+
+        It is remembered only where no other file is involved: those may change.
+        """
         found: Resolver | None = document.derived.get("resolver")
         if found is None:
             found = Resolver(document, self._fetcher(document))
@@ -244,14 +291,20 @@ class OpenApiService:
         return Inliner(self.resolver(document))
 
     def as_one(self, document: Document) -> tuple[Document, Bundled | None]:
-        """The document with what it takes from other files in it; the document itself where it takes nothing."""
+        """The document with what it takes from other files in it; the document itself where it
+        takes nothing.
+        """
         if all(node.ref.startswith("#") for node in index_of(document).refs):
             return document, None
         try:
             return as_one(document, self.resolver(document))
         except RecursionError:
             hint = "Bundle it into one file, or break the circle of path items."
-            raise CommonplaceError(SPEC_TOO_DEEP, "The files of this document refer to each other too deeply.", hint=hint) from None
+            raise CommonplaceError(
+                SPEC_TOO_DEEP,
+                "The files of this document refer to each other too deeply.",
+                hint=hint,
+            ) from None
 
     def _tree(self, spec: Spec) -> Tree:
         if spec.content is not None:
@@ -259,15 +312,30 @@ class OpenApiService:
         if spec.url is not None:
             return parse_text(self._fetch(spec.url)[0], limits=self.limits)
         if spec.file is not None:
-            return parse_text(self._read(self.access.readable(spec.file), spec.file)[0], limits=self.limits)
-        raise CommonplaceError(SPEC_INPUT, "The spec names no document.", hint="Pass exactly one of file, url, content or ref.")
+            return parse_text(
+                self._read(self.access.readable(spec.file), spec.file)[0], limits=self.limits
+            )
+        raise CommonplaceError(
+            SPEC_INPUT,
+            "The spec names no document.",
+            hint="Pass exactly one of file, url, content or ref.",
+        )
 
     def _fetch(self, url: str) -> tuple[bytes, str]:
-        return fetch(url, self.access.url_rules, self.limits.size_bytes, permitted_network(self.access.url_timeout_seconds))
+        return fetch(
+            url,
+            self.access.url_rules,
+            self.limits.size_bytes,
+            permitted_network(self.access.url_timeout_seconds),
+        )
 
     async def _read_stored(self, ref: str, auth: AuthContext) -> bytes:
         if self._stored is None:
-            raise CommonplaceError(NOT_AVAILABLE, "This server keeps no files.", hint="Pass the document as file, url or content.")
+            raise CommonplaceError(
+                NOT_AVAILABLE,
+                "This server keeps no files.",
+                hint="Pass the document as file, url or content.",
+            )
         return await self._stored(auth, ref)
 
     def _from_bytes(self, content: bytes | str, name: str) -> Document:
@@ -299,7 +367,10 @@ class OpenApiService:
             return entry.document
 
     def _load(self, content: bytes | str, name: str, base: str | None = None) -> Document:
-        """A document that will be cached. Large ones are loaded one at a time: each takes several times its size."""
+        """A document that will be cached.
+
+        Large ones are loaded one at a time: each takes several times its size.
+        """
         if len(content) <= LARGE_LOAD_BYTES:
             return load(content, name=name, base=base, limits=self.limits, keep=True)
         with self._large:
@@ -314,9 +385,14 @@ class OpenApiService:
         return _stamp_of(found), found.st_mtime
 
     def _read(self, real: Path, shown: str) -> tuple[bytes, tuple[int, ...], float]:
-        """The content of a regular file. What was opened is checked again: a path may change between two looks."""
+        """The content of a regular file.
+
+        What was opened is checked again: a path may change between two looks.
+        """
         try:
-            descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0))
+            descriptor = os.open(
+                real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+            )
         except FileNotFoundError:
             raise _missing(shown) from None
         except OSError as error:
@@ -336,13 +412,20 @@ class OpenApiService:
 
     def _check_file(self, found: os.stat_result, real: Path, shown: str) -> None:
         if stat.S_ISDIR(found.st_mode):
-            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is a folder.", hint="Pass a file.")
+            raise CommonplaceError(
+                SPEC_UNREADABLE, f"{shown[:200]!r} is a folder.", hint="Pass a file."
+            )
         if not stat.S_ISREG(found.st_mode):
-            raise CommonplaceError(SPEC_UNREADABLE, f"{shown[:200]!r} is not a regular file.", hint="Pass a JSON or YAML file.")
+            raise CommonplaceError(
+                SPEC_UNREADABLE,
+                f"{shown[:200]!r} is not a regular file.",
+                hint="Pass a JSON or YAML file.",
+            )
         if found.st_size > self.limits.size_bytes:
             raise CommonplaceError(
                 SPEC_TOO_LARGE,
-                f"{shown[:200]!r} has {found.st_size} bytes; the limit is {self.limits.size_bytes}.",
+                f"{shown[:200]!r} has {found.st_size} bytes; the limit is "
+                f"{self.limits.size_bytes}.",
                 details={"limit_bytes": self.limits.size_bytes},
             )
         if Path(os.path.realpath(real)) != real:
@@ -356,18 +439,25 @@ class OpenApiService:
             nonlocal count
             count += 1
             if count > EXTERNAL_FILES:
-                raise CommonplaceError(SPEC_TOO_LARGE, f"The document refers to more than {EXTERNAL_FILES} other files.")
+                raise CommonplaceError(
+                    SPEC_TOO_LARGE,
+                    f"The document refers to more than {EXTERNAL_FILES} other files.",
+                )
             if "://" in where:
                 return self._taken_in(document, self._fetch(where)[0])
             if document.base is None or "://" in document.base:
-                raise CommonplaceError(PATH_NOT_ALLOWED, "A document that is not a file may not refer to files.")
+                raise CommonplaceError(
+                    PATH_NOT_ALLOWED, "A document that is not a file may not refer to files."
+                )
             real = self.access.referable(where, Path(document.base))
             return self._taken_in(document, self._read(real, where)[0])
 
         return load_external
 
     def _taken_in(self, document: Document, content: bytes) -> Tree:
-        """The tree of a file that a document refers to; its number literals may be written with the document's."""
+        """The tree of a file that a document refers to; its number literals may be written with
+        the document's.
+        """
         tree = parse_text(content, limits=self.limits)
         document.numbers.add(tree.numbers)
         return tree
@@ -376,7 +466,9 @@ class OpenApiService:
         """One load per document, however many calls ask for it at once."""
         with self._loading_lock:
             if len(self._loading) > 1000:
-                self._loading = {name: lock for name, lock in self._loading.items() if lock.locked()}
+                self._loading = {
+                    name: lock for name, lock in self._loading.items() if lock.locked()
+                }
             return self._loading.setdefault(key, threading.Lock())
 
 
@@ -386,11 +478,15 @@ def _stamp_of(found: os.stat_result) -> tuple[int, ...]:
 
 def _unreadable(shown: str, error: OSError) -> CommonplaceError:
     return CommonplaceError(
-        SPEC_UNREADABLE, f"{shown[:200]!r} cannot be read: {error.strerror}.", hint="Pass a JSON or YAML file that this server may read."
+        SPEC_UNREADABLE,
+        f"{shown[:200]!r} cannot be read: {error.strerror}.",
+        hint="Pass a JSON or YAML file that this server may read.",
     )
 
 
 def _missing(shown: str) -> CommonplaceError:
     return CommonplaceError(
-        SPEC_NOT_FOUND, f"There is no file {shown[:200]!r}.", hint="Check the path; relative ones start at the server's folder."
+        SPEC_NOT_FOUND,
+        f"There is no file {shown[:200]!r}.",
+        hint="Check the path; relative ones start at the server's folder.",
     )

@@ -1,4 +1,6 @@
-"""The openapi toolset: its static table of names, and how its tools are loaded when first needed."""
+"""The openapi toolset: its static table of names, and how its tools are loaded when first
+needed.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ EXTENDED = ("bundle",)
 CONTRACT = (*READ, *WRITE)
 """The 17 names of the contract; the listed names put `oas_` before them."""
 
-NAMES = frozenset(name for plain in CONTRACT for name in (plain, f"oas_{plain}")) | {f"oas_{plain}" for plain in EXTENDED}
+NAMES = frozenset(name for plain in CONTRACT for name in (plain, f"oas_{plain}")) | {
+    f"oas_{plain}" for plain in EXTENDED
+}
 
 
 def toolset(service: Callable[[], OpenApiService]) -> Toolset:
@@ -47,12 +51,19 @@ def toolset(service: Callable[[], OpenApiService]) -> Toolset:
         from commonplace.openapi.tools.write import write_tools
 
         ready = service()
-        tools = (validate_tool(ready), parse_tool(ready), diff_tool(ready), *walk_tools(ready), *write_tools(ready))
+        tools = (
+            validate_tool(ready),
+            parse_tool(ready),
+            diff_tool(ready),
+            *walk_tools(ready),
+            *write_tools(ready),
+        )
         return tuple(replace(tool, reaches=stored_file_tools) for tool in tools)
 
     return Toolset(
         name="openapi",
-        summary="Validate, query, compare, repair, convert, join and generate code from OpenAPI descriptions.",
+        summary="Validate, query, compare, repair, convert, join and generate code from OpenAPI "
+        "descriptions.",
         names=NAMES,
         bare=frozenset(),
         load=load,
@@ -70,16 +81,30 @@ def build_openapi(
     settings: OpenApiSettings | None = None,
     stored: StoredFile | None = None,
 ) -> OpenApiService:
-    """The service as bootstrap and the command line assemble it. `stored` reads a file of this server by its reference."""
+    """The service as bootstrap and the command line assemble it.
+
+    `stored` reads a file of this server by its reference.
+    """
     from commonplace.openapi.model import Limits
     from commonplace.openapi.service import Access, OpenApiService
 
     if settings is None:
-        return OpenApiService(Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts)), stored=stored)
+        return OpenApiService(
+            Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts)), stored=stored
+        )
     limits = Limits(
-        settings.max_document_bytes, min(settings.max_depth, Limits().depth), settings.max_nodes, max(settings.max_aliases, 1) * 10
+        settings.max_document_bytes,
+        min(settings.max_depth, Limits().depth),
+        settings.max_nodes,
+        max(settings.max_aliases, 1) * 10,
     )
-    access = Access(local, tuple(roots), tuple(allow_hosts), url_timeout_seconds=settings.url_timeout_seconds)
+    access = Access(
+        local, tuple(roots), tuple(allow_hosts), url_timeout_seconds=settings.url_timeout_seconds
+    )
     return OpenApiService(
-        access, limits=limits, stored=stored, cache_entries=settings.cache_entries, answer_bytes=settings.max_answer_bytes
+        access,
+        limits=limits,
+        stored=stored,
+        cache_entries=settings.cache_entries,
+        answer_bytes=settings.max_answer_bytes,
     )

@@ -1,7 +1,10 @@
-"""Where the work of the openapi tools runs: computing in one pool, whatever waits on the network in another.
+"""Where the work of the openapi tools runs: computing in one pool, whatever waits on the network
+in another.
 
-Work starts among the computing threads. Once it turns out to need a URL it is stopped and started anew among the network threads, of
-which a caller has only a few: peers that answer slowly, or never, occupy nobody else's threads."""
+Work starts among the computing threads. Once it turns out to need a URL it is stopped and started
+anew among the network threads, of which a caller has only a few: peers that answer slowly, or
+never, occupy nobody else's threads.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,25 @@ from commonplace.storage.outbound import Slots
 COMPUTING_THREADS = 4
 NETWORK_THREADS = 16
 NETWORK_THREADS_PER_CALLER = 4
-CALL_FETCHES = 3  # a call that follows references from URL to URL may take so many times as long as one fetch
+CALL_FETCHES = (
+    3  # a call that follows references from URL to URL may take so many times as long as one fetch
+)
 
 T = TypeVar("T")
 _here = threading.local()
 
 
 class NetworkNeededError(BaseException):
-    """Work among the computing threads came upon a URL. No `except Exception` on the way may swallow it."""
+    """Work among the computing threads came upon a URL.
+
+    No `except Exception` on the way may swallow it.
+    """
 
 
 def permitted_network(seconds: float) -> Network:
-    """What the running work may use to fetch: the network of its call, or one of its own on the command line."""
+    """What the running work may use to fetch: the network of its call, or one of its own on the
+    command line.
+    """
     network: Network | None = getattr(_here, "network", None)
     if getattr(_here, "offline", False):
         raise NetworkNeededError
@@ -39,7 +49,10 @@ class Workers:
     """Threads start with the first use. `close` ends fetches at once and takes no more work."""
 
     def __init__(
-        self, threads: int = COMPUTING_THREADS, network_threads: int = NETWORK_THREADS, per_caller: int = NETWORK_THREADS_PER_CALLER
+        self,
+        threads: int = COMPUTING_THREADS,
+        network_threads: int = NETWORK_THREADS,
+        per_caller: int = NETWORK_THREADS_PER_CALLER,
     ) -> None:
         self._computing = ThreadPoolExecutor(threads, "openapi")
         self._network = ThreadPoolExecutor(network_threads, "openapi-fetch")
@@ -48,11 +61,19 @@ class Workers:
         self._guard = threading.Lock()
         self._closed = False
 
-    async def run(self, caller: str, url_seconds: float, work: Callable[[], T], *, fetches: bool = False) -> T:
-        """The result of `work`. `fetches`: it is known to need the network. Raises SERVER_BUSY where a caller fetches too much."""
+    async def run(
+        self, caller: str, url_seconds: float, work: Callable[[], T], *, fetches: bool = False
+    ) -> T:
+        """The result of `work`.
+
+        `fetches`: it is known to need the network. Raises SERVER_BUSY where a caller fetches too
+        much.
+        """
         if not fetches:
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._computing, _offline, work)
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._computing, _offline, work
+                )
             except NetworkNeededError:
                 pass
         network = Network(url_seconds * CALL_FETCHES, url_seconds)

@@ -1,8 +1,9 @@
-"""Puts the search engine together from settings: the installed model if there is one, vectors below the data folder, the retriever.
+"""Puts the search engine together from settings: the installed model if there is one, vectors
+below the data folder, the retriever.
 
-meaning = open_meaning(settings.data, settings.mcp.files.search.embedding, models=settings.models_directory)
-retriever = hybrid(postings, meaning, settings.mcp.files.search)        # build_files(retriever=..., listener=meaning.listener)
-meaning.close()
+meaning = open_meaning(settings.data, settings.mcp.files.search.embedding,
+models=settings.models_directory) retriever = hybrid(postings, meaning, settings.mcp.files.search)
+# build_files(retriever=..., listener=meaning.listener) meaning.close()
 """
 
 from __future__ import annotations
@@ -44,7 +45,14 @@ class LocalSemantics:
 
         return VectorIndex(self._folder, self.embedder)
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        *,
+        most: int | None = None,
+    ) -> int:
         return await self.vectors.synchronise(partition, prefix, passages, most=most)
 
     def close(self) -> None:
@@ -69,10 +77,18 @@ class Meaning:
         """Name, status, finding and fix of each check."""
         if self.semantics is None:
             fix = "commonplace models install" if self.absent == NO_MODEL else ""
-            yield {"name": "search by meaning", "status": "note", "finding": f"off: {self.absent}", "fix": fix}
+            yield {
+                "name": "search by meaning",
+                "status": "note",
+                "finding": f"off: {self.absent}",
+                "fix": fix,
+            }
             return
         description = self.semantics.embedder.description
-        finding = f"{description.identity}, {description.dimensions} dimensions, {self.semantics.embedder.state}"
+        finding = (
+            f"{description.identity}, {description.dimensions} dimensions, "
+            f"{self.semantics.embedder.state}"
+        )
         yield {"name": "search by meaning", "status": "ok", "finding": finding, "fix": ""}
 
     def close(self) -> None:
@@ -80,12 +96,19 @@ class Meaning:
             self.semantics.close()
 
 
-def open_meaning(data: Path, settings: Embedding | None = None, threads: int = 0, models: Path | None = None) -> Meaning:
-    """The local model of the settings, if it is installed. `threads` 0: half of the processors; `models`: where models are."""
+def open_meaning(
+    data: Path, settings: Embedding | None = None, threads: int = 0, models: Path | None = None
+) -> Meaning:
+    """The local model of the settings, if it is installed.
+
+    `threads` 0: half of the processors; `models`: where models are.
+    """
     settings = settings or Embedding()
     if settings.provider == "off":
         return Meaning(None, "settings.mcp.files.search.embedding.provider is 'off'")
-    name = settings.model if settings.provider == "local" else Embedding().model  # beside an external model: for callers without a key
+    name = (
+        settings.model if settings.provider == "local" else Embedding().model
+    )  # beside an external model: for callers without a key
     missing = [package for package in _PACKAGES if find_spec(package) is None]
     if missing:
         return Meaning(None, f"{', '.join(missing)} not installed; install commonplace[embeddings]")
@@ -99,7 +122,9 @@ def open_meaning(data: Path, settings: Embedding | None = None, threads: int = 0
 
 
 def policy(settings: FilesSearch) -> Policy:
-    """Candidates and weights of the settings; a weight that is not given is what the other leaves of 1."""
+    """Candidates and weights of the settings; a weight that is not given is what the other
+    leaves of 1.
+    """
     semantic, lexical = settings.fallback.semantic_weight, settings.fallback.lexical_weight
     fixed = None
     if semantic is not None or lexical is not None:
@@ -110,8 +135,19 @@ def policy(settings: FilesSearch) -> Policy:
     return Policy(settings.bm25_candidates, settings.vector_candidates, fixed)
 
 
-def hybrid(postings: LexicalStore, meaning: Meaning, settings: FilesSearch | None = None, external: Side | None = None) -> HybridRetriever:
-    return HybridRetriever(postings, meaning.semantics, policy(settings or FilesSearch()), meaning.absent or NO_MODEL, external)
+def hybrid(
+    postings: LexicalStore,
+    meaning: Meaning,
+    settings: FilesSearch | None = None,
+    external: Side | None = None,
+) -> HybridRetriever:
+    return HybridRetriever(
+        postings,
+        meaning.semantics,
+        policy(settings or FilesSearch()),
+        meaning.absent or NO_MODEL,
+        external,
+    )
 
 
 @dataclass(slots=True)
@@ -127,7 +163,12 @@ class ExternalModels:
             finding = f"{endpoint.name} model at {endpoint.place}, asked with the caller's key only"
             plain = endpoint.in_the_clear
             fix = "Use https: the callers' keys cross the network in the clear." if plain else ""
-            yield {"name": "external models", "status": "warn" if plain else "ok", "finding": finding, "fix": fix}
+            yield {
+                "name": "external models",
+                "status": "warn" if plain else "ok",
+                "finding": finding,
+                "fix": fix,
+            }
 
     def on_disk(self, data: Path) -> ExternalSide | None:
         """The semantic side of the embedding model with its vectors below the data folder."""
@@ -138,7 +179,9 @@ class ExternalModels:
         return ExternalSide(self.embedding, VectorIndex(data / "vectors-external", self.embedding))
 
 
-def open_external(settings: FilesSearch, outbound: Outbound, count: Callable[[str], None] = lambda event: None) -> ExternalModels | None:
+def open_external(
+    settings: FilesSearch, outbound: Outbound, count: Callable[[str], None] = lambda event: None
+) -> ExternalModels | None:
     """None while every external model is off. Their connections live on `outbound`."""
     embedding, rerank = settings.embedding, settings.rerank
     endpoints: list[ModelEndpoint] = []
@@ -149,7 +192,13 @@ def open_external(settings: FilesSearch, outbound: Outbound, count: Callable[[st
 
     model = reranker = None
     if embedding.provider == "openai":
-        model = ExternalModel(endpoint("embedding", embedding.endpoint, embedding.timeout_ms), embedding.model, embedding.dimensions)
+        model = ExternalModel(
+            endpoint("embedding", embedding.endpoint, embedding.timeout_ms),
+            embedding.model,
+            embedding.dimensions,
+        )
     if rerank.enabled:
-        reranker = ExternalReranker(endpoint("rerank", rerank.endpoint, rerank.timeout_ms), rerank.model)
+        reranker = ExternalReranker(
+            endpoint("rerank", rerank.endpoint, rerank.timeout_ms), rerank.model
+        )
     return ExternalModels(model, reranker, tuple(endpoints)) if endpoints else None

@@ -1,4 +1,6 @@
-"""Sets of small numbers as the bits of one number: two of them meet in microseconds, however many they hold."""
+"""Sets of small numbers as the bits of one number: two of them meet in microseconds, however
+many they hold.
+"""
 
 from __future__ import annotations
 

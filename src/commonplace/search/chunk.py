@@ -1,7 +1,11 @@
-"""Text to chunks on structure: headings, paragraphs, code blocks, lines. Chunks cover the text; offsets are exact UTF-8 bytes.
+"""Text to chunks on structure: headings, paragraphs, code blocks, lines.
 
-Boundaries depend on the text near them (a heading, or a block whose checksum says so), not on the distance from the start, so an
-edit moves only the boundaries beside it and unchanged regions give the same chunks again."""
+Chunks cover the text; offsets are exact UTF-8 bytes.
+
+Boundaries depend on the text near them (a heading, or a block whose checksum says so), not on the
+distance from the start, so an edit moves only the boundaries beside it and unchanged regions give
+the same chunks again.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,9 @@ _GAP = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """`text` is exactly the bytes `[start, end)`; `headings` are the titles it stands under, outermost first."""
+    """`text` is exactly the bytes `[start, end)`; `headings` are the titles it stands under,
+    outermost first.
+    """
 
     start: int
     end: int
@@ -76,7 +82,9 @@ def _titles(trail: list[tuple[int, str]]) -> tuple[str, ...]:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Headings, paragraphs and code blocks with the blank lines after them; oversized ones as lines, oversized lines as pieces."""
+    """Headings, paragraphs and code blocks with the blank lines after them; oversized ones as
+    lines, oversized lines as pieces.
+    """
     lines: list[str] = []
     heading: tuple[int, str] = (0, "")
     fence = ""
@@ -101,7 +109,10 @@ def _blocks(text: str) -> Iterator[_Block]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines with their ends. Only `\\n` ends a line: other separators are text, and a lone carriage return too."""
+    """Lines with their ends.
+
+    Only `\\n` ends a line: other separators are text, and a lone carriage return too.
+    """
     at = 0
     while at < len(text):
         end = text.find("\n", at) + 1 or len(text)
@@ -123,13 +134,18 @@ def _sized(lines: list[str], heading: tuple[int, str]) -> Iterator[_Block]:
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """A line too long for one chunk, cut at white space where there is some, never inside a character."""
-    room = MAX_BYTES // 4 if not line.isascii() else MAX_BYTES  # four bytes are the longest character
+    """A line too long for one chunk, cut at white space where there is some, never inside a
+    character.
+    """
+    room = (
+        MAX_BYTES // 4 if not line.isascii() else MAX_BYTES
+    )  # four bytes are the longest character
     at = 0
     while len(line) - at > room:
         end = at + room
         gaps = [gap.end() for gap in _GAP.finditer(line, at + room // 2, end)]
-        if gaps:  # the gap whose surroundings have the least checksum: the same place whatever stands before
+        # the gap whose surroundings have the least checksum: the same place whatever stands before
+        if gaps:
             end = min(gaps, key=lambda gap: (zlib.crc32(line[gap - 8 : gap + 16].encode()), gap))
         yield line[at:end]
         at = end

@@ -1,8 +1,10 @@
-"""Meaning as vectors: what an embedder is, and the local one (an ONNX file and a tokenizer; no torch, no network).
+"""Meaning as vectors: what an embedder is, and the local one (an ONNX file and a tokenizer; no
+torch, no network).
 
-The local model loads in the background when first wanted, is dropped again when nobody has used it for a while, works on a bounded
-number of threads, and says why when it cannot. It embeds one text per run: on a processor that is as fast as a padded batch, and the
-vector of a text then never depends on its neighbours (int8 activations share one scale per run).
+The local model loads in the background when first wanted, is dropped again when nobody has used it
+for a while, works on a bounded number of threads, and says why when it cannot. It embeds one text
+per run: on a processor that is as fast as a padded batch, and the vector of a text then never
+depends on its neighbours (int8 activations share one scale per run).
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ BULK_TEXTS = 32  # taken at a time by a bulk job: between two, another job may h
 MAX_TEXT_CHARS = 8_192  # more can never reach the model's token limit
 _CACHED_QUERIES = 256
 _DESCRIPTION = "model.json"
-_SHATTERED = 1.5  # letters a token: a script that the vocabulary spells out letter by letter, and nobody trained the model on
+# letters a token: a script that the vocabulary spells out letter by letter, and nobody trained the
+# model on
+_SHATTERED = 1.5
 _UNKNOWN = ("[UNK]", "<unk>")  # a token for what the vocabulary cannot even spell
 _WORDS = 3.0  # its own language, names and misspellings included
 
@@ -86,9 +90,13 @@ class ModelDescription:
         try:
             return cls(**json.loads(path.read_text("utf-8")))
         except FileNotFoundError:
-            raise EmbedderUnavailableError(f"No model is installed as {folder.name!r}; run: commonplace models install") from None
+            raise EmbedderUnavailableError(
+                f"No model is installed as {folder.name!r}; run: commonplace models install"
+            ) from None
         except (ValueError, TypeError) as error:
-            raise EmbedderUnavailableError(f"{path} cannot be read ({error}); run: commonplace models install --force") from error
+            raise EmbedderUnavailableError(
+                f"{path} cannot be read ({error}); run: commonplace models install --force"
+            ) from error
 
 
 class LocalEmbedder:
@@ -172,15 +180,21 @@ class LocalEmbedder:
         return vector
 
     def legibility(self, text: str) -> float:
-        """A vocabulary holds the words of the language it was made for. Other languages fall into pieces, and their vectors say ever
-        less; a script that falls into letters has vectors that say nothing, however near they lie to each other."""
+        """A vocabulary holds the words of the language it was made for.
+
+        Other languages fall into pieces, and their vectors say ever less; a script that falls into
+        letters has vectors that say nothing, however near they lie to each other.
+        """
         if self.description.language != "en":
             return 1.0
         letters = self._wanted().letters_per_token(text)
         return min(1.0, max(0.0, (letters - _SHATTERED) / (_WORDS - _SHATTERED))) ** 2
 
     def unload_if_idle(self) -> bool:
-        """Drop the model when it has not been used for `idle_seconds`; the next use loads it again. A timer calls it."""
+        """Drop the model when it has not been used for `idle_seconds`; the next use loads it again.
+
+        A timer calls it.
+        """
         with self._state:
             if self._model is None or self._clock() - self._used_at < self._idle_seconds:
                 return False
@@ -195,7 +209,8 @@ class LocalEmbedder:
             self._state.notify_all()
         self._workers.shutdown()
         if self._loader is not None:
-            self._loader.join()  # the runtime's own threads abort the process when the interpreter ends under them
+            # the runtime's own threads abort the process when the interpreter ends under them
+            self._loader.join()
 
     def _watch(self) -> None:
         """Look again after a while, until the model is gone."""
@@ -211,12 +226,18 @@ class LocalEmbedder:
         self.warm()
         with self._state:
             self._used_at = self._clock()
-            done = self._state.wait_for(lambda: self._model or self._failure or self._closed, self._load_wait_seconds)
+            done = self._state.wait_for(
+                lambda: self._model or self._failure or self._closed, self._load_wait_seconds
+            )
             if self._model is not None:
                 return self._model
             if self._failure is not None:
                 raise EmbedderUnavailableError(self._failure)
-            raise EmbedderUnavailableError("The embedding model is closed." if done else "The embedding model is still loading.")
+            raise EmbedderUnavailableError(
+                "The embedding model is closed."
+                if done
+                else "The embedding model is still loading."
+            )
 
     def _load(self) -> None:
         model, failure = None, None
@@ -224,7 +245,8 @@ class LocalEmbedder:
             model = _Model(self._folder, self.description)
         except ImportError as error:
             failure = f"{error.name or error} is not installed; install commonplace[embeddings]"
-        except Exception as error:  # a broken file, a foreign processor, no memory: the state says it and search goes on
+        # a broken file, a foreign processor, no memory: the state says it and search goes on
+        except Exception as error:
             failure = f"{type(error).__name__}: {error}; run: commonplace models check"
         with self._state:
             self._loading = False
@@ -246,24 +268,43 @@ class _Model:
         options.intra_op_num_threads = 1  # texts run side by side instead
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(
+            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+        )
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(description.max_tokens)
         self._tokenizer.no_padding()
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        return [encoding.ids for encoding in self._tokenizer.encode_batch([_clean(text) for text in texts])]
+        return [
+            encoding.ids
+            for encoding in self._tokenizer.encode_batch([_clean(text) for text in texts])
+        ]
 
     def letters_per_token(self, text: str) -> float:
-        """Of the tokens that hold letters. A short word that is one token is known; a text without letters is in no foreign language."""
+        """Of the tokens that hold letters.
+
+        A short word that is one token is known; a text without letters is in no foreign language.
+        """
         text = _clean(text)
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         letters, tokens = 0.0, 0
-        for _, word in groupby(zip(encoding.word_ids, encoding.tokens, encoding.offsets, strict=True), key=itemgetter(0)):
-            pieces = [(token, piece) for _, token, (start, end) in word if any(map(str.isalpha, piece := text[start:end]))]
+        for _, word in groupby(
+            zip(encoding.word_ids, encoding.tokens, encoding.offsets, strict=True),
+            key=itemgetter(0),
+        ):
+            pieces = [
+                (token, piece)
+                for _, token, (start, end) in word
+                if any(map(str.isalpha, piece := text[start:end]))
+            ]
             found = sum(map(str.isalpha, "".join(piece for _, piece in pieces)))
             known = not any(token in _UNKNOWN for token, _ in pieces)
-            letters += max(found, _WORDS) if known and len(pieces) == 1 and pieces[0][1].isascii() else found
+            letters += (
+                max(found, _WORDS)
+                if known and len(pieces) == 1 and pieces[0][1].isascii()
+                else found
+            )
             tokens += len(pieces) if known else found
         return letters / tokens if tokens else _WORDS
 

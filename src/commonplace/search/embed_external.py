@@ -1,4 +1,7 @@
-"""Embeddings from an OpenAI-compatible endpoint, and the semantic side made of them. Every request carries its caller's own key."""
+"""Embeddings from an OpenAI-compatible endpoint, and the semantic side made of them.
+
+Every request carries its caller's own key.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.search.embed import MAX_TEXT_CHARS, EmbedderUnavailableError
 from commonplace.search.engine import nearest_on_disk
-from commonplace.search.model_http import NO_KEY, ModelEndpoint, ModelError, ModelMalformedError, ModelRejectedError
+from commonplace.search.model_http import (
+    NO_KEY,
+    ModelEndpoint,
+    ModelError,
+    ModelMalformedError,
+    ModelRejectedError,
+)
 from commonplace.search.store import KeyNeededError, Partition, Passage
 
 if TYPE_CHECKING:
@@ -20,7 +29,10 @@ BATCH_CHARACTERS = 200_000
 
 
 class ExternalModel:
-    """Texts to unit vectors. Implements `Embedder` as far as its identity goes: embedding itself needs a key."""
+    """Texts to unit vectors.
+
+    Implements `Embedder` as far as its identity goes: embedding itself needs a key.
+    """
 
     def __init__(self, endpoint: ModelEndpoint, model: str, dimensions: int) -> None:
         self._endpoint = endpoint
@@ -56,12 +68,17 @@ class ExternalModel:
 
     def _body(self, texts: Sequence[str]) -> dict[str, Any]:
         # Such endpoints refuse an empty text, and a lone surrogate cannot be sent.
-        clean = [(text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode()) or " " for text in texts]
+        clean = [
+            (text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode()) or " " for text in texts
+        ]
         body: dict[str, Any] = {"model": self._model, "input": clean, "encoding_format": "float"}
         return {**body, "dimensions": self.dimensions} if self._ask_for_length else body
 
     def _wrong_length(self, answer: dict[str, Any]) -> bool:
-        """Whether to ask again, this time for the length of the settings. Only once in the life of a process."""
+        """Whether to ask again, this time for the length of the settings.
+
+        Only once in the life of a process.
+        """
         if self._ask_for_length:
             return False
         try:
@@ -78,12 +95,17 @@ class ExternalModel:
             vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
             in_order = [row["index"] for row in rows] == list(range(count))
         except (KeyError, TypeError, ValueError):
-            raise ModelMalformedError("the embedding model answered without the vectors that were asked for") from None
+            raise ModelMalformedError(
+                "the embedding model answered without the vectors that were asked for"
+            ) from None
         if not in_order or vectors.ndim != 2 or not np.isfinite(vectors).all():
-            raise ModelMalformedError("the embedding model answered without the vectors that were asked for")
+            raise ModelMalformedError(
+                "the embedding model answered without the vectors that were asked for"
+            )
         if vectors.shape[1] != self.dimensions:
             raise ModelRejectedError(
-                f"the embedding model makes vectors of {vectors.shape[1]} numbers, settings.mcp.files.search.embedding.dimensions says "
+                f"the embedding model makes vectors of {vectors.shape[1]} numbers, "
+                f"settings.mcp.files.search.embedding.dimensions says "
                 f"{self.dimensions}"
             )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -91,7 +113,10 @@ class ExternalModel:
 
 
 class ExternalSide:
-    """The semantic side of an external model with vectors in files. `Side` for queries, `KeyedListener` for the index worker."""
+    """The semantic side of an external model with vectors in files.
+
+    `Side` for queries, `KeyedListener` for the index worker.
+    """
 
     def __init__(self, model: ExternalModel, vectors: VectorIndex) -> None:
         self._model = model
@@ -100,18 +125,28 @@ class ExternalSide:
     async def vector(self, query: str, model_key: str | None) -> Any:
         return await query_vector(self._model, query, model_key)
 
-    async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
         return await nearest_on_disk(self._vectors, partition, vector, limit, prefix, also)
 
     async def synchronise(
-        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        model_key: str | None,
+        *,
+        most: int | None = None,
     ) -> int:
         def embed(texts: Sequence[str]) -> Vectors:
             if model_key is None:
                 raise KeyNeededError
             return self._model.embed_many(texts, model_key)
 
-        return await asyncio.to_thread(self._vectors.synchronise_with, partition, prefix, passages, embed, most)
+        return await asyncio.to_thread(
+            self._vectors.synchronise_with, partition, prefix, passages, embed, most
+        )
 
     def close(self) -> None:
         self._vectors.close()

@@ -1,7 +1,9 @@
-"""A BERT sentence encoder as one ONNX file: safetensors in, graph with pooling and normalisation out, float32 or int8.
+"""A BERT sentence encoder as one ONNX file: safetensors in, graph with pooling and normalisation
+out, float32 or int8.
 
-Used once per model, by `models install`. The int8 weights span 7 bits, per output column: processors without VNNI add pairs of
-products in 16 bits and would saturate on 8, so with 7 every processor computes the same.
+Used once per model, by `models install`. The int8 weights span 7 bits, per output column:
+processors without VNNI add pairs of products in 16 bits and would saturate on 8, so with 7 every
+processor computes the same.
 """
 
 from __future__ import annotations
@@ -44,10 +46,16 @@ class Shape:
 def read_shape(folder: Path) -> Shape:
     config = json.loads((folder / "config.json").read_text("utf-8"))
     if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
-        raise UnsupportedModelError(f"{folder.name}: model_type {config.get('model_type')!r}; only BERT encoders with gelu are supported")
+        raise UnsupportedModelError(
+            f"{folder.name}: model_type {config.get('model_type')!r}; only BERT encoders with "
+            f"gelu are supported"
+        )
     limits = _optional_json(folder / "sentence_bert_config.json")
     pooling = _optional_json(folder / "1_Pooling" / "config.json")
-    mean, cls = pooling.get("pooling_mode_mean_tokens", True), pooling.get("pooling_mode_cls_token", False)
+    mean, cls = (
+        pooling.get("pooling_mode_mean_tokens", True),
+        pooling.get("pooling_mode_cls_token", False),
+    )
     if not (mean or cls):
         raise UnsupportedModelError(f"{folder.name}: pooling is neither mean nor cls")
     positions = int(config["max_position_embeddings"])
@@ -68,12 +76,17 @@ def _optional_json(path: Path) -> dict[str, Any]:
 
 
 def read_safetensors(path: Path) -> dict[str, Array]:
-    """Every tensor of a safetensors file, as views of the mapped file. Names lose a leading `bert.`."""
+    """Every tensor of a safetensors file, as views of the mapped file.
+
+    Names lose a leading `bert.`.
+    """
     size = path.stat().st_size
     with path.open("rb") as file:
         (header_bytes,) = struct.unpack("<Q", file.read(8))
         if header_bytes > min(size - 8, _MAX_HEADER_BYTES):
-            raise UnsupportedModelError(f"{path.name}: header of {header_bytes} bytes in a file of {size}")
+            raise UnsupportedModelError(
+                f"{path.name}: header of {header_bytes} bytes in a file of {size}"
+            )
         header = json.loads(file.read(header_bytes))
     data = np.memmap(path, mode="r", dtype=np.uint8, offset=8 + header_bytes)
     tensors: dict[str, Array] = {}
@@ -81,7 +94,9 @@ def read_safetensors(path: Path) -> dict[str, Array]:
         if name == "__metadata__" or entry["dtype"] not in _DTYPES:
             continue
         start, end = entry["data_offsets"]
-        tensors[name.removeprefix("bert.")] = data[start:end].view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        tensors[name.removeprefix("bert.")] = (
+            data[start:end].view(_DTYPES[entry["dtype"]]).reshape(entry["shape"])
+        )
     return tensors
 
 
@@ -101,7 +116,9 @@ class _Graph:
 
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         output = f"n{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [output], domain=domain, **attributes))
+        self.nodes.append(
+            helper.make_node(kind, list(inputs), [output], domain=domain, **attributes)
+        )
         return output
 
     def weight(self, name: str) -> Array:
@@ -115,26 +132,43 @@ class _Graph:
         scale = (np.abs(table).max(axis=1, keepdims=True) / 127).astype(np.float32)
         scale[scale == 0] = 1
         rows = self.node("Gather", self.constant(np.round(table / scale).astype(np.int8)), ids)
-        return self.node("Mul", self.node("Cast", rows, to=TensorProto.FLOAT), self.node("Gather", self.constant(scale), ids))
+        return self.node(
+            "Mul",
+            self.node("Cast", rows, to=TensorProto.FLOAT),
+            self.node("Gather", self.constant(scale), ids),
+        )
 
     def linear(self, x: str, matrix: Array, bias: Array) -> str:
         """`matrix` as stored by torch: (out, in)."""
         if not self.int8:
-            return self.node("Add", self.node("MatMul", x, self.constant(matrix.T)), self.constant(bias))
+            return self.node(
+                "Add", self.node("MatMul", x, self.constant(matrix.T)), self.constant(bias)
+            )
         scale = (np.abs(matrix).max(axis=1) / _HALF_RANGE).astype(np.float32)
         scale[scale == 0] = 1
         quantised = np.round(matrix / scale[:, None]).astype(np.int8).T
         return self.node(
-            "DynamicQuantizeMatMul", x, self.constant(quantised), self.constant(scale), "", self.constant(bias), domain=_CONTRIB
+            "DynamicQuantizeMatMul",
+            x,
+            self.constant(quantised),
+            self.constant(scale),
+            "",
+            self.constant(bias),
+            domain=_CONTRIB,
         )
 
     def norm(self, x: str, prefix: str, epsilon: float) -> str:
-        scale, bias = self.constant(self.weight(prefix + ".weight")), self.constant(self.weight(prefix + ".bias"))
+        scale, bias = (
+            self.constant(self.weight(prefix + ".weight")),
+            self.constant(self.weight(prefix + ".bias")),
+        )
         return self.node("LayerNormalization", x, scale, bias, axis=-1, epsilon=epsilon)
 
 
 def build(folder: Path, weights: Path, int8: bool) -> bytes:
-    """The encoder of a sentence-transformers folder as a serialised ONNX model: (ids, mask) -> unit vectors."""
+    """The encoder of a sentence-transformers folder as a serialised ONNX model: (ids, mask) ->
+    unit vectors.
+    """
     shape = read_shape(folder)
     graph = _Graph(read_safetensors(weights), int8)
     x = _embeddings(graph, shape)
@@ -142,7 +176,10 @@ def build(folder: Path, weights: Path, int8: bool) -> bytes:
     for layer in range(shape.layers):
         x = _layer(graph, shape, f"encoder.layer.{layer}.", x, mask32)
     _pool(graph, shape, x)
-    inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in ("ids", "mask")]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
+        for name in ("ids", "mask")
+    ]
     output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", shape.hidden])
     body = helper.make_graph(graph.nodes, "sentence_encoder", inputs, [output], graph.constants)
     opsets = [helper.make_opsetid("", 20), helper.make_opsetid(_CONTRIB, 1)]
@@ -153,9 +190,18 @@ def build(folder: Path, weights: Path, int8: bool) -> bytes:
 def _embeddings(graph: _Graph, shape: Shape) -> str:
     words = graph.embedding(graph.weight("embeddings.word_embeddings.weight"), "ids")
     # Token type is 0 everywhere, so its row joins the position table.
-    places = graph.weight("embeddings.position_embeddings.weight") + graph.weight("embeddings.token_type_embeddings.weight")[0]
+    places = (
+        graph.weight("embeddings.position_embeddings.weight")
+        + graph.weight("embeddings.token_type_embeddings.weight")[0]
+    )
     length = graph.node("Shape", "ids", start=1, end=2)
-    used = graph.node("Slice", graph.constant(places), graph.constant(np.array([0])), length, graph.constant(np.array([0])))
+    used = graph.node(
+        "Slice",
+        graph.constant(places),
+        graph.constant(np.array([0])),
+        length,
+        graph.constant(np.array([0])),
+    )
     return graph.norm(graph.node("Add", words, used), "embeddings.LayerNorm", shape.epsilon)
 
 
@@ -166,11 +212,17 @@ def _layer(graph: _Graph, shape: Shape, prefix: str, x: str, mask32: str) -> str
     joined = graph.linear(x, matrix, bias)
     split = [f"{prefix}{name}" for name in "qkv"]
     graph.nodes.append(helper.make_node("Split", [joined], split, axis=-1, num_outputs=3))
-    attended = graph.node("MultiHeadAttention", *split, "", mask32, domain=_CONTRIB, num_heads=shape.heads)
+    attended = graph.node(
+        "MultiHeadAttention", *split, "", mask32, domain=_CONTRIB, num_heads=shape.heads
+    )
     out = _dense(graph, prefix + "attention.output.dense", attended)
     x = graph.norm(graph.node("Add", x, out), prefix + "attention.output.LayerNorm", shape.epsilon)
     hidden = graph.node("Gelu", _dense(graph, prefix + "intermediate.dense", x))
-    return graph.norm(graph.node("Add", x, _dense(graph, prefix + "output.dense", hidden)), prefix + "output.LayerNorm", shape.epsilon)
+    return graph.norm(
+        graph.node("Add", x, _dense(graph, prefix + "output.dense", hidden)),
+        prefix + "output.LayerNorm",
+        shape.epsilon,
+    )
 
 
 def _dense(graph: _Graph, name: str, x: str) -> str:
@@ -181,7 +233,15 @@ def _pool(graph: _Graph, shape: Shape, x: str) -> None:
     if shape.pooling == "cls":
         pooled = graph.node("Gather", x, graph.constant(np.array(0)), axis=1)
     else:
-        weight = graph.node("Unsqueeze", graph.node("Cast", "mask", to=TensorProto.FLOAT), graph.constant(np.array([2])))
-        total = graph.node("ReduceSum", graph.node("Mul", x, weight), graph.constant(np.array([1])), keepdims=0)
-        pooled = graph.node("Div", total, graph.node("ReduceSum", weight, graph.constant(np.array([1])), keepdims=0))
+        weight = graph.node(
+            "Unsqueeze",
+            graph.node("Cast", "mask", to=TensorProto.FLOAT),
+            graph.constant(np.array([2])),
+        )
+        total = graph.node(
+            "ReduceSum", graph.node("Mul", x, weight), graph.constant(np.array([1])), keepdims=0
+        )
+        pooled = graph.node(
+            "Div", total, graph.node("ReduceSum", weight, graph.constant(np.array([1])), keepdims=0)
+        )
     graph.nodes.append(helper.make_node("LpNormalization", [pooled], ["vectors"], axis=-1, p=2))

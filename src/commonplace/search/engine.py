@@ -1,6 +1,8 @@
-"""The hybrid retriever: words and meaning side by side, each candidate of one side scored by the other too, then fused.
+"""The hybrid retriever: words and meaning side by side, each candidate of one side scored by the
+other too, then fused.
 
-Whatever is missing (the model, the vectors, one of the two stores) makes the answer poorer, never wrong, and the answer says so.
+Whatever is missing (the model, the vectors, one of the two stores) makes the answer poorer, never
+wrong, and the answer says so.
 """
 
 from __future__ import annotations
@@ -12,9 +14,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from commonplace.search.embed import Embedder, EmbedderUnavailableError, legibility
-from commonplace.search.fusion import DEFAULT, Parameters, Weights, describe, doubt_about, fuse, size_prior
+from commonplace.search.fusion import (
+    DEFAULT,
+    Parameters,
+    Weights,
+    describe,
+    doubt_about,
+    fuse,
+    size_prior,
+)
 from commonplace.search.lexical import MAX_QUERY_CHARACTERS
-from commonplace.search.store import LexicalResult, LexicalStore, Partition, Retrieval, SearchUnavailableError
+from commonplace.search.store import (
+    LexicalResult,
+    LexicalStore,
+    Partition,
+    Retrieval,
+    SearchUnavailableError,
+)
 from commonplace.search.text import query_terms
 from commonplace.storage.reasons import public_reason
 
@@ -32,21 +48,33 @@ class ScoresKeys(Protocol):
     """A lexical store that can also score given documents, wherever they rank."""
 
     async def score_keys(
-        self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        keys: Sequence[str],
+        *,
+        weights: Mapping[str, float],
     ) -> LexicalResult: ...
 
 
 class Side(Protocol):
-    """A semantic side: how a query becomes a vector, and what is nearest to it. Either says why it cannot by EmbedderUnavailableError."""
+    """A semantic side: how a query becomes a vector, and what is nearest to it.
+
+    Either says why it cannot by EmbedderUnavailableError.
+    """
 
     async def vector(self, query: str, model_key: str | None) -> Any: ...
 
-    async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours: ...
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours: ...
 
 
 @runtime_checkable
 class ReadingSide(Protocol):
-    """A side of the local model, whose cosines the scores were calibrated on; it can say how far it reads a query, 0 to 1."""
+    """A side of the local model, whose cosines the scores were calibrated on; it can say how far
+    it reads a query, 0 to 1.
+    """
 
     async def legibility(self, query: str) -> float: ...
 
@@ -82,9 +110,15 @@ class HybridRetriever:
         without: str = NO_MODEL,
         external: Side | None = None,
     ) -> None:
-        """`external` is asked first; where it cannot answer, the local side does, and the answer says so."""
+        """`external` is asked first; where it cannot answer, the local side does, and the answer
+        says so.
+        """
         self._lexical = lexical
-        self._sides: list[Side] = [side for side in (external, LocalSide(semantics) if semantics is not None else None) if side is not None]
+        self._sides: list[Side] = [
+            side
+            for side in (external, LocalSide(semantics) if semantics is not None else None)
+            if side is not None
+        ]
         self._policy = policy or Policy()
         self._without = without
 
@@ -104,10 +138,14 @@ class HybridRetriever:
             notes.append(f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used")
             query = query[:MAX_QUERY_CHARACTERS]
         terms = query_terms(query)
-        finding = asyncio.ensure_future(self._words(partition, terms, self._policy.lexical_candidates * widen, weights, prefix))
+        finding = asyncio.ensure_future(
+            self._words(partition, terms, self._policy.lexical_candidates * widen, weights, prefix)
+        )
         try:
             wanted = self._policy.semantic_candidates * widen
-            side, near, read = await self._near(partition, query, finding, wanted, prefix, notes, model_key)
+            side, near, read = await self._near(
+                partition, query, finding, wanted, prefix, notes, model_key
+            )
             words = await finding
         finally:
             finding.cancel()  # of no effect unless this call ends early
@@ -121,22 +159,45 @@ class HybridRetriever:
         cosines, vectors = (near.cosines, near.vectors) if near is not None else (None, None)
         passages = words.documents or (near.rows if near is not None else 0)
         prior = size_prior(passages, with_meaning=near is not None)
-        hits = fuse(words, cosines, self._policy.parameters, self._policy.fixed, vectors, legibility=read, prior=prior)[:limit]
+        hits = fuse(
+            words,
+            cosines,
+            self._policy.parameters,
+            self._policy.fixed,
+            vectors,
+            legibility=read,
+            prior=prior,
+        )[:limit]
         if near is not None and near.rows < words.documents:
-            notes.append(f"meaning covers {near.rows} of {words.documents} passages; the others were ranked by words alone")
+            notes.append(
+                f"meaning covers {near.rows} of {words.documents} passages; the others were "
+                f"ranked by words alone"
+            )
         measured = self._policy.fixed is None and (side is None or isinstance(side, ReadingSide))
         doubt = doubt_about(hits[0].score) if hits and measured else None
-        return Retrieval(tuple(hits), "hybrid" if near is not None else "lexical", tuple(notes), doubt)
+        return Retrieval(
+            tuple(hits), "hybrid" if near is not None else "lexical", tuple(notes), doubt
+        )
 
     def parameters(self) -> dict[str, Any]:
         """What is in force, for `doctor`."""
-        return {**describe(self._policy.parameters), "fixed_weights": self._policy.fixed is not None}
+        return {
+            **describe(self._policy.parameters),
+            "fixed_weights": self._policy.fixed is not None,
+        }
 
     async def _words(
-        self, partition: Partition, terms: Sequence[str], limit: int, weights: Mapping[str, float], prefix: str
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str,
     ) -> LexicalResult | SearchUnavailableError:
         try:
-            return await self._lexical.search(partition, terms, limit=limit, weights=weights, prefix=prefix)
+            return await self._lexical.search(
+                partition, terms, limit=limit, weights=weights, prefix=prefix
+            )
         except SearchUnavailableError as error:  # the other side may still answer
             return error
 
@@ -150,7 +211,9 @@ class HybridRetriever:
         notes: list[str],
         model_key: str | None,
     ) -> tuple[Side | None, Neighbours | None, float]:
-        """The first side that has any neighbours, they, and how far it read the query; the notes say why one was passed over."""
+        """The first side that has any neighbours, they, and how far it read the query; the notes
+        say why one was passed over.
+        """
         reasons: list[str] = [] if self._sides else [self._without]
         for side in self._sides if query.strip() else ():
             try:
@@ -160,7 +223,11 @@ class HybridRetriever:
                     reasons.append(UNREAD)
                     continue
                 words = await finding
-                also = [match.key for match in words.matches] if isinstance(words, LexicalResult) else []
+                also = (
+                    [match.key for match in words.matches]
+                    if isinstance(words, LexicalResult)
+                    else []
+                )
                 near = await side.nearest(partition, vector, wanted, prefix, also)
             except EmbedderUnavailableError as error:
                 reasons.append(str(error))
@@ -174,13 +241,27 @@ class HybridRetriever:
         return None, None, 1.0
 
     async def _read(self, side: Side, query: str) -> float:
-        """How far a side's model reads the query. Weights that somebody set hold whatever the query."""
-        return await side.legibility(query) if self._policy.fixed is None and isinstance(side, ReadingSide) else 1.0
+        """How far a side's model reads the query.
+
+        Weights that somebody set hold whatever the query.
+        """
+        return (
+            await side.legibility(query)
+            if self._policy.fixed is None and isinstance(side, ReadingSide)
+            else 1.0
+        )
 
     async def _completed(
-        self, partition: Partition, terms: Sequence[str], words: LexicalResult, near: Neighbours, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        words: LexicalResult,
+        near: Neighbours,
+        weights: Mapping[str, float],
     ) -> LexicalResult:
-        """The lexical side of what only meaning found: without it such a hit would count as holding no word at all."""
+        """The lexical side of what only meaning found: without it such a hit would count as
+        holding no word at all.
+        """
         known = {match.key for match in words.matches}
         missing = [key for key in near.cosines if key not in known]
         if not missing or not terms or not isinstance(self._lexical, ScoresKeys):
@@ -195,7 +276,10 @@ class HybridRetriever:
 
 
 class LocalSide:
-    """The model on this machine and its vectors. The caller's key for models is not its business."""
+    """The model on this machine and its vectors.
+
+    The caller's key for models is not its business.
+    """
 
     def __init__(self, semantics: Semantics) -> None:
         self._semantics = semantics
@@ -206,12 +290,21 @@ class LocalSide:
     async def legibility(self, query: str) -> float:
         return legibility(self._semantics.embedder, query)
 
-    async def nearest(self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]) -> Neighbours:
-        return await nearest_on_disk(self._semantics.vectors, partition, vector, limit, prefix, also)
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
+        return await nearest_on_disk(
+            self._semantics.vectors, partition, vector, limit, prefix, also
+        )
 
 
 async def nearest_on_disk(
-    vectors: VectorIndex, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    vectors: VectorIndex,
+    partition: Partition,
+    vector: Any,
+    limit: int,
+    prefix: str,
+    also: Sequence[str],
 ) -> Neighbours:
     """Neighbours from vector files; what is wrong with them is said with what to do."""
     from commonplace.search.vector import StaleVectorsError
@@ -220,7 +313,11 @@ async def nearest_on_disk(
     try:
         return await asyncio.to_thread(vectors.search, partition, vector, limit, prefix, also)
     except StaleVectorsError:
-        raise EmbedderUnavailableError("the vectors were made by another model; run: commonplace reindex") from None
+        raise EmbedderUnavailableError(
+            "the vectors were made by another model; run: commonplace reindex"
+        ) from None
     except (VectorFileError, OSError) as error:
         log.warning("the vectors cannot be read", exc_info=error)
-        raise EmbedderUnavailableError(f"the vectors cannot be read ({public_reason(error)}); run: commonplace reindex") from error
+        raise EmbedderUnavailableError(
+            f"the vectors cannot be read ({public_reason(error)}); run: commonplace reindex"
+        ) from error

@@ -1,16 +1,21 @@
-"""How far to trust each retriever, judged per query and per document, with six numbers and no switch.
+"""How far to trust each retriever, judged per query and per document, with six numbers and no
+switch.
 
-Both sides speak in evidence, so neither list is stretched to fill a scale: a query that the words hardly answer gets little lexical
-evidence whatever ranks first, and a query far from every text gets little semantic evidence.
+Both sides speak in evidence, so neither list is stretched to fill a scale: a query that the words
+hardly answer gets little lexical evidence whatever ranks first, and a query far from every text
+gets little semantic evidence.
 
     semantic = exp(sharpness * (cosine - PIVOT)) / sharpness
-    lexical  = lexical_weight * share * I / (I + prior_terms * ln(1 + N)) * (1 + coverage_gain * coverage^2)
+    lexical  = lexical_weight * share * I / (I + prior_terms * ln(1 + N)) * (1 + coverage_gain *
+    coverage^2)
 
-share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the part of I that the document's terms
-hold; N = documents. Where both lists agree on something, it should count: the query is moved by `consensus` towards the LEADERS best
-by that sum, and the cosines are taken again, with the best one held in place. The score is the sum, mapped to 0..1 so that it reads as
-the chance that the hit is right; where nobody was asked for meaning, the same words speak for more. A query that the model reads badly
-(another language than its own) has that much less semantic evidence: its cosines are as high as any, and say little.
+share = BM25 / its ceiling; I = what the query's terms tell together (sum of idf); coverage = the
+part of I that the document's terms hold; N = documents. Where both lists agree on something, it
+should count: the query is moved by `consensus` towards the LEADERS best by that sum, and the
+cosines are taken again, with the best one held in place. The score is the sum, mapped to 0..1 so
+that it reads as the chance that the hit is right; where nobody was asked for meaning, the same
+words speak for more. A query that the model reads badly (another language than its own) has that
+much less semantic evidence: its cosines are as high as any, and say little.
 """
 
 from __future__ import annotations
@@ -32,10 +37,14 @@ SLOPE = 2.0  # odds grow with the square of the evidence
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Fitted by `benchmarks/quality.py --fit`; what was learned on what is in docs/explanation/search.md."""
+    """Fitted by `benchmarks/quality.py --fit`; what was learned on what is in
+    docs/explanation/search.md.
+    """
 
     lexical_weight: float = 0.27
-    prior_terms: float = 2.2  # a query that tells no more than this many of the rarest words is half trusted
+    prior_terms: float = (
+        2.2  # a query that tells no more than this many of the rarest words is half trusted
+    )
     sharpness: float = 5.8
     coverage_gain: float = 3.7
     consensus: float = 0.15
@@ -43,7 +52,8 @@ class Parameters:
 
 
 DEFAULT = Parameters()
-WORDS_ALONE = 1.6  # added to the intercept where there was no semantic side: calibrated on the same hits without it
+# added to the intercept where there was no semantic side: calibrated on the same hits without it
+WORDS_ALONE = 1.6
 ABSTAIN_BELOW = 0.025  # a best score below this means: probably nothing here answers
 SMALL = 30  # passages; in a smaller collection the same evidence says more (ADR 0222)
 SMALL_GAIN = 1.05  # log odds that grow with ln(SMALL / passages)
@@ -52,7 +62,9 @@ WORDS_SMALL_GAIN = 1.2  # the same where there was no semantic side
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Weights somebody set: each list is stretched to 0..1 and the weighted mean taken, whatever the query."""
+    """Weights somebody set: each list is stretched to 0..1 and the weighted mean taken, whatever
+    the query.
+    """
 
     semantic: float
     lexical: float
@@ -69,30 +81,54 @@ def semantic_evidence(cosine: float, parameters: Parameters = DEFAULT) -> float:
     return math.exp(parameters.sharpness * (cosine - PIVOT)) / parameters.sharpness
 
 
-def lexical_evidence(share: float, coverage: float, information: float, documents: int, parameters: Parameters = DEFAULT) -> float:
+def lexical_evidence(
+    share: float,
+    coverage: float,
+    information: float,
+    documents: int,
+    parameters: Parameters = DEFAULT,
+) -> float:
     prior = parameters.prior_terms * math.log1p(documents)
     told = information / (information + prior) if information > 0 else 0.0
-    return parameters.lexical_weight * share * told * (1 + parameters.coverage_gain * coverage * coverage)
+    return (
+        parameters.lexical_weight
+        * share
+        * told
+        * (1 + parameters.coverage_gain * coverage * coverage)
+    )
 
 
-def calibrated(evidence: float, parameters: Parameters = DEFAULT, *, unread: float = 0.0, prior: float = 0.0) -> float:
-    """Evidence as a chance between 0 and 1; keeps the order. `unread`: how much of the query nobody read for its meaning;
-    `prior`: log odds that are known before the evidence."""
-    odds = math.exp(parameters.intercept + unread * WORDS_ALONE + prior) * math.pow(max(evidence, 0.0), SLOPE)
+def calibrated(
+    evidence: float, parameters: Parameters = DEFAULT, *, unread: float = 0.0, prior: float = 0.0
+) -> float:
+    """Evidence as a chance between 0 and 1; keeps the order.
+
+    `unread`: how much of the query nobody read for its meaning; `prior`: log odds that are known
+    before the evidence.
+    """
+    odds = math.exp(parameters.intercept + unread * WORDS_ALONE + prior) * math.pow(
+        max(evidence, 0.0), SLOPE
+    )
     return odds / (1 + odds)
 
 
 def size_prior(passages: int, *, with_meaning: bool) -> float:
-    """Return the log odds that a hit in a collection of this size has beside those of a large one; 0 where the size is unknown.
+    """Return the log odds that a hit in a collection of this size has beside those of a large
+    one; 0 where the size is unknown.
 
-    In a large collection some passage is always near; in a small one that takes an answer."""
+    In a large collection some passage is always near; in a small one that takes an answer.
+    """
     gain = SMALL_GAIN if with_meaning else WORDS_SMALL_GAIN
     return gain * math.log(SMALL / passages) if 0 < passages < SMALL else 0.0
 
 
 def doubt_about(best: float) -> str | None:
     """Say that probably nothing answers, where the best score is below the line."""
-    return f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this" if best < ABSTAIN_BELOW else None
+    return (
+        f"no hit reaches a score of {ABSTAIN_BELOW:g}: probably nothing here answers this"
+        if best < ABSTAIN_BELOW
+        else None
+    )
 
 
 def fuse(
@@ -106,26 +142,44 @@ def fuse(
     prior: float = 0.0,
     explained: bool = True,
 ) -> list[Hit]:
-    """Every document either side returned, best first (equal scores by key). `cosines` None: there was no semantic side.
+    """Every document either side returned, best first (equal scores by key).
 
-    `vectors` are the candidates' own; without them there is no consensus. `legibility` says how far the model read the query."""
+    `cosines` None: there was no semantic side.
+
+    `vectors` are the candidates' own; without them there is no consensus. `legibility` says how far
+    the model read the query.
+    """
     information = sum(term.idf for term in lexical.terms)
     idf = {term.term: term.idf for term in lexical.terms}
     matches = {match.key: match for match in lexical.matches}
-    found = {key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()}
+    found = {
+        key: _judge(match, idf, information, lexical, parameters) for key, match in matches.items()
+    }
     stretched = _stretch(found, cosines or {}) if fixed is not None else {}
-    agreed = _agreed(found, cosines, vectors, parameters, legibility) if cosines and vectors and fixed is None else {}
+    agreed = (
+        _agreed(found, cosines, vectors, parameters, legibility)
+        if cosines and vectors and fixed is None
+        else {}
+    )
     unread = 1.0 if cosines is None else 1.0 - legibility
     hits = []
     for key in sorted(found.keys() | (cosines or {}).keys()):
         side = found.get(key)
         cosine = cosines.get(key) if cosines is not None else None
-        semantic = legibility * semantic_evidence(agreed.get(key, cosine), parameters) if cosine is not None else 0.0
+        semantic = (
+            legibility * semantic_evidence(agreed.get(key, cosine), parameters)
+            if cosine is not None
+            else 0.0
+        )
         words = side.evidence if side is not None else 0.0
         judged = calibrated(semantic + words, parameters, unread=unread, prior=prior)
         score = judged if fixed is None else _weighted(stretched[key], fixed, cosines is not None)
         match = matches.get(key)
-        explain = _explain(match, side, cosine, semantic, idf, fixed, lexical.measure) if explained else {}
+        explain = (
+            _explain(match, side, cosine, semantic, idf, fixed, lexical.measure)
+            if explained
+            else {}
+        )
         if explained and cosine is not None and key in agreed:
             explain["consensus"] = round(agreed[key] - cosine, 4)
         if explained and cosine is not None and legibility < 1:
@@ -152,14 +206,18 @@ def _agreed(
     parameters: Parameters,
     legibility: float,
 ) -> dict[str, float]:
-    """Cosines with the query moved towards the leaders, shifted so that the best stays what it was: scores keep their meaning."""
+    """Cosines with the query moved towards the leaders, shifted so that the best stays what it
+    was: scores keep their meaning.
+    """
     import numpy as np
 
     keys = sorted(key for key in cosines if key in vectors)
     if not keys or parameters.consensus <= 0 or legibility <= 0:
         return {}
     words = {key: found[key].evidence if key in found else 0.0 for key in keys}
-    first = {key: legibility * semantic_evidence(cosines[key], parameters) + words[key] for key in keys}
+    first = {
+        key: legibility * semantic_evidence(cosines[key], parameters) + words[key] for key in keys
+    }
     leaders = sorted(keys, key=lambda key: (-first[key], key))[:LEADERS]
     total = sum(first[key] for key in leaders)
     shares = np.array([first[key] / total for key in leaders])
@@ -178,9 +236,17 @@ def describe(parameters: Parameters = DEFAULT) -> dict[str, float]:
     return {**asdict(parameters), "abstain_below": ABSTAIN_BELOW}
 
 
-def _judge(match: LexicalMatch, idf: Mapping[str, float], information: float, result: LexicalResult, parameters: Parameters) -> _Lexical:
+def _judge(
+    match: LexicalMatch,
+    idf: Mapping[str, float],
+    information: float,
+    result: LexicalResult,
+    parameters: Parameters,
+) -> _Lexical:
     share = min(1.0, max(0.0, match.score / result.ceiling)) if result.ceiling > 0 else 0.0
-    coverage = sum(idf.get(term, 0.0) for term in match.terms) / information if information > 0 else 0.0
+    coverage = (
+        sum(idf.get(term, 0.0) for term in match.terms) / information if information > 0 else 0.0
+    )
     evidence = lexical_evidence(share, coverage, information, result.documents, parameters)
     return _Lexical(share, coverage, evidence)
 
@@ -195,25 +261,48 @@ def _explain(
     measure: str,
 ) -> dict[str, Any]:
     """Why a hit stands where it stands, in numbers a person can add up."""
-    explain: dict[str, Any] = {"fusion": "judged per query" if fixed is None else f"fixed {fixed.semantic:g}/{fixed.lexical:g}"}
+    explain: dict[str, Any] = {
+        "fusion": "judged per query"
+        if fixed is None
+        else f"fixed {fixed.semantic:g}/{fixed.lexical:g}"
+    }
     held = match.terms if match is not None else ()
     explain["matched"] = list(held)
     explain["missing"] = [term for term in idf if term not in held]
     if side is not None and match is not None:
-        explain |= {measure: round(match.score, 4), "coverage": round(side.coverage, 4), "lexical_evidence": round(side.evidence, 4)}
+        explain |= {
+            measure: round(match.score, 4),
+            "coverage": round(side.coverage, 4),
+            "lexical_evidence": round(side.evidence, 4),
+        }
     if cosine is not None:
         explain |= {"cosine": round(cosine, 4), "semantic_evidence": round(semantic, 4)}
     return explain
 
 
-def _stretch(found: Mapping[str, _Lexical], cosines: Mapping[str, float]) -> dict[str, tuple[float, float]]:
-    """(semantic, lexical) of every key, each list stretched to 0..1 over its own candidates; absent = 0."""
-    sides: tuple[Mapping[str, float], Mapping[str, float]] = (cosines, {key: side.share for key, side in found.items()})
+def _stretch(
+    found: Mapping[str, _Lexical], cosines: Mapping[str, float]
+) -> dict[str, tuple[float, float]]:
+    """(semantic, lexical) of every key, each list stretched to 0..1 over its own candidates;
+    absent = 0.
+    """
+    sides: tuple[Mapping[str, float], Mapping[str, float]] = (
+        cosines,
+        {key: side.share for key, side in found.items()},
+    )
     scaled = []
     for values in sides:
         low, high = (min(values.values()), max(values.values())) if values else (0.0, 0.0)
-        scaled.append({key: 1.0 if high == low else (value - low) / (high - low) for key, value in values.items()})
-    return {key: (scaled[0].get(key, 0.0), scaled[1].get(key, 0.0)) for key in found.keys() | cosines.keys()}
+        scaled.append(
+            {
+                key: 1.0 if high == low else (value - low) / (high - low)
+                for key, value in values.items()
+            }
+        )
+    return {
+        key: (scaled[0].get(key, 0.0), scaled[1].get(key, 0.0))
+        for key in found.keys() | cosines.keys()
+    }
 
 
 def _weighted(parts: tuple[float, float], fixed: Weights, has_semantic: bool) -> float:

@@ -1,10 +1,14 @@
-"""An inverted index in memory: BM25 over stems, and an exact answer to "which texts contain these characters".
+"""An inverted index in memory: BM25 over stems, and an exact answer to "which texts contain
+these characters".
 
-Everything hangs on the vocabulary, which grows far slower than the texts: a word is stemmed once, its trigrams are kept once, and
-a text only adds its words to their postings. A stem's postings are those of its words; a piece of text is looked for among the
-words that contain it. What a query finds is a number with one bit for each text, so that large sets meet in microseconds.
+Everything hangs on the vocabulary, which grows far slower than the texts: a word is stemmed once,
+its trigrams are kept once, and a text only adds its words to their postings. A stem's postings are
+those of its words; a piece of text is looked for among the words that contain it. What a query
+finds is a number with one bit for each text, so that large sets meet in microseconds.
 
-Ranking uses a fixed pivot length instead of the running average, so that a score never depends on the order of writes."""
+Ranking uses a fixed pivot length instead of the running average, so that a score never depends on
+the order of writes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,9 @@ WALKED_AT_ONCE = 64  # names
 FEW = 256  # stems with fewer postings are put together anew for each query
 
 _RUN = re.compile(r"\w+")
-_LITERAL = re.compile(r"[^\w\s]")  # C++, .NET, a path, a version: the characters between the words say more than the words
+_LITERAL = re.compile(
+    r"[^\w\s]"
+)  # C++, .NET, a path, a version: the characters between the words say more than the words
 _ENDINGS = ".,;:!? "
 _BETWEEN = {code: " " for code in range(128) if not _RUN.match(chr(code))}
 Scored = list[tuple[float, str]]  # (-score, name), ascending
@@ -71,7 +77,10 @@ class Found:
 
 
 class InvertedIndex:
-    """Texts by name, each a title and a body. `text_of` gives back the lower-cased text of a name, for phrases that cross words."""
+    """Texts by name, each a title and a body.
+
+    `text_of` gives back the lower-cased text of a name, for phrases that cross words.
+    """
 
     def __init__(self, text_of: Callable[[str], str]) -> None:
         self._text_of = text_of
@@ -81,13 +90,17 @@ class InvertedIndex:
         self._free: list[int] = []
         self._ordered: list[str] = []
         self._words = _Vocabulary(self._learn)
-        self._repeats: dict[str, array[int]] = {}  # word -> (slot, occurrences) in one number, where it occurs more than once
+        self._repeats: dict[
+            str, array[int]
+        ] = {}  # word -> (slot, occurrences) in one number, where it occurs more than once
         self._title_words: dict[str, array[int]] = {}
         self._stems: dict[str, set[str]] = {}  # stem -> words of the vocabulary
         self._grams: dict[str, set[str]] = {}  # trigram of the lower-cased word -> words
         self._ranked: dict[str, _Ranked] = {}
         self._kept = 0
-        self._recent: dict[str, int] = {}  # the texts of needles asked for lately; writes keep them true
+        self._recent: dict[
+            str, int
+        ] = {}  # the texts of needles asked for lately; writes keep them true
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -115,12 +128,16 @@ class InvertedIndex:
                 insort(slots, slot)
         for word, count in counts.items():
             if count > 1:
-                insort(self._repeats.setdefault(word, array("Q")), slot << 8 | min(count, MOST_COUNTED))
+                insort(
+                    self._repeats.setdefault(word, array("Q")), slot << 8 | min(count, MOST_COUNTED)
+                )
         for word in titled:
             self._title_words.setdefault(word, array("I")).append(slot)
         for stem, ranked in self._ranked.items():
             if not self._stems[stem].isdisjoint(counts):
-                impact = self._impact(sum(min(counts[word], MOST_COUNTED) for word in self._stems[stem]), slot)
+                impact = self._impact(
+                    sum(min(counts[word], MOST_COUNTED) for word in self._stems[stem]), slot
+                )
                 ranked.impacts[slot] = impact
                 ranked.texts |= 1 << slot
                 insort(ranked.order, (-impact, name, slot))
@@ -181,8 +198,12 @@ class InvertedIndex:
     # Reading
 
     def search(self, query: str, limit: int) -> Found:
-        """Texts that contain the query, or all of its words in any form; failing both, those with most of its words. Best first;
-        where the query has signs beside its words, those that contain it to the letter are the best."""
+        """Texts that contain the query, or all of its words in any form; failing both, those
+        with most of its words.
+
+        Best first; where the query has signs beside its words, those that contain it to the letter
+        are the best.
+        """
         needle = query.strip().lower()
         literal = _is_literal(needle)
         stems = stems_of(query)
@@ -195,18 +216,34 @@ class InvertedIndex:
             whole = _in_most(weights, len(stems))
             relaxed = bool(whole)
         names: list[str] = []
-        for texts in (contained & whole, contained & ~whole, whole & ~contained) if literal else (whole, contained & ~whole):
+        for texts in (
+            (contained & whole, contained & ~whole, whole & ~contained)
+            if literal
+            else (whole, contained & ~whole)
+        ):
             if texts and len(names) < limit:
                 names += self._listed(texts, whole, known, weights, needle, limit - len(names))
         return Found((whole | contained).bit_count(), names, relaxed)
 
     def _listed(
-        self, texts: int, whole: int, stems: Sequence[str], weights: Sequence[Mapping[int, float]], needle: str, limit: int
+        self,
+        texts: int,
+        whole: int,
+        stems: Sequence[str],
+        weights: Sequence[Mapping[int, float]],
+        needle: str,
+        limit: int,
     ) -> list[str]:
-        """The best of some texts: by score where they hold all the words, else those with the needle in the title first."""
+        """The best of some texts: by score where they hold all the words, else those with the
+        needle in the title first.
+        """
         if texts & whole:
             leaders = self._best(stems, weights, texts, max(limit, RERANKED))
-            return self._phrase_first(leaders, needle)[:limit] if len(stems) > 1 else [name for _, name in leaders[:limit]]
+            return (
+                self._phrase_first(leaders, needle)[:limit]
+                if len(stems) > 1
+                else [name for _, name in leaders[:limit]]
+            )
         titled = texts & bits_of(self._in_titles(needle))
         names = self._in_order(titled, limit)
         return names + self._in_order(texts & ~titled, limit - len(names))
@@ -215,27 +252,36 @@ class InvertedIndex:
         """Names of every text that `search` would count, strictly: no relaxing."""
         stems = stems_of(query)
         known = [stem for stem in stems if stem in self._stems]
-        whole = self._in_all(known, self._weights(known)) if known and len(known) == len(stems) else 0
+        whole = (
+            self._in_all(known, self._weights(known)) if known and len(known) == len(stems) else 0
+        )
         found = whole | self.containing(query.strip().lower(), known=whole)
         return {name for slot in numbers_in(found) if (name := self._names[slot]) is not None}
 
     def containing(self, needle: str, known: int = 0) -> int:
-        """The texts that contain the lower-cased needle. Those in `known` hold all its words already and count unchecked,
-        unless the needle is more than its words."""
+        """The texts that contain the lower-cased needle.
+
+        Those in `known` hold all its words already and count unchecked, unless the needle is more
+        than its words.
+        """
         if not needle:
             return 0
         recent = self._recent.get(needle)
         if recent is None:
             if len(self._recent) >= KEPT_NEEDLES:
                 self._recent.pop(next(iter(self._recent)))
-            recent = self._recent[needle] = bits_of(self._look_for(needle, 0 if _is_literal(needle) else known))
+            recent = self._recent[needle] = bits_of(
+                self._look_for(needle, 0 if _is_literal(needle) else known)
+            )
         return recent
 
     def _look_for(self, needle: str, known: int) -> set[int]:
         runs = list(_RUN.finditer(needle))
         if len(runs) == 1 and len(runs[0].group()) == len(needle):
             return self._union(self._words_with(needle))
-        if not runs or any(map(unicodedata.combining, needle)):  # lower-casing can split a letter into one that is no word character
+        if not runs or any(
+            map(unicodedata.combining, needle)
+        ):  # lower-casing can split a letter into one that is no word character
             candidates = set(self._slots.values())
         else:
             candidates = self._with_run(needle, runs[0])
@@ -248,12 +294,18 @@ class InvertedIndex:
         return {slot for slot in candidates if slot in sure or needle in text_of(names[slot] or "")}
 
     def _with_run(self, needle: str, run: re.Match[str]) -> set[int]:
-        """Slots of texts with a word that this run of the needle can be part of: the whole word unless it stands at an end."""
+        """Slots of texts with a word that this run of the needle can be part of: the whole word
+        unless it stands at an end.
+        """
         piece = run.group()
         if run.start() == 0:
-            return self._union(word for word in self._words_with(piece) if word.lower().endswith(piece))
+            return self._union(
+                word for word in self._words_with(piece) if word.lower().endswith(piece)
+            )
         if run.end() == len(needle):
-            return self._union(word for word in self._words_with(piece) if word.lower().startswith(piece))
+            return self._union(
+                word for word in self._words_with(piece) if word.lower().startswith(piece)
+            )
         return self._union(word for word in self._words_with(piece) if word.lower() == piece)
 
     def _in_titles(self, needle: str) -> set[int]:
@@ -326,23 +378,40 @@ class InvertedIndex:
             found &= ranked.texts if ranked is not None else bits_of(impacts)
         return found
 
-    def _best(self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], allowed: int, limit: int) -> Scored:
+    def _best(
+        self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], allowed: int, limit: int
+    ) -> Scored:
         """The best scores among the allowed texts, (-score, name) ascending."""
         total = len(self._slots)
-        idfs = [math.log(1 + (total - len(impacts) + 0.5) / (len(impacts) + 0.5)) for impacts in weights]
+        idfs = [
+            math.log(1 + (total - len(impacts) + 0.5) / (len(impacts) + 0.5)) for impacts in weights
+        ]
         if allowed.bit_count() <= 4 * limit or any(stem not in self._ranked for stem in stems):
             return sorted(self._scored(numbers_in(allowed), weights, idfs))[:limit]
         if len(stems) == 1 and allowed == self._ranked[stems[0]].texts:
-            return [(negative * idfs[0], name) for negative, name, _ in self._ranked[stems[0]].order[:limit]]
+            return [
+                (negative * idfs[0], name)
+                for negative, name, _ in self._ranked[stems[0]].order[:limit]
+            ]
         return self._threshold(stems, weights, idfs, allowed, limit)
 
-    def _scored(self, slots: Iterable[int], weights: Sequence[Mapping[int, float]], idfs: Sequence[float]) -> Scored:
+    def _scored(
+        self, slots: Iterable[int], weights: Sequence[Mapping[int, float]], idfs: Sequence[float]
+    ) -> Scored:
         names = self._names
         pairs = list(zip(weights, idfs, strict=True))
-        return [(-sum(impacts.get(slot, 0.0) * idf for impacts, idf in pairs), names[slot] or "") for slot in slots]
+        return [
+            (-sum(impacts.get(slot, 0.0) * idf for impacts, idf in pairs), names[slot] or "")
+            for slot in slots
+        ]
 
     def _threshold(
-        self, stems: Sequence[str], weights: Sequence[Mapping[int, float]], idfs: Sequence[float], allowed: int, limit: int
+        self,
+        stems: Sequence[str],
+        weights: Sequence[Mapping[int, float]],
+        idfs: Sequence[float],
+        allowed: int,
+        limit: int,
     ) -> Scored:
         """Walk the rankings side by side until nothing unseen can beat the leaders."""
         orders = [self._ranked[stem].order for stem in stems]
@@ -354,10 +423,16 @@ class InvertedIndex:
             upto = depth + step
             fresh = {entry[2] for order in orders for entry in order[depth:upto]} - seen
             seen |= fresh
-            leaders = sorted([*leaders, *self._scored(those_in(allowed, fresh), weights, idfs)])[:limit]
+            leaders = sorted([*leaders, *self._scored(those_in(allowed, fresh), weights, idfs)])[
+                :limit
+            ]
             depth, step = upto, 2 * step
             if len(leaders) == limit:
-                beyond = sum(-order[depth][0] * idf for order, idf in zip(orders, idfs, strict=True) if depth < len(order))
+                beyond = sum(
+                    -order[depth][0] * idf
+                    for order, idf in zip(orders, idfs, strict=True)
+                    if depth < len(order)
+                )
                 if -leaders[-1][0] >= beyond:  # equals further down come later by name
                     break
         return leaders
@@ -367,13 +442,18 @@ class InvertedIndex:
         if not leaders or not needle:
             return [name for _, name in leaders]
         bonus = leaders[0][0] * PHRASE_BONUS
-        head = sorted((score + (bonus if needle in self._text_of(name) else 0.0), name) for score, name in leaders[:RERANKED])
+        head = sorted(
+            (score + (bonus if needle in self._text_of(name) else 0.0), name)
+            for score, name in leaders[:RERANKED]
+        )
         return [name for _, name in head] + [name for _, name in leaders[RERANKED:]]
 
     def _in_order(self, texts: int, limit: int) -> list[str]:
         """The first names of some texts: a walk where they are many, a sort where they are few."""
         if texts.bit_count() * 8 < len(self._ordered):
-            return sorted(name for slot in numbers_in(texts) if (name := self._names[slot]) is not None)[:limit]
+            return sorted(
+                name for slot in numbers_in(texts) if (name := self._names[slot]) is not None
+            )[:limit]
         chosen: list[str] = []
         for start in range(0, len(self._ordered), WALKED_AT_ONCE):
             slots = map(self._slots.__getitem__, self._ordered[start : start + WALKED_AT_ONCE])
@@ -388,7 +468,9 @@ def _is_literal(needle: str) -> bool:
 
 
 def stems_of(query: str) -> list[str]:
-    """The distinct stems of a query, word by word as texts are indexed; stop words only where there is nothing else."""
+    """The distinct stems of a query, word by word as texts are indexed; stop words only where
+    there is nothing else.
+    """
     stems = list(dict.fromkeys(stem for word in _RUN.findall(query) for stem in analyze(word)))
     return [stem for stem in stems if not is_stop_word(stem)] or stems
 

@@ -25,18 +25,30 @@ class LexicalRetriever:
         model_key: str | None = None,
         widen: int = 1,
     ) -> Retrieval:
-        notes = () if len(query) <= MAX_QUERY_CHARACTERS else (f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used",)
+        notes = (
+            ()
+            if len(query) <= MAX_QUERY_CHARACTERS
+            else (f"only the first {MAX_QUERY_CHARACTERS} characters of the query were used",)
+        )
         terms = query_terms(query[:MAX_QUERY_CHARACTERS])
-        result = await self._store.search(partition, terms, limit=limit, weights=weights, prefix=prefix)
+        result = await self._store.search(
+            partition, terms, limit=limit, weights=weights, prefix=prefix
+        )
         return Retrieval(lexical_hits(result), "lexical", notes)
 
 
 def lexical_hits(result: LexicalResult) -> tuple[Hit, ...]:
-    """Matches as hits: the score is the share of what a perfect match could reach, so it compares between queries."""
+    """Matches as hits: the score is the share of what a perfect match could reach, so it
+    compares between queries.
+    """
     hits = []
     for match in result.matches:
         share = min(1.0, match.score / result.ceiling) if result.ceiling > 0 else 0.0
-        explain = {result.measure: round(match.score, 6), "ceiling": round(result.ceiling, 6), "matched": list(match.terms)}
+        explain = {
+            result.measure: round(match.score, 6),
+            "ceiling": round(result.ceiling, 6),
+            "matched": list(match.terms),
+        }
         explain["missing"] = [term.term for term in result.terms if term.term not in match.terms]
         hits.append(Hit(match.key, share, lexical=share, terms=match.terms, explain=explain))
     return tuple(hits)

@@ -1,6 +1,9 @@
-"""Asking an external model over HTTP with the caller's key: pooled connections, retries with jitter, a circuit breaker, one time limit.
+"""Asking an external model over HTTP with the caller's key: pooled connections, retries with
+jitter, a circuit breaker, one time limit.
 
-The key goes into the Authorization header of the configured address and nowhere else: no redirects, no message, no log line holds it."""
+The key goes into the Authorization header of the configured address and nowhere else: no redirects,
+no message, no log line holds it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ NO_KEY = "the call brought no key for the external model (header X-Model-Key)"
 
 
 class ModelError(Exception):
-    """The model did not answer. The message is safe to show: it holds neither the key nor what the model said."""
+    """The model did not answer.
+
+    The message is safe to show: it holds neither the key nor what the model said.
+    """
 
 
 class ModelUnavailableError(ModelError):
@@ -53,11 +59,17 @@ class ModelRejectedError(ModelError):
 
 
 class ModelMalformedError(ModelRejectedError):
-    """It answered what no such model answers: a page of a proxy, a text that was cut off. The next answer may be right."""
+    """It answered what no such model answers: a page of a proxy, a text that was cut off.
+
+    The next answer may be right.
+    """
 
 
 class ModelEndpoint:
-    """One address of one model. Its connections live on the loop of `outbound`; call it from any loop."""
+    """One address of one model.
+
+    Its connections live on the loop of `outbound`; call it from any loop.
+    """
 
     def __init__(
         self,
@@ -76,7 +88,9 @@ class ModelEndpoint:
         self._count = count
         self._breaker = breaker or Breaker()
         self._client: httpx.AsyncClient | None = None
-        self._turns: dict[int, tuple[asyncio.Semaphore, int]] = {}  # by the hash of a key: which may use it, and how many want to
+        self._turns: dict[
+            int, tuple[asyncio.Semaphore, int]
+        ] = {}  # by the hash of a key: which may use it, and how many want to
 
     @property
     def resting(self) -> bool:
@@ -107,14 +121,20 @@ class ModelEndpoint:
         rest = self._breaker.rest()
         if rest > 0:
             self._count(f"{self.name} model resting")
-            raise ModelUnavailableError(f"the {self.name} model failed several times and is left alone for {math.ceil(rest)} s", rest)
+            raise ModelUnavailableError(
+                f"the {self.name} model failed several times and is left alone for "
+                f"{math.ceil(rest)} s",
+                rest,
+            )
         try:
             async with asyncio.timeout(self._timeout_seconds), self._turn(key):
                 answer = await self._attempts(body, key)
         except TimeoutError:
             self._breaker.failed()
             self._count(f"{self.name} model timeout")
-            raise ModelUnavailableError(f"the {self.name} model did not answer within {self._timeout_seconds:g} s") from None
+            raise ModelUnavailableError(
+                f"the {self.name} model did not answer within {self._timeout_seconds:g} s"
+            ) from None
         except ModelUnavailableError:
             self._count(f"{self.name} model failed")
             raise
@@ -155,20 +175,36 @@ class ModelEndpoint:
             await asyncio.sleep(pause)
 
     async def _attempt(self, body: bytes, key: str) -> tuple[dict[str, Any] | str, float]:
-        """An answer, or what went wrong and how long the model asked us to wait (0: it did not say)."""
+        """An answer, or what went wrong and how long the model asked us to wait (0: it did not
+        say).
+        """
         import httpx
 
-        headers = {"authorization": f"Bearer {key}", "content-type": "application/json", "accept": "application/json"}
+        headers = {
+            "authorization": f"Bearer {key}",
+            "content-type": "application/json",
+            "accept": "application/json",
+        }
         try:
-            async with self._pool().stream("POST", self._url, content=body, headers=headers) as response:
+            async with self._pool().stream(
+                "POST", self._url, content=body, headers=headers
+            ) as response:
                 if response.status_code in TRANSIENT:
-                    if response.status_code != 429:  # too much for this key says nothing about the model
+                    if (
+                        response.status_code != 429
+                    ):  # too much for this key says nothing about the model
                         self._breaker.failed()
-                    return f"the {self.name} model answered {response.status_code}", _retry_after(response.headers.get("retry-after"))
+                    return f"the {self.name} model answered {response.status_code}", _retry_after(
+                        response.headers.get("retry-after")
+                    )
                 if response.status_code in KEY_REFUSED:
-                    raise ModelKeyRefusedError(f"the {self.name} model refused the caller's key ({response.status_code})")
+                    raise ModelKeyRefusedError(
+                        f"the {self.name} model refused the caller's key ({response.status_code})"
+                    )
                 if response.status_code != 200:
-                    raise ModelRejectedError(f"the {self.name} model answered {response.status_code}")
+                    raise ModelRejectedError(
+                        f"the {self.name} model answered {response.status_code}"
+                    )
                 return self._parsed(await _bounded(response)), 0.0
         except httpx.HTTPError as error:
             self._breaker.failed()
@@ -180,15 +216,20 @@ class ModelEndpoint:
         except orjson.JSONDecodeError:
             answer = None
         if not isinstance(answer, dict):
-            raise ModelMalformedError(f"the {self.name} model answered something that is not a JSON object")
+            raise ModelMalformedError(
+                f"the {self.name} model answered something that is not a JSON object"
+            )
         return answer
 
     def _pool(self) -> httpx.AsyncClient:
         if self._client is None:
             import httpx
 
-            limits = httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_SECONDS)
-            # The time limit of the whole call ends a hanging attempt; a redirect could carry the key elsewhere.
+            limits = httpx.Limits(
+                max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_SECONDS
+            )
+            # The time limit of the whole call ends a hanging attempt; a redirect could carry the
+            # key elsewhere.
             self._client = httpx.AsyncClient(timeout=None, limits=limits, follow_redirects=False)  # noqa: S113
         return self._client
 

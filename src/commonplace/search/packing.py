@@ -1,7 +1,9 @@
-"""Keeps the posting lists of frequent terms packed on disk, one short step after another, by whoever indexes.
+"""Keeps the posting lists of frequent terms packed on disk, one short step after another, by
+whoever indexes.
 
-Lists are packed anew when a partition has grown or lost enough since; between that, a search adds what is behind a list's last
-document, and passes over what is gone."""
+Lists are packed anew when a partition has grown or lost enough since; between that, a search adds
+what is behind a list's last document, and passes over what is gone.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,13 @@ class _Pass:
 class Packing:
     """`step` again and again while there is time. One process at a time should."""
 
-    def __init__(self, database: Database, queries: Mapping[str, str], least_documents: int, look_seconds: float = LOOK_SECONDS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        queries: Mapping[str, str],
+        least_documents: int,
+        look_seconds: float = LOOK_SECONDS,
+    ) -> None:
         self._database = database
         self._queries = queries
         self._least_documents = least_documents
@@ -55,13 +63,18 @@ class Packing:
             self._looked_at = now
             self._pass = await self._database.read(self._begin)
             return self._pass is not None
-        current, self._pass = self._pass, None  # a failure ends the pass; another one begins at the next look
+        current, self._pass = (
+            self._pass,
+            None,
+        )  # a failure ends the pass; another one begins at the next look
         wanted, room = [], STEP_POSTINGS
         while current.terms and room > 0:
             term_id, documents = current.terms.popleft()
             wanted.append(term_id)
             room -= documents
-        packed = await self._database.read(lambda connection: [(term_id, self._read(connection, term_id)) for term_id in wanted])
+        packed = await self._database.read(
+            lambda connection: [(term_id, self._read(connection, term_id)) for term_id in wanted]
+        )
         work = functools.partial(self._put, current=current, packed=packed)
         await self._database.write(work, lock_timeout_seconds=LOCK_SECONDS, durable=False)
         if current.terms:
@@ -72,26 +85,43 @@ class Packing:
 
     def _begin(self, connection: Connection) -> _Pass | None:
         """The first partition whose lists are worth packing anew."""
-        rows: list[tuple[Any, ...]] = connection.execute(self._queries["packable_partitions"], {"least": self._least_documents}).fetchall()
+        rows: list[tuple[Any, ...]] = connection.execute(
+            self._queries["packable_partitions"], {"least": self._least_documents}
+        ).fetchall()
         for number, documents, length, upto, then in rows:
             if self._seen.get(number) == (documents, length):
                 continue
-            counted = connection.execute(self._queries["packed_since"], {"partition": number, "upto": upto}).fetchone()
+            counted = connection.execute(
+                self._queries["packed_since"], {"partition": number, "upto": upto}
+            ).fetchone()
             held, newer = (int(counted[0]), int(counted[1])) if counted else (0, 0)
             if newer <= GROWN_SHARE * then and held >= (1 - LOST_SHARE) * then:
                 self._seen[number] = (documents, length)
                 continue
             last = connection.execute(self._queries["last_document"]).fetchone()
-            terms = connection.execute(self._queries["packable_terms"], {"partition": number, "least": LEAST_POSTINGS})
-            return _Pass(number, int(last[0]) if last else 0, held + newer, deque((int(term), int(count)) for term, count in terms))
+            terms = connection.execute(
+                self._queries["packable_terms"], {"partition": number, "least": LEAST_POSTINGS}
+            )
+            return _Pass(
+                number,
+                int(last[0]) if last else 0,
+                held + newer,
+                deque((int(term), int(count)) for term, count in terms),
+            )
         return None
 
     def _read(self, connection: Connection, term_id: int) -> bytes:
-        return read_postings(connection, self._queries, term_id, 0).astype("<i8", copy=False).tobytes()
+        return (
+            read_postings(connection, self._queries, term_id, 0).astype("<i8", copy=False).tobytes()
+        )
 
     def _put(self, connection: Connection, current: _Pass, packed: list[tuple[int, bytes]]) -> None:
         for term_id, postings in packed:
             connection.execute(self._queries["packed_put"], {"term": term_id, "postings": postings})
         if not current.terms:
-            values = {"partition": current.partition_id, "upto": current.upto, "documents": current.documents}
+            values = {
+                "partition": current.partition_id,
+                "upto": current.upto,
+                "documents": current.documents,
+            }
             connection.execute(self._queries["packing_done"], values)

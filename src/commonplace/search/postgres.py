@@ -1,4 +1,7 @@
-"""Documents and postings in PostgreSQL, BM25 in SQL over them. A search is one snapshot and a few round trips, whatever it finds."""
+"""Documents and postings in PostgreSQL, BM25 in SQL over them.
+
+A search is one snapshot and a few round trips, whatever it finds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,14 @@ import psycopg
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.search.sql_postings import SqlPostings
-from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
+from commonplace.search.store import (
+    Document,
+    LexicalResult,
+    Partition,
+    SearchUnavailableError,
+    Sharing,
+    Terms,
+)
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.postgres_schema import Component
 from commonplace.storage.queries import load_postgres_queries
@@ -30,25 +40,50 @@ class PostgresPostings(SqlPostings[Connection]):
         self._database = database
 
     async def search(
-        self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
     ) -> LexicalResult:
-        return await self._read(lambda connection: self.search_in(connection, partition, terms, limit, weights, prefix))
+        return await self._read(
+            lambda connection: self.search_in(connection, partition, terms, limit, weights, prefix)
+        )
 
     async def sharing(
-        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        share: float,
+        limit: int,
+        weights: Mapping[str, float],
     ) -> Sharing:
-        return await self._read(lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights))
+        return await self._read(
+            lambda connection: self.sharing_in(connection, partition, terms, share, limit, weights)
+        )
 
     async def score_keys(
-        self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        keys: Sequence[str],
+        *,
+        weights: Mapping[str, float],
     ) -> LexicalResult:
-        return await self._read(lambda connection: self.score_in(connection, partition, terms, keys, weights))
+        return await self._read(
+            lambda connection: self.score_in(connection, partition, terms, keys, weights)
+        )
 
     async def held(self, partition: Partition, keys: Sequence[str]) -> dict[str, Terms]:
         return await self._read(lambda connection: self.held_in(connection, partition, keys))
 
     def put_soon(self, connection: Connection, partition: Partition, document: Document) -> None:
-        """Without asking first whether the key is there: a new one hardly ever is, and that would be a round trip."""
+        """Without asking first whether the key is there: a new one hardly ever is, and that
+        would be a round trip.
+        """
         number = self._opened(connection, partition)
         added = self._add_documents(connection, number, [document], keep_terms=True)
         if not added:

@@ -1,8 +1,11 @@
-"""Posting lists of frequent terms as arrays in memory, and BM25 over them: what SQLite's ranking statement gives, many times faster.
+"""Posting lists of frequent terms as arrays in memory, and BM25 over them: what SQLite's ranking
+statement gives, many times faster.
 
-The tables stay the truth. Lists only grow at their end, because document ids are never reused: a list, cached or packed on disk
-(packing.py), is brought up to date by reading what lies behind its last id. A removed document stays in a list and is passed over; when
-an answer meets many of them, the lists are read anew."""
+The tables stay the truth. Lists only grow at their end, because document ids are never reused: a
+list, cached or packed on disk (packing.py), is brought up to date by reading what lies behind its
+last id. A removed document stays in a list and is passed over; when an answer meets many of them,
+the lists are read anew.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 
 BUDGET_BYTES = 48 << 20  # six million postings
 SAMPLED = 8  # one score in so many gives a bound that nearly all others stay below
-DENSE_SLACK = 1_000_000  # ids between the first and the last that may be without a posting, before sums are kept sparsely
+# ids between the first and the last that may be without a posting, before sums are kept sparsely
+DENSE_SLACK = 1_000_000
 LENGTH_BITS = 16
 FREQUENCY_BITS = 15
 ID_SHIFT = LENGTH_BITS + FREQUENCY_BITS
@@ -34,7 +38,9 @@ ID_SHIFT = LENGTH_BITS + FREQUENCY_BITS
 
 @dataclass(frozen=True, slots=True)
 class WeightedTerm:
-    """A term of a query: its id, what BM25 makes of frequency f and length l (gain * f / (f + base + slope * l)), and who holds it."""
+    """A term of a query: its id, what BM25 makes of frequency f and length l (gain * f / (f +
+    base + slope * l)), and who holds it.
+    """
 
     term_id: int
     gain: float
@@ -73,10 +79,18 @@ class PostingCache:
         return find_spec("numpy") is not None
 
     def ranked(
-        self, connection: Connection, terms: Sequence[WeightedTerm], first: int, *, anew: bool = False
+        self,
+        connection: Connection,
+        terms: Sequence[WeightedTerm],
+        first: int,
+        *,
+        anew: bool = False,
     ) -> Iterator[tuple[int, float]]:
-        """(document id, score), best first (equal scores by id). The first `first` are cheap; going on sorts the rest. Removed documents
-        may be among them, unless the lists are read `anew` from their rows."""
+        """(document id, score), best first (equal scores by id).
+
+        The first `first` are cheap; going on sorts the rest. Removed documents may be among them,
+        unless the lists are read `anew` from their rows.
+        """
         import numpy as np
 
         lists = [(term, self._list(connection, term.term_id, anew)) for term in terms]
@@ -89,11 +103,17 @@ class PostingCache:
             edge = _edge(scores, first)
             if edge > 0:
                 yield from _ordered(ids, scores, np.flatnonzero(scores >= edge))
-        yield from _ordered(ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0))
+        yield from _ordered(
+            ids, scores, np.flatnonzero((scores > 0) & (scores < edge) if edge > 0 else scores > 0)
+        )
 
     def held(self) -> dict[str, int]:
         with self._guard:
-            return {"entries": len(self._lists), "bytes": self._held_bytes, "most_bytes": self._budget_bytes}
+            return {
+                "entries": len(self._lists),
+                "bytes": self._held_bytes,
+                "most_bytes": self._budget_bytes,
+            }
 
     def _list(self, connection: Connection, term_id: int, anew: bool) -> _List:
         import numpy as np
@@ -106,7 +126,16 @@ class PostingCache:
         fresh = read_postings(connection, self._queries, term_id, last)
         made = _unpacked(fresh)
         if known is not None:
-            made = known if not len(fresh) else _List(*(np.concatenate(pair) for pair in zip(known.columns, made.columns, strict=True)))
+            made = (
+                known
+                if not len(fresh)
+                else _List(
+                    *(
+                        np.concatenate(pair)
+                        for pair in zip(known.columns, made.columns, strict=True)
+                    )
+                )
+            )
         return self._keep(term_id, made)
 
     def _packed(self, connection: Connection, term_id: int) -> _List | None:
@@ -126,11 +155,15 @@ class PostingCache:
         return made
 
 
-def read_postings(connection: Connection, queries: Mapping[str, str], term_id: int, after: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def read_postings(
+    connection: Connection, queries: Mapping[str, str], term_id: int, after: int
+) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The postings of a term behind a document id, each in one number."""
     import numpy as np
 
-    row = connection.execute(queries["postings_after"], {"term": term_id, "after": after, "shift": 1 << ID_SHIFT}).fetchone()
+    row = connection.execute(
+        queries["postings_after"], {"term": term_id, "after": after, "shift": 1 << ID_SHIFT}
+    ).fetchone()
     return np.array(orjson.loads(row[0]) if row else [], dtype=np.int64)
 
 
@@ -139,11 +172,17 @@ def _unpacked(postings: Any) -> _List:
 
     ids = postings >> ID_SHIFT
     ids = ids.astype(np.int32) if not len(ids) or ids[-1] < 1 << 31 else ids
-    return _List(ids, (postings >> LENGTH_BITS & ((1 << FREQUENCY_BITS) - 1)).astype(np.uint16), (postings & 0xFFFF).astype(np.uint16))
+    return _List(
+        ids,
+        (postings >> LENGTH_BITS & ((1 << FREQUENCY_BITS) - 1)).astype(np.uint16),
+        (postings & 0xFFFF).astype(np.uint16),
+    )
 
 
 def _summed(lists: Sequence[tuple[WeightedTerm, _List]]) -> tuple[Integers | int, Floats]:
-    """Scores, and whose they are: an array of document ids, or the id of the first where they lie side by side (0 = no such one)."""
+    """Scores, and whose they are: an array of document ids, or the id of the first where they
+    lie side by side (0 = no such one).
+    """
     import numpy as np
 
     ids = np.concatenate([found.ids for _, found in lists])
@@ -160,7 +199,10 @@ def _summed(lists: Sequence[tuple[WeightedTerm, _List]]) -> tuple[Integers | int
 
 
 def _edge(scores: Floats, first: int) -> float:
-    """The score of the `first`-th best. That of a sample cannot be higher, so only what reaches it has to be looked at."""
+    """The score of the `first`-th best.
+
+    That of a sample cannot be higher, so only what reaches it has to be looked at.
+    """
     import numpy as np
 
     sample = scores[::SAMPLED]

@@ -1,4 +1,7 @@
-"""Ranking by a Cohere-compatible rerank endpoint with the caller's own key. What it cannot do, the fused scores have done already."""
+"""Ranking by a Cohere-compatible rerank endpoint with the caller's own key.
+
+What it cannot do, the fused scores have done already.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +36,31 @@ class ExternalReranker:
     async def rerank(self, query: str, texts: Sequence[str], limit: int, key: str) -> list[Ranked]:
         wanted = min(limit, len(texts))
         documents = [_clean(text) for text in texts]
-        answer = await self._endpoint.ask({"model": self._model, "query": _clean(query), "documents": documents, "top_n": wanted}, key)
+        answer = await self._endpoint.ask(
+            {"model": self._model, "query": _clean(query), "documents": documents, "top_n": wanted},
+            key,
+        )
         return _ranked(answer, len(texts), wanted)
 
 
 def _ranked(answer: dict[str, Any], count: int, wanted: int) -> list[Ranked]:
     try:
-        found = [Ranked(int(row["index"]), float(row["relevance_score"])) for row in answer["results"]]
+        found = [
+            Ranked(int(row["index"]), float(row["relevance_score"])) for row in answer["results"]
+        ]
     except (KeyError, TypeError, ValueError):
-        raise ModelMalformedError("the rerank model answered without the scores that were asked for") from None
+        raise ModelMalformedError(
+            "the rerank model answered without the scores that were asked for"
+        ) from None
     places = {row.at for row in found}
-    if len(places) != len(found) or len(found) < wanted or not all(0 <= row.at < count and math.isfinite(row.score) for row in found):
-        raise ModelMalformedError("the rerank model answered without the scores that were asked for")
+    if (
+        len(places) != len(found)
+        or len(found) < wanted
+        or not all(0 <= row.at < count and math.isfinite(row.score) for row in found)
+    ):
+        raise ModelMalformedError(
+            "the rerank model answered without the scores that were asked for"
+        )
     found.sort(key=lambda row: (-row.score, row.at))
     return [Ranked(row.at, min(1.0, max(0.0, row.score))) for row in found[:wanted]]
 

@@ -1,4 +1,6 @@
-"""Documents and postings in SQLite: short searches on the caller's thread, long ones over arrays in memory where numpy is installed."""
+"""Documents and postings in SQLite: short searches on the caller's thread, long ones over arrays
+in memory where numpy is installed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ import orjson
 from commonplace.search.packing import LEAST_DOCUMENTS, Packing
 from commonplace.search.posting_cache import PostingCache
 from commonplace.search.sql_postings import Plan, Ranked, SqlPostings, leading_terms
-from commonplace.search.store import Document, LexicalResult, Partition, SearchUnavailableError, Sharing, Terms
+from commonplace.search.store import (
+    Document,
+    LexicalResult,
+    Partition,
+    SearchUnavailableError,
+    Sharing,
+    Terms,
+)
 from commonplace.search.waiting import MOST_WAITING, WaitingDocuments, WaitingWords
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
@@ -22,7 +31,9 @@ from commonplace.storage.sqlite import Connection, Database
 
 log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")
-INLINE_POSTINGS = 2_000  # below this a search is cheaper on the caller's thread than the hop to another
+INLINE_POSTINGS = (
+    2_000  # below this a search is cheaper on the caller's thread than the hop to another
+)
 _QUERIES = load_queries("commonplace.search", "sqlite.sql")
 _WAITING = load_queries("commonplace.search", "waiting.sql")
 _LISTS = load_queries("commonplace.search", "posting_cache.sql")
@@ -43,12 +54,16 @@ class SqlitePostings(SqlPostings[Connection]):
     """The lexical store of every collection in one database file."""
 
     def __init__(self, database: Database, *, in_memory: bool = True) -> None:
-        """`in_memory`: rank large answers over arrays where numpy is installed, instead of in SQL."""
+        """`in_memory`: rank large answers over arrays where numpy is installed, instead of in
+        SQL.
+        """
         super().__init__(_QUERIES)
         self._database = database
         self._in_memory = in_memory and PostingCache.available()
         self._cache = PostingCache(_LISTS)
-        self._packing = Packing(database, _LISTS, least_documents=LEAST_DOCUMENTS) if self._in_memory else None
+        self._packing = (
+            Packing(database, _LISTS, least_documents=LEAST_DOCUMENTS) if self._in_memory else None
+        )
         self._late = WaitingDocuments(_WAITING)
         migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite"))
 
@@ -57,11 +72,20 @@ class SqlitePostings(SqlPostings[Connection]):
         return self._cache.held()
 
     async def tidy(self) -> bool:
-        """A short piece of work that makes later searches cheaper; False when there is none. For whoever indexes, when idle."""
+        """A short piece of work that makes later searches cheaper; False when there is none.
+
+        For whoever indexes, when idle.
+        """
         return self._packing is not None and await self._packing.step()
 
     async def search(
-        self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
     ) -> LexicalResult:
         return await self._planned(
             lambda connection: self._plan(connection, partition, terms, weights),
@@ -71,11 +95,21 @@ class SqlitePostings(SqlPostings[Connection]):
         )
 
     async def sharing(
-        self, partition: Partition, terms: Sequence[str], *, share: float, limit: int, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        share: float,
+        limit: int,
+        weights: Mapping[str, float],
     ) -> Sharing:
         return await self._planned(
             lambda connection: self._plan(connection, partition, terms, weights),
-            lambda plan: leading_terms(plan, share).postings if plan.postings > INLINE_POSTINGS else plan.postings,
+            lambda plan: (
+                leading_terms(plan, share).postings
+                if plan.postings > INLINE_POSTINGS
+                else plan.postings
+            ),
             lambda connection, plan: self._share(connection, plan, share, limit, weights),
             Sharing(),
         )
@@ -87,7 +121,9 @@ class SqlitePostings(SqlPostings[Connection]):
         work: Callable[[Connection, Plan], Result],
         nothing: Result,
     ) -> Result:
-        """Plan a query here, and run it here too where its postings are few; else in the reader pool."""
+        """Plan a query here, and run it here too where its postings are few; else in the reader
+        pool.
+        """
         with _told_as_unavailable():
             with self._database.snapshot() as connection:
                 planned = plan(connection)
@@ -99,12 +135,19 @@ class SqlitePostings(SqlPostings[Connection]):
 
             def later(connection: Connection) -> Result:
                 same = self._late.state(connection, before.partition_id) == before.waiting.state
-                return work(connection, before if same else plan(connection) or before)  # made anew where somebody wrote since
+                return work(
+                    connection, before if same else plan(connection) or before
+                )  # made anew where somebody wrote since
 
             return await self._database.read(later)
 
     async def score_keys(
-        self, partition: Partition, terms: Sequence[str], keys: Sequence[str], *, weights: Mapping[str, float]
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        keys: Sequence[str],
+        *,
+        weights: Mapping[str, float],
     ) -> LexicalResult:
         with _told_as_unavailable(), self._database.snapshot() as connection:
             return self.score_in(connection, partition, terms, keys, weights)
@@ -115,7 +158,14 @@ class SqlitePostings(SqlPostings[Connection]):
 
     # -- writing: one document waits for others
 
-    def put(self, connection: Connection, partition: Partition, documents: Iterable[Document], *, keep_terms: bool = True) -> None:
+    def put(
+        self,
+        connection: Connection,
+        partition: Partition,
+        documents: Iterable[Document],
+        *,
+        keep_terms: bool = True,
+    ) -> None:
         """As everywhere. Posting lists only grow at their end, so what waits goes first."""
         self._settle(connection, self._opened(connection, partition))
         super().put(connection, partition, documents, keep_terms=keep_terms)
@@ -133,26 +183,37 @@ class SqlitePostings(SqlPostings[Connection]):
         """Move what waits into the posting lists."""
         documents = self._late.documents(connection, number)
         if documents:
-            self._add_postings(connection, number, [(identity, held) for identity, _, held in documents])
+            self._add_postings(
+                connection, number, [(identity, held) for identity, _, held in documents]
+            )
             self._no_more_late(connection, number, [identity for identity, _, _ in documents])
 
-    def _listed(self, connection: Connection, number: int, removed: Sequence[tuple[int, Terms]]) -> Sequence[tuple[int, Terms]]:
+    def _listed(
+        self, connection: Connection, number: int, removed: Sequence[tuple[int, Terms]]
+    ) -> Sequence[tuple[int, Terms]]:
         waiting = self._late.ids(connection, number)
         if late := [identity for identity, _ in removed if identity in waiting]:
             self._no_more_late(connection, number, late)
         return [(identity, held) for identity, held in removed if identity not in waiting]
 
     def _no_more_late(self, connection: Connection, number: int, documents: Sequence[int]) -> None:
-        connection.execute(_WAITING["waiting_remove"], {"partition": number, "documents": orjson.dumps(documents).decode()})
+        connection.execute(
+            _WAITING["waiting_remove"],
+            {"partition": number, "documents": orjson.dumps(documents).decode()},
+        )
 
     def _waiting(self, connection: Connection, number: int, terms: Sequence[str]) -> WaitingWords:
         return self._late.words(connection, number, terms)
 
-    def _best(self, connection: Connection, plan: Plan, first: int, prefix: str, wanted: int) -> list[Ranked]:
+    def _best(
+        self, connection: Connection, plan: Plan, first: int, prefix: str, wanted: int
+    ) -> list[Ranked]:
         if plan.postings <= INLINE_POSTINGS or not self._in_memory:
             return super()._best(connection, plan, first, prefix, wanted)
         room = first + first // 2  # some of the best may have been removed
-        ranked, gone = self._keyed(connection, plan, self._cache.ranked(connection, plan.weighted, room), prefix, wanted)
+        ranked, gone = self._keyed(
+            connection, plan, self._cache.ranked(connection, plan.weighted, room), prefix, wanted
+        )
         if gone > DEAD_SHARE * wanted:
             rows = self._cache.ranked(connection, plan.weighted, first, anew=True)
             ranked, _ = self._keyed(connection, plan, rows, prefix, wanted)

@@ -1,6 +1,9 @@
-"""What search needs from persistence and what it offers to domains: partitions, documents of several fields, and retrievers.
+"""What search needs from persistence and what it offers to domains: partitions, documents of
+several fields, and retrievers.
 
-A partition (tenant, collection, scope) is closed: its statistics and its answers come from its own documents alone."""
+A partition (tenant, collection, scope) is closed: its statistics and its answers come from its own
+documents alone.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is put into the index: the caller's key, unique in its partition, and the analysed terms of each field."""
+    """What is put into the index: the caller's key, unique in its partition, and the analysed
+    terms of each field.
+    """
 
     key: str
     fields: Mapping[str, Sequence[str]]
@@ -32,7 +37,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A distinct term of the query: how many documents hold it, and how much it tells (inverse document frequency)."""
+    """A distinct term of the query: how many documents hold it, and how much it tells (inverse
+    document frequency).
+    """
 
     term: str
     documents: int
@@ -41,7 +48,10 @@ class QueryTerm:
 
 @dataclass(frozen=True, slots=True)
 class LexicalMatch:
-    """A document that holds query terms. `score` is what the store measures, raw; `terms` are the query terms it holds."""
+    """A document that holds query terms.
+
+    `score` is what the store measures, raw; `terms` are the query terms it holds.
+    """
 
     key: str
     score: float
@@ -52,7 +62,9 @@ class LexicalMatch:
 class LexicalResult:
     """Matches best first (equal scores by key), with the statistics that explain them.
 
-    `ceiling` is the score that no document can exceed for this query; score / ceiling lies in 0 to 1."""
+    `ceiling` is the score that no document can exceed for this query; score / ceiling lies in 0 to
+    1.
+    """
 
     matches: tuple[LexicalMatch, ...] = ()
     terms: tuple[QueryTerm, ...] = ()
@@ -75,18 +87,33 @@ class Sharing:
 
 
 class LexicalStore(Protocol):
-    """BM25 over the postings of a partition. How documents get in is the adapter's matter: it happens in the caller's transaction."""
+    """BM25 over the postings of a partition.
+
+    How documents get in is the adapter's matter: it happens in the caller's transaction.
+    """
 
     async def search(
-        self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
     ) -> LexicalResult:
-        """The best documents whose key starts with `prefix`. `weights`: field to weight; other fields are not searched."""
+        """The best documents whose key starts with `prefix`.
+
+        `weights`: field to weight; other fields are not searched.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer of a retriever. `score` is 0 to 1 and decides the order; the components stay visible beside it."""
+    """One answer of a retriever.
+
+    `score` is 0 to 1 and decides the order; the components stay visible beside it.
+    """
 
     key: str
     score: float
@@ -98,16 +125,25 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The hits, best first; which path was taken (`lexical`, `hybrid`, ...); and why less than everything was used, if so."""
+    """The hits, best first; which path was taken (`lexical`, `hybrid`, ...); and why less than
+    everything was used, if so.
+    """
 
     hits: tuple[Hit, ...]
     mode: str
     notes: tuple[str, ...] = ()
-    doubt: str | None = None  # that probably nothing answers: said of these scores, and of no others that may take their place
+    doubt: str | None = (
+        # that probably nothing answers: said of these scores, and of no others that may take their
+        # place
+        None
+    )
 
 
 class Retriever(Protocol):
-    """Query text in, ranked document keys out. Lexical by default; a fused engine takes its place without the caller knowing."""
+    """Query text in, ranked document keys out.
+
+    Lexical by default; a fused engine takes its place without the caller knowing.
+    """
 
     async def retrieve(
         self,
@@ -120,8 +156,11 @@ class Retriever(Protocol):
         model_key: str | None = None,
         widen: int = 1,
     ) -> Retrieval:
-        """`model_key` is the caller's own key for external models; a local retriever ignores it. `widen` looks at so many times more
-        candidates than configured: for a caller that had to drop some."""
+        """`model_key` is the caller's own key for external models; a local retriever ignores it.
+
+        `widen` looks at so many times more candidates than configured: for a caller that had to
+        drop some.
+        """
         ...
 
 
@@ -135,13 +174,26 @@ class Passage:
 
 
 class PassageListener(Protocol):
-    """Told by an index worker what the passages of one source now are, after the lexical side is committed.
+    """Told by an index worker what the passages of one source now are, after the lexical side is
+    committed.
 
-    Called again after any failure, so it must be idempotent: make the vectors of all documents whose key starts with `prefix`
-    exactly those of `passages`, embedding only digests that are new. An empty list removes them."""
+    Called again after any failure, so it must be idempotent: make the vectors of all documents
+    whose key starts with `prefix` exactly those of `passages`, embedding only digests that are new.
+    An empty list removes them.
+    """
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
-        """Embed at most `most` texts; return how many passages still lack a vector. The next call goes on from there."""
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        *,
+        most: int | None = None,
+    ) -> int:
+        """Embed at most `most` texts; return how many passages still lack a vector.
+
+        The next call goes on from there.
+        """
         ...
 
 
@@ -150,8 +202,17 @@ class KeyNeededError(Exception):
 
 
 class KeyedListener(Protocol):
-    """A `PassageListener` whose model is asked with the caller's key. Needs none where no text is new; else KeyNeededError."""
+    """A `PassageListener` whose model is asked with the caller's key.
+
+    Needs none where no text is new; else KeyNeededError.
+    """
 
     async def synchronise(
-        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        model_key: str | None,
+        *,
+        most: int | None = None,
     ) -> int: ...

@@ -1,8 +1,10 @@
-"""Text to terms: the one tokenizer, stemmer and stop list of every domain, and the snippet shown around matched terms.
+"""Text to terms: the one tokenizer, stemmer and stop list of every domain, and the snippet shown
+around matched terms.
 
-Terms are case- and accent-folded stems. An identifier gives itself whole (separators removed) and its parts. Every word also
-gets its English stem; text that reads as French gets French stems beside them, so a query matches whichever way it was judged.
-A word in another alphabet gets the stem of the language most written in it.
+Terms are case- and accent-folded stems. An identifier gives itself whole (separators removed) and
+its parts. Every word also gets its English stem; text that reads as French gets French stems beside
+them, so a query matches whichever way it was judged. A word in another alphabet gets the stem of
+the language most written in it.
 """
 
 from __future__ import annotations
@@ -19,25 +21,43 @@ _MAX_WORD_CHARS = 256  # what is read of one unbroken run of letters
 _CACHE_WORDS = 50_000
 _SNIPPET_CHARS = 200_000  # how far a snippet looks for its place
 
-# Marks that Python's \w leaves out and that stand inside words: combining accents, Hebrew and Arabic points, Indic and South-East
+# Marks that Python's \w leaves out and that stand inside words: combining accents, Hebrew and
+# Arabic points, Indic and South-East
 # Asian vowel signs (their blocks whole, without the dandas).
 _MARKS = (
     r"\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
     r"\u0e31-\u0e4e\u0eb1-\u0ecd\u0f18-\u0fbc\u102b-\u109f"
 )
 _RUN = rf"[\w{_MARKS}]{{1,{_MAX_WORD_CHARS}}}"
-_WORD = re.compile(rf"[vV]?\d+(?:\.\d+)+|(?<!\w)[cCfF](?:\+\+|\#)(?![\w+#])|{_RUN}(?:-{_RUN}){{0,{_MAX_PARTS}}}")
+_WORD = re.compile(
+    rf"[vV]?\d+(?:\.\d+)+|(?<!\w)[cCfF](?:\+\+|\#)(?![\w+#])|{_RUN}(?:-{_RUN}){{0,{_MAX_PARTS}}}"
+)
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _OTHER_PARTS = re.compile(r"\d+|[^\d\s_-]+")
-# Scripts written without spaces are indexed by pairs of characters; Korean too, whose words carry their particles with them.
+# Scripts written without spaces are indexed by pairs of characters; Korean too, whose words carry
+# their particles with them.
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff"
     r"\U00020000-\U0003ffff]+"
 )
 _IDEOGRAPHS = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_ACCENTS = re.compile(r"(?<![иИ])[\u0300-\u036f]|[\u0300-\u0305\u0307-\u036f]")  # й is a letter of its own, and endings are made of it
+_ACCENTS = re.compile(
+    r"(?<![иИ])[\u0300-\u036f]|[\u0300-\u0305\u0307-\u036f]"
+)  # й is a letter of its own, and endings are made of it
 _LETTERS = str.maketrans(
-    {"œ": "oe", "Œ": "OE", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "\u0131": "i"}
+    {
+        "œ": "oe",
+        "Œ": "OE",
+        "æ": "ae",
+        "Æ": "AE",
+        "ø": "o",
+        "Ø": "O",
+        "ł": "l",
+        "Ł": "L",
+        "đ": "d",
+        "Đ": "D",
+        "\u0131": "i",
+    }
 )
 
 
@@ -55,7 +75,8 @@ _ENGLISH_STOP = _set(
     wouldn you your yours
     """
 )
-# Folded; without the words that are meaningful in English (ai, an, car, fin, main, note, plus, pour, son, sur, tout).
+# Folded; without the words that are meaningful in English (ai, an, car, fin, main, note, plus,
+# pour, son, sur, tout).
 _FRENCH_STOP = _set(
     """
     afin alors apres aucun aucune aussi autre autres aux avaient avais avait avant avec avez avoir avons ayant bien c ce ceci cela
@@ -82,7 +103,8 @@ _ENGLISH_SIGNS = _set(
 )
 _FRENCH_LETTERS = re.compile(r"[àâçéèêëîïôùûœ]", re.IGNORECASE)
 
-# No inner caches: a stemmer then holds no state between calls, and each call runs under the interpreter's lock.
+# No inner caches: a stemmer then holds no state between calls, and each call runs under the
+# interpreter's lock.
 _english = Stemmer.Stemmer("english", 0)
 _french = Stemmer.Stemmer("french", 0)
 _OTHER_ALPHABETS = tuple(
@@ -103,14 +125,20 @@ _french_terms: _TermsOf = {}
 
 
 def analyze(text: str) -> list[str]:
-    """The terms of a text in order, repeated as often as they occur. Stop words are kept only where there is nothing else."""
+    """The terms of a text in order, repeated as often as they occur.
+
+    Stop words are kept only where there is nothing else.
+    """
     words = _words(text)
     terms = _terms(words, _reads_french(text, words))
     return [term for term in terms if term not in _STOP] or terms
 
 
 def query_terms(text: str) -> list[str]:
-    """The distinct terms of a query, in order. An ideograph inside a word is looked for with its neighbours only."""
+    """The distinct terms of a query, in order.
+
+    An ideograph inside a word is looked for with its neighbours only.
+    """
     terms = dict.fromkeys(analyze(text))
     pairs = "".join(term for term in terms if len(term) == 2)
     return [term for term in terms if len(term) != 1 or term.isascii() or term not in pairs]
@@ -125,15 +153,21 @@ def matches(text: str, terms: Iterable[str]) -> Iterator[tuple[int, int, frozens
     wanted = frozenset(terms)
     if not wanted:
         return
-    for found in _WORD.finditer(text):  # not normalised first: offsets are those of the caller's text
+    for found in _WORD.finditer(
+        text
+    ):  # not normalised first: offsets are those of the caller's text
         word = found.group()
-        carried = wanted.intersection(_lookup(_french_terms, word, french=True))  # French terms hold the English ones too
+        carried = wanted.intersection(
+            _lookup(_french_terms, word, french=True)
+        )  # French terms hold the English ones too
         if carried:
             yield found.start(), found.end(), carried
 
 
 def snippet(text: str, query_terms: Iterable[str], width: int = 240) -> str:
-    """At most `width` characters of the text around the place where most distinct query terms stand, on one line."""
+    """At most `width` characters of the text around the place where most distinct query terms
+    stand, on one line.
+    """
     if len(text) <= width:
         return " ".join(text.split())
     if width < 8:
@@ -151,7 +185,11 @@ def snippet(text: str, query_terms: Iterable[str], width: int = 240) -> str:
         end = start + room - 1
         space = text.rfind(" ", max(start, end - 24), end)
         end = space if space > start else end
-    return ("…" if start else "") + " ".join(text[start:end].split()) + ("…" if end < len(text) else "")
+    return (
+        ("…" if start else "")
+        + " ".join(text[start:end].split())
+        + ("…" if end < len(text) else "")
+    )
 
 
 def _best_window(hits: list[tuple[int, int, frozenset[str]]], width: int) -> int:
@@ -178,7 +216,9 @@ def _words(text: str) -> list[str]:
 
 def _reads_french(text: str, words: list[str]) -> bool:
     seen = {word.lower() for word in words[:400]}
-    signs = len(_FRENCH_SIGNS & seen) + (not text.isascii() and _FRENCH_LETTERS.search(text) is not None)
+    signs = len(_FRENCH_SIGNS & seen) + (
+        not text.isascii() and _FRENCH_LETTERS.search(text) is not None
+    )
     return signs > len(_ENGLISH_SIGNS & seen)
 
 
@@ -234,7 +274,9 @@ def _stem(stemmer: Stemmer.Stemmer, word: str) -> str:
 
 
 def _stemmer_for(word: str) -> Stemmer.Stemmer:
-    return next((stemmer for letters, stemmer in _OTHER_ALPHABETS if letters.search(word)), _english)
+    return next(
+        (stemmer for letters, stemmer in _OTHER_ALPHABETS if letters.search(word)), _english
+    )
 
 
 def _fold(word: str) -> str:

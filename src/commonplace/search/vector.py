@@ -1,6 +1,7 @@
 """The semantic side of every partition: which vectors there are, and the nearest ones to a query.
 
-Derived data: `synchronise` is told what the passages are and embeds only text it has not seen; `clear` and a reindex rebuild it.
+Derived data: `synchronise` is told what the passages are and embeds only text it has not seen;
+`clear` and a reindex rebuild it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class Neighbours:
     cosines: dict[str, float]
     rows: int
     exact: bool
-    vectors: Mapping[str, Vectors] = field(default_factory=dict)  # of these keys, where they are cheap to have
+    vectors: Mapping[str, Vectors] = field(
+        default_factory=dict
+    )  # of these keys, where they are cheap to have
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,14 @@ class StaleVectorsError(Exception):
 
 
 class VectorIndex:
-    """Vectors below one folder, one subfolder for each partition. Implements `PassageListener`; thread-safe."""
+    """Vectors below one folder, one subfolder for each partition.
 
-    def __init__(self, folder: Path, embedder: Embedder, ann_rows: int = vector_ann.ANN_ROWS) -> None:
+    Implements `PassageListener`; thread-safe.
+    """
+
+    def __init__(
+        self, folder: Path, embedder: Embedder, ann_rows: int = vector_ann.ANN_ROWS
+    ) -> None:
         self._folder = folder
         self._embedder = embedder
         self._ann_rows = ann_rows
@@ -66,28 +74,60 @@ class VectorIndex:
         self._builders: list[threading.Thread] = []
         self._stopping = threading.Event()
 
-    async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
-        return (await asyncio.to_thread(self._advance, partition, prefix, passages, self._embedder.embed, most))[1]
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        *,
+        most: int | None = None,
+    ) -> int:
+        return (
+            await asyncio.to_thread(
+                self._advance, partition, prefix, passages, self._embedder.embed, most
+            )
+        )[1]
 
-    def synchronise_now(self, partition: Partition, prefix: str, passages: Sequence[Passage]) -> int:
-        """Make the vectors below `prefix` those of `passages`; return how many texts had to be embedded."""
+    def synchronise_now(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage]
+    ) -> int:
+        """Make the vectors below `prefix` those of `passages`; return how many texts had to be
+        embedded.
+        """
         return self._advance(partition, prefix, passages, self._embedder.embed, None)[0]
 
     def synchronise_with(
-        self, partition: Partition, prefix: str, passages: Sequence[Passage], embed: Embed, most: int | None = None
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        embed: Embed,
+        most: int | None = None,
     ) -> int:
-        """The same with a model that is asked with a key of the moment, and for `most` texts only; return how many passages are left."""
+        """The same with a model that is asked with a key of the moment, and for `most` texts
+        only; return how many passages are left.
+        """
         return self._advance(partition, prefix, passages, embed, most)[1]
 
-    def _advance(self, partition: Partition, prefix: str, passages: Sequence[Passage], embed: Embed, most: int | None) -> tuple[int, int]:
-        """Embed up to `most` new texts and keep their vectors; return how many were embedded and how many passages are left."""
+    def _advance(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        embed: Embed,
+        most: int | None,
+    ) -> tuple[int, int]:
+        """Embed up to `most` new texts and keep their vectors; return how many were embedded and
+        how many passages are left.
+        """
         file = self._file(partition)
         wanted = {passage.key: passage for passage in passages}
         with file.writing():
             snapshot = self._current(file)
             if snapshot is None and not wanted:
                 return 0, 0
-        # Embedding takes seconds and happens without the lock; a second look below settles what changed meanwhile.
+        # Embedding takes seconds and happens without the lock; a second look below settles what
+        # changed meanwhile.
         fresh = _embed_new(embed, snapshot, wanted, most)
         with file.writing():
             snapshot = self._current(file)
@@ -97,15 +137,24 @@ class VectorIndex:
                 snapshot = file.begin(self._embedder.identity, self._embedder.dimensions)
             changed = [p for p in wanted.values() if not _holds(snapshot, p)]
             gone = [key for key in snapshot.keys_with(prefix) if key not in wanted]
-            late = [p for p in changed if p.digest not in fresh and p.digest not in snapshot.digests]
+            late = [
+                p for p in changed if p.digest not in fresh and p.digest not in snapshot.digests
+            ]
             if most is None:
                 fresh |= _embedded(embed, {p.digest: p.text for p in late})
                 late = []
             left = {p.key for p in late}
             ready = [p for p in changed if p.key not in left]
-            rows = [fresh[p.digest] if p.digest in fresh else snapshot.vector(snapshot.digests[p.digest]) for p in ready]
+            rows = [
+                fresh[p.digest]
+                if p.digest in fresh
+                else snapshot.vector(snapshot.digests[p.digest])
+                for p in ready
+            ]
             if ready or gone:
-                vectors = np.stack(rows) if rows else np.zeros((0, snapshot.dimensions), dtype=np.float32)
+                vectors = (
+                    np.stack(rows) if rows else np.zeros((0, snapshot.dimensions), dtype=np.float32)
+                )
                 file.append(snapshot, [(p.key, p.digest) for p in ready], vectors, gone)
                 snapshot = file.compact_if_worthwhile(snapshot)
             view = snapshot.view()
@@ -113,8 +162,18 @@ class VectorIndex:
         self._build_if_worthwhile(file, generation, view)
         return len(fresh), len(left)
 
-    def search(self, partition: Partition, query: Vectors, limit: int, prefix: str = "", also: Iterable[str] = ()) -> Neighbours:
-        """The `limit` nearest keys below the prefix, and the cosines of the keys in `also`. Blocking."""
+    def search(
+        self,
+        partition: Partition,
+        query: Vectors,
+        limit: int,
+        prefix: str = "",
+        also: Iterable[str] = (),
+    ) -> Neighbours:
+        """The `limit` nearest keys below the prefix, and the cosines of the keys in `also`.
+
+        Blocking.
+        """
         file = self._file(partition)
         with file.lock:
             snapshot = file.snapshot()
@@ -124,7 +183,11 @@ class VectorIndex:
                 raise StaleVectorsError
             view = snapshot.view()
             below = snapshot.keys_with(prefix) if prefix else None
-            chosen = None if below is None else np.array([snapshot.rows[key] for key in below], dtype=np.int64)
+            chosen = (
+                None
+                if below is None
+                else np.array([snapshot.rows[key] for key in below], dtype=np.int64)
+            )
             asked = {key: snapshot.rows[key] for key in also if key in snapshot.rows}
         names = snapshot.names
         ann = self._ann(file, snapshot.generation) if len(view.weights) >= self._ann_rows else None
@@ -148,7 +211,9 @@ class VectorIndex:
         found |= asked
         vectors = view.vectors_of(np.fromiter(found.values(), dtype=np.int64, count=len(found)))
         cosines = dict(zip(found, map(float, vectors @ query), strict=True))
-        return Neighbours(cosines, len(snapshot.rows), exact, dict(zip(found, vectors, strict=True)))
+        return Neighbours(
+            cosines, len(snapshot.rows), exact, dict(zip(found, vectors, strict=True))
+        )
 
     def status(self, partition: Partition) -> VectorStatus | None:
         file = self._file(partition)
@@ -157,7 +222,14 @@ class VectorIndex:
             return None
         stale = snapshot.identity != self._embedder.identity
         approximate = file.ann_path(snapshot.generation).is_file()
-        return VectorStatus(len(snapshot.rows), snapshot.dead, snapshot.generation, snapshot.identity, stale, approximate)
+        return VectorStatus(
+            len(snapshot.rows),
+            snapshot.dead,
+            snapshot.generation,
+            snapshot.identity,
+            stale,
+            approximate,
+        )
 
     def clear(self, partition: Partition) -> None:
         file = self._file(partition)
@@ -165,7 +237,9 @@ class VectorIndex:
             file.clear()
 
     def build_now(self, partition: Partition, threads: int = 1) -> None:
-        """Build the approximate index of a partition, whatever its size; blocks until it is there."""
+        """Build the approximate index of a partition, whatever its size; blocks until it is
+        there.
+        """
         file = self._file(partition)
         snapshot = file.snapshot()
         if snapshot is not None:
@@ -185,17 +259,27 @@ class VectorIndex:
         with self._guard:
             file = self._files.get(partition)
             if file is None:
-                name = hashlib.sha256("\0".join((partition.tenant, partition.collection, partition.scope)).encode("utf-8", "surrogatepass"))
+                name = hashlib.sha256(
+                    "\0".join((partition.tenant, partition.collection, partition.scope)).encode(
+                        "utf-8", "surrogatepass"
+                    )
+                )
                 file = self._files[partition] = VectorFile(self._folder / name.hexdigest()[:40])
             return file
 
     def _current(self, file: VectorFile) -> Snapshot | None:
-        """The snapshot to extend; None when there is none, or when it is another model's or broken (then a new one begins)."""
+        """The snapshot to extend; None when there is none, or when it is another model's or
+        broken (then a new one begins).
+        """
         try:
             snapshot = file.snapshot()
         except VectorFileError:
             return None
-        return snapshot if snapshot is not None and snapshot.identity == self._embedder.identity else None
+        return (
+            snapshot
+            if snapshot is not None and snapshot.identity == self._embedder.identity
+            else None
+        )
 
     def _ann(self, file: VectorFile, generation: int) -> vector_ann.AnnIndex | None:
         path = file.ann_path(generation)
@@ -223,8 +307,12 @@ class VectorIndex:
             if path in self._building:
                 return
             self._building.add(path)
-        thread = threading.Thread(target=self._build, args=(path, view), name="build-ann", daemon=True)
-        if not self._builders:  # a thread of the library that runs when the interpreter ends aborts the process
+        thread = threading.Thread(
+            target=self._build, args=(path, view), name="build-ann", daemon=True
+        )
+        if (
+            not self._builders
+        ):  # a thread of the library that runs when the interpreter ends aborts the process
             atexit.register(self.close)
         self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
         thread.start()
@@ -237,7 +325,9 @@ class VectorIndex:
                 self._building.discard(path)
 
 
-def _embed_new(embed: Embed, snapshot: Snapshot | None, wanted: dict[str, Passage], most: int | None) -> dict[str, Vectors]:
+def _embed_new(
+    embed: Embed, snapshot: Snapshot | None, wanted: dict[str, Passage], most: int | None
+) -> dict[str, Vectors]:
     known = snapshot.digests if snapshot is not None else {}
     new = {p.digest: p.text for p in wanted.values() if p.digest not in known}
     return _embedded(embed, dict(islice(new.items(), most)))

@@ -1,6 +1,8 @@
-"""An approximate index beside a large vector file: built in the background, mapped by readers, exact scores from the matrix.
+"""An approximate index beside a large vector file: built in the background, mapped by readers,
+exact scores from the matrix.
 
-Optional (`usearch`). Rows added after it was built are scanned exactly, so an answer never waits for it.
+Optional (`usearch`). Rows added after it was built are scanned exactly, so an answer never waits
+for it.
 """
 
 from __future__ import annotations
@@ -28,12 +30,19 @@ def available() -> bool:
 
 
 def build(view: View, path: Path, threads: int = 1, stopping: threading.Event | None = None) -> int:
-    """Write the index of all living rows; returns how many rows of the matrix it covers, 0 where it was told to stop."""
+    """Write the index of all living rows; returns how many rows of the matrix it covers, 0 where
+    it was told to stop.
+    """
     from usearch.index import Index
 
     rows = len(view.weights)
     index = Index(
-        ndim=view.matrix.shape[1], metric="cos", dtype="i8", connectivity=_CONNECTIVITY, expansion_add=_EFFORT_BUILDING, multi=False
+        ndim=view.matrix.shape[1],
+        metric="cos",
+        dtype="i8",
+        connectivity=_CONNECTIVITY,
+        expansion_add=_EFFORT_BUILDING,
+        multi=False,
     )
     for start in range(0, rows, _BUILD_ROWS):
         if stopping is not None and stopping.is_set():
@@ -41,7 +50,9 @@ def build(view: View, path: Path, threads: int = 1, stopping: threading.Event | 
         keys = np.arange(start, min(start + _BUILD_ROWS, rows))
         living = keys[view.weights[keys] > 0]
         if len(living):
-            index.add(living.astype(np.uint64), np.ascontiguousarray(view.matrix[living]), threads=threads)
+            index.add(
+                living.astype(np.uint64), np.ascontiguousarray(view.matrix[living]), threads=threads
+            )
     scratch = path.with_name(f"{path.name}.{os.getpid()}")
     index.save(str(scratch))
     covered = path.with_suffix(".covered")
@@ -59,9 +70,18 @@ class AnnIndex:
         from usearch.index import Index
 
         self.rows = int(path.with_suffix(".covered").read_text("ascii"))
-        self._index = Index(ndim=dimensions, metric="cos", dtype="i8", expansion_search=_EFFORT_SEARCHING, path=path, view=True)
+        self._index = Index(
+            ndim=dimensions,
+            metric="cos",
+            dtype="i8",
+            expansion_search=_EFFORT_SEARCHING,
+            path=path,
+            view=True,
+        )
 
-    def nearest(self, view: View, query: Vectors, limit: int) -> tuple[npt.NDArray[np.int64], Vectors]:
+    def nearest(
+        self, view: View, query: Vectors, limit: int
+    ) -> tuple[npt.NDArray[np.int64], Vectors]:
         """Rows and exact cosines: neighbours from the index, and every row it does not cover."""
         peak = float(np.abs(query).max()) or 1.0
         coarse = np.round(query * (127 / peak)).astype(np.int8)
@@ -69,6 +89,8 @@ class AnnIndex:
         covered = min(self.rows, len(view.weights))
         known = found.keys.astype(np.int64)
         known = known[known < covered]
-        late = view.similarities(query, covered)  # in blocks: gathering rows one by one would cost more than a whole scan
+        late = view.similarities(
+            query, covered
+        )  # in blocks: gathering rows one by one would cost more than a whole scan
         rows = np.concatenate([known, np.arange(covered, len(view.weights), dtype=np.int64)])
         return rows, np.concatenate([view.similarities_of(known, query), late])

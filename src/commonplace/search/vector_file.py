@@ -1,11 +1,14 @@
-"""Vectors of one partition on disk: an append-only matrix, mapped by every process that reads it, and a journal that names its rows.
+"""Vectors of one partition on disk: an append-only matrix, mapped by every process that reads
+it, and a journal that names its rows.
 
     current          the generation in force, replaced in one rename
     <g>.matrix       rows of int8, `dimensions` bytes each
-    <g>.journal      JSON lines: first what the matrix is, then `{k: key, d: digest, r: row, s: scale}` and `{k: key, gone: 1}`
+    <g>.journal      JSON lines: first what the matrix is, then `{k: key, d: digest, r: row, s:
+    scale}` and `{k: key, gone: 1}`
 
-A row exists once its journal line is complete, and the matrix is written before the journal: a reader at any moment, and a machine
-that stopped at any moment, see a consistent prefix. Rows are never changed in place; compaction writes the next generation.
+A row exists once its journal line is complete, and the matrix is written before the journal: a
+reader at any moment, and a machine that stopped at any moment, see a consistent prefix. Rows are
+never changed in place; compaction writes the next generation.
 """
 
 from __future__ import annotations
@@ -82,7 +85,10 @@ class View:
 
 @dataclass(slots=True)
 class Snapshot:
-    """What one process knows of one generation: names of rows, scales, and the mapped matrix. Grows as the journal grows."""
+    """What one process knows of one generation: names of rows, scales, and the mapped matrix.
+
+    Grows as the journal grows.
+    """
 
     generation: int
     identity: str
@@ -93,7 +99,9 @@ class Snapshot:
     names: list[str | None] = field(default_factory=list)  # row -> key; None = dead
     row_digests: list[str] = field(default_factory=list)
     scales: array[float] = field(default_factory=lambda: array("f"))
-    alive: array[float] = field(default_factory=lambda: array("f"))  # the scale, or 0 for a dead row
+    alive: array[float] = field(
+        default_factory=lambda: array("f")
+    )  # the scale, or 0 for a dead row
     ordered: list[str] = field(default_factory=list)  # keys in order, for prefixes
     journal_bytes: int = 0
     _view: View | None = None
@@ -154,12 +162,17 @@ class VectorFile:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.lock = threading.RLock()  # of this process's snapshot; held briefly, never during a scan
+        self.lock = (
+            threading.RLock()
+        )  # of this process's snapshot; held briefly, never during a scan
         self._known: Snapshot | None = None
         self._stamp: tuple[int, int] | None = None
 
     def snapshot(self) -> Snapshot | None:
-        """The present state, caught up with the journal; None when there is nothing. Two file statuses when nothing changed."""
+        """The present state, caught up with the journal; None when there is nothing.
+
+        Two file statuses when nothing changed.
+        """
         with self.lock:
             return self._snapshot()
 
@@ -189,7 +202,10 @@ class VectorFile:
 
     def begin(self, identity: str, dimensions: int) -> Snapshot:
         """An empty next generation (inside `writing`)."""
-        generation = 1 + max((int(path.stem) for path in self.folder.glob("*.journal") if path.stem.isdecimal()), default=0)
+        generation = 1 + max(
+            (int(path.stem) for path in self.folder.glob("*.journal") if path.stem.isdecimal()),
+            default=0,
+        )
         header = {"format": FORMAT, "identity": identity, "dimensions": dimensions}
         self._matrix_path(generation).write_bytes(b"")
         self._journal_path(generation).write_bytes(orjson.dumps(header) + b"\n")
@@ -198,9 +214,22 @@ class VectorFile:
         assert found is not None
         return found
 
-    def append(self, snapshot: Snapshot, named: Sequence[tuple[str, str]], vectors: Vectors, gone: Sequence[str]) -> None:
-        """Add rows for (key, digest) and retire keys (inside `writing`). Visible once the journal line is written."""
-        matrix, scales = quantise(vectors) if len(named) else (np.zeros((0, snapshot.dimensions), np.int8), np.zeros(0, np.float32))
+    def append(
+        self,
+        snapshot: Snapshot,
+        named: Sequence[tuple[str, str]],
+        vectors: Vectors,
+        gone: Sequence[str],
+    ) -> None:
+        """Add rows for (key, digest) and retire keys (inside `writing`).
+
+        Visible once the journal line is written.
+        """
+        matrix, scales = (
+            quantise(vectors)
+            if len(named)
+            else (np.zeros((0, snapshot.dimensions), np.int8), np.zeros(0, np.float32))
+        )
         start = len(snapshot.names)
         if len(named):
             with self._matrix_path(snapshot.generation).open("r+b") as file:
@@ -210,7 +239,10 @@ class VectorFile:
                 file.flush()
                 os.fsync(file.fileno())
         lines = [orjson.dumps({"k": key, "gone": 1}) for key in gone]
-        lines += [orjson.dumps({"k": key, "d": digest, "r": start + at, "s": float(scales[at])}) for at, (key, digest) in enumerate(named)]
+        lines += [
+            orjson.dumps({"k": key, "d": digest, "r": start + at, "s": float(scales[at])})
+            for at, (key, digest) in enumerate(named)
+        ]
         with self._journal_path(snapshot.generation).open("r+b") as file:
             file.seek(snapshot.journal_bytes)
             file.truncate()
@@ -219,17 +251,32 @@ class VectorFile:
             self._catch_up(snapshot)
 
     def compact_if_worthwhile(self, snapshot: Snapshot) -> Snapshot:
-        """Once a third of the rows is dead, write the living ones as the next generation (inside `writing`)."""
+        """Once a third of the rows is dead, write the living ones as the next generation (inside
+        `writing`).
+        """
         if snapshot.dead < _COMPACT_ROWS or snapshot.dead * 3 < len(snapshot.names):
             return snapshot
         generation = snapshot.generation + 1
-        header = {"format": FORMAT, "identity": snapshot.identity, "dimensions": snapshot.dimensions}
+        header = {
+            "format": FORMAT,
+            "identity": snapshot.identity,
+            "dimensions": snapshot.dimensions,
+        }
         lines = [orjson.dumps(header)]
         with self._matrix_path(generation).open("wb") as file:
             for at, key in enumerate(snapshot.ordered):
                 row = snapshot.rows[key]
                 file.write(snapshot.matrix[row].tobytes())
-                lines.append(orjson.dumps({"k": key, "d": snapshot.row_digests[row], "r": at, "s": snapshot.scales[row]}))
+                lines.append(
+                    orjson.dumps(
+                        {
+                            "k": key,
+                            "d": snapshot.row_digests[row],
+                            "r": at,
+                            "s": snapshot.scales[row],
+                        }
+                    )
+                )
             file.flush()
             os.fsync(file.fileno())
         self._journal_path(generation).write_bytes(b"".join(line + b"\n" for line in lines))
@@ -257,10 +304,14 @@ class VectorFile:
         except FileNotFoundError:
             return None
         except ValueError as error:
-            raise VectorFileError(f"{self.folder / 'current'} does not name a generation") from error
+            raise VectorFileError(
+                f"{self.folder / 'current'} does not name a generation"
+            ) from error
 
     def _install(self, generation: int) -> None:
-        """Make a generation the current one and take the others away: readers that have them mapped keep them."""
+        """Make a generation the current one and take the others away: readers that have them
+        mapped keep them.
+        """
         scratch = self.folder / f"current.{os.getpid()}"
         with scratch.open("w", encoding="ascii") as file:
             file.write(str(generation))
@@ -284,10 +335,14 @@ class VectorFile:
                 continue
             header = _decoded(first)
             if header is None or header.get("format") != FORMAT:
-                raise VectorFileError(f"{self._journal_path(generation)} has no header of format {FORMAT}")
+                raise VectorFileError(
+                    f"{self._journal_path(generation)} has no header of format {FORMAT}"
+                )
             dimensions = int(header["dimensions"])
             empty = np.zeros((0, dimensions), dtype=np.int8)
-            return Snapshot(generation, str(header["identity"]), dimensions, empty, journal_bytes=len(first))
+            return Snapshot(
+                generation, str(header["identity"]), dimensions, empty, journal_bytes=len(first)
+            )
         raise VectorFileError(f"{self.folder} names a generation that is not there")
 
     def _catch_up(self, snapshot: Snapshot) -> None:
@@ -298,7 +353,9 @@ class VectorFile:
             file.seek(snapshot.journal_bytes)
             data = file.read()
         complete = data[: data.rfind(b"\n") + 1]
-        records = [record for line in complete.splitlines() if (record := _decoded(line)) is not None]
+        records = [
+            record for line in complete.splitlines() if (record := _decoded(line)) is not None
+        ]
         if len(records) != complete.count(b"\n"):
             raise VectorFileError(f"{path} holds a line that is no JSON")
         snapshot.apply(records)
@@ -311,9 +368,13 @@ class VectorFile:
             return
         with self._matrix_path(snapshot.generation).open("rb") as file:
             if os.fstat(file.fileno()).st_size < needed:
-                raise VectorFileError(f"{self._matrix_path(snapshot.generation)} is shorter than its journal says")
+                raise VectorFileError(
+                    f"{self._matrix_path(snapshot.generation)} is shorter than its journal says"
+                )
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        rows = np.frombuffer(mapped, dtype=np.int8, count=len(mapped) // snapshot.dimensions * snapshot.dimensions)
+        rows = np.frombuffer(
+            mapped, dtype=np.int8, count=len(mapped) // snapshot.dimensions * snapshot.dimensions
+        )
         snapshot.matrix = rows.reshape(-1, snapshot.dimensions)
 
 

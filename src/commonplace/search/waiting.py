@@ -1,5 +1,8 @@
-"""Documents that wait for the posting lists: each was written as one row, every search reads their words beside the lists, and they move
-into the lists many at a time. SQLite only: there a posting is a page of its own, and a page costs as much to write as a document."""
+"""Documents that wait for the posting lists: each was written as one row, every search reads
+their words beside the lists, and they move into the lists many at a time.
+
+SQLite only: there a posting is a page of its own, and a page costs as much to write as a document.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ class WaitingWords:
     """What waiting documents hold of a query's terms, in a state of the database."""
 
     state: State = NOBODY
-    postings: Mapping[tuple[str, str], Sequence[Posting]] = field(default_factory=dict)  # by term and field
+    postings: Mapping[tuple[str, str], Sequence[Posting]] = field(
+        default_factory=dict
+    )  # by term and field
     keys: Mapping[int, str] = field(default_factory=dict)
 
 
@@ -39,19 +44,30 @@ class WaitingDocuments:
         self._guard = threading.Lock()
 
     def state(self, connection: Connection, partition: int) -> State:
-        row = connection.execute(self._queries["waiting_state"], {"partition": partition}).fetchone()
+        row = connection.execute(
+            self._queries["waiting_state"], {"partition": partition}
+        ).fetchone()
         return (int(row[0]), int(row[1])) if row else NOBODY
 
     def ids(self, connection: Connection, partition: int) -> set[int]:
-        return {int(row[0]) for row in connection.execute(self._queries["waiting_ids"], {"partition": partition})}
+        return {
+            int(row[0])
+            for row in connection.execute(self._queries["waiting_ids"], {"partition": partition})
+        }
 
-    def documents(self, connection: Connection, partition: int, after: int = 0) -> list[tuple[int, str, dict[str, dict[str, int]]]]:
+    def documents(
+        self, connection: Connection, partition: int, after: int = 0
+    ) -> list[tuple[int, str, dict[str, dict[str, int]]]]:
         """Id, key and words (field to term to frequency) of those that came behind an id."""
-        rows = connection.execute(self._queries["waiting_documents"], {"partition": partition, "after": after})
+        rows = connection.execute(
+            self._queries["waiting_documents"], {"partition": partition, "after": after}
+        )
         return [(int(identity), str(key), orjson.loads(terms)) for identity, key, terms in rows]
 
     def words(self, connection: Connection, partition: int, terms: Sequence[str]) -> WaitingWords:
-        """Inside a snapshot or a transaction: which documents wait and what they hold must be of one state."""
+        """Inside a snapshot or a transaction: which documents wait and what they hold must be of
+        one state.
+        """
         state = self.state(connection, partition)
         if state == NOBODY:
             return WaitingWords()
@@ -104,5 +120,8 @@ class _Read:
             del self.keys[identity]
         fields, self.fields = self.fields, {}
         for name, holders in fields.items() if self.keys else ():
-            kept = ((term, [posting for posting in postings if posting[0] in self.keys]) for term, postings in holders.items())
+            kept = (
+                (term, [posting for posting in postings if posting[0] in self.keys])
+                for term, postings in holders.items()
+            )
             self.fields[name] = {term: postings for term, postings in kept if postings}

@@ -49,7 +49,11 @@ class ServerService:
         self._started = time.monotonic() if started is None else started
 
     def health(self) -> dict[str, Any]:
-        answer: dict[str, Any] = {"status": "ok", "timestamp": iso(self._clock()), "version": self._version}
+        answer: dict[str, Any] = {
+            "status": "ok",
+            "timestamp": iso(self._clock()),
+            "version": self._version,
+        }
         if self._mixed_diagnostics:
             answer["diagnostics"] = {
                 "pid": os.getpid(),
@@ -80,7 +84,11 @@ class ServerService:
             "version": self._version,
             "uptime_seconds": round(time.monotonic() - self._started, 3),
             "read_only": self._read_only,
-            "you": {"label": auth.label, "tenant": auth.tenant, "scopes": sorted(scope.value for scope in auth.scopes)},
+            "you": {
+                "label": auth.label,
+                "tenant": auth.tenant,
+                "scopes": sorted(scope.value for scope in auth.scopes),
+            },
             "slot_seconds": SLOT_SECONDS,
             "timeline": [_point(moment, everyone) for moment in timeline],
         }
@@ -100,8 +108,16 @@ class ServerService:
     def audit_records(self, wanted: Filter, reads: bool) -> dict[str, Any]:
         records: list[Mapping[str, Any]] = list(query(self._audit_directory, wanted))
         if reads and self._audit is not None:
-            records += [{**read, "chain": None} for read in self._audit.reads.records() if wanted.admits(read)]
-            records = sorted(records, key=lambda record: (str(record["ts"]), record["chain"] is None), reverse=True)[: wanted.limit]
+            records += [
+                {**read, "chain": None}
+                for read in self._audit.reads.records()
+                if wanted.admits(read)
+            ]
+            records = sorted(
+                records,
+                key=lambda record: (str(record["ts"]), record["chain"] is None),
+                reverse=True,
+            )[: wanted.limit]
         return {"records": records, "returned": len(records), "limit": wanted.limit}
 
     def audit_verdict(self) -> dict[str, Any]:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from commonplace.server.service import ServerService
 
 BARE = frozenset({"health/check", "metrics/snapshot"})
-NAMES = frozenset({"health_check", "metrics_snapshot", "server_status", "audit_query", "audit_verify"}) | BARE
+NAMES = (
+    frozenset({"health_check", "metrics_snapshot", "server_status", "audit_query", "audit_verify"})
+    | BARE
+)
 
 
 def toolset(service: Callable[[], ServerService]) -> Toolset:
@@ -31,4 +34,6 @@ def toolset(service: Callable[[], ServerService]) -> Toolset:
 
         return (*AUDIT_CODES, *KEY_CODES, *OCCUPANCY_CODES, *ARCHIVE_CODES)
 
-    return Toolset("server", "Health, metrics and the audit trail of this server.", NAMES, BARE, load, codes)
+    return Toolset(
+        "server", "Health, metrics and the audit trail of this server.", NAMES, BARE, load, codes
+    )

@@ -1,4 +1,6 @@
-"""All canonical state of a data folder in one archive, taken while servers write, and put back after checking every byte."""
+"""All canonical state of a data folder in one archive, taken while servers write, and put back
+after checking every byte.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,25 @@ from commonplace.storage.reserve import NAME as RESERVE
 from commonplace.storage.unpacking import ARCHIVE_INVALID, MANIFEST, unpack
 from commonplace.telemetry.chain import Head, chains_folder, heads_folder
 
-STATE_EXISTS = Code("STATE_EXISTS", Kind.CONFLICT, "The data folder holds state already; restoring needs --force.")
+STATE_EXISTS = Code(
+    "STATE_EXISTS", Kind.CONFLICT, "The data folder holds state already; restoring needs --force."
+)
 CODES: tuple[Code, ...] = (ARCHIVE_INVALID, STATE_EXISTS)
 
 DERIVED = frozenset(
-    {"models", "traces", "cache", "vectors", "logs", "audit", "instructions", LOCK_NAME, RESERVE, REPORT, ASIDE}
+    {
+        "models",
+        "traces",
+        "cache",
+        "vectors",
+        "logs",
+        "audit",
+        "instructions",
+        LOCK_NAME,
+        RESERVE,
+        REPORT,
+        ASIDE,
+    }
 )  # rebuilt, or taken separately
 TRANSIENT = (".lock", ".tmp", "-wal", "-shm", "-journal", ".sock")
 DATABASE = ".db"
@@ -47,10 +63,16 @@ class Member:
 Checks = Mapping[str, DatabaseChecks]
 
 
-def write_archive(data: Path, instructions: Path, target: Path, checks: Sequence[DatabaseChecks] = ()) -> dict[str, Any]:
-    """Write the archive atomically. Databases are copied by SQLite itself, audit chains up to their sealed heads.
+def write_archive(
+    data: Path, instructions: Path, target: Path, checks: Sequence[DatabaseChecks] = ()
+) -> dict[str, Any]:
+    """Write the archive atomically.
 
-    Each copy is checked before it is taken: an archive of damaged data would replace the last good one. `checks` say how."""
+    Databases are copied by SQLite itself, audit chains up to their sealed heads.
+
+    Each copy is checked before it is taken: an archive of damaged data would replace the last good
+    one. `checks` say how.
+    """
     existing_folder(data)
     by_name = {each.path.name: each for each in checks if each.path.parent == data}
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +84,12 @@ def write_archive(data: Path, instructions: Path, target: Path, checks: Sequence
         with tarfile.open(temporary, "w:gz", compresslevel=3) as archive:
             for member in _members(data, instructions, work, by_name):
                 listed.append(_add(archive, member))
-            manifest = {"product": "commonplace", "version": __version__, "created_at": iso(utc_now()), "members": listed}
+            manifest = {
+                "product": "commonplace",
+                "version": __version__,
+                "created_at": iso(utc_now()),
+                "members": listed,
+            }
             _add(archive, Member(MANIFEST, json.dumps(manifest, indent=1).encode()))
         temporary.chmod(0o600)
         temporary.replace(target)
@@ -72,7 +99,10 @@ def write_archive(data: Path, instructions: Path, target: Path, checks: Sequence
 
 
 def restore_archive(source: Path, data: Path, instructions: Path, *, force: bool) -> dict[str, Any]:
-    """Unpack beside the data folder, check it against the manifest, then swap. The old state is kept, not deleted."""
+    """Unpack beside the data folder, check it against the manifest, then swap.
+
+    The old state is kept, not deleted.
+    """
     source.open("rb").close()  # before anything is made for it
     with alone(data):
         outside = not instructions.is_relative_to(data)
@@ -80,7 +110,9 @@ def restore_archive(source: Path, data: Path, instructions: Path, *, force: bool
         filled = outside and instructions.is_dir() and any(instructions.iterdir())
         if (state or filled) and not force:
             raise CommonplaceError(
-                STATE_EXISTS, f"{data if state else instructions} is not empty.", hint="Use --force; what is there is kept aside."
+                STATE_EXISTS,
+                f"{data if state else instructions} is not empty.",
+                hint="Use --force; what is there is kept aside.",
             )
         fresh = data / f".restore-{os.getpid()}"
         try:
@@ -116,7 +148,9 @@ def _tree(path: Path, name: str, work: Path, checks: Checks) -> Iterator[Member]
             if start and not database and name.startswith("data/") and name.endswith(DATABASE):
                 raise _damaged(path, "it is not a database", "restore")
             if database:
-                yield Member(name, _checked_copy(path, work, checks.get(path.name) or DatabaseChecks(path)))
+                yield Member(
+                    name, _checked_copy(path, work, checks.get(path.name) or DatabaseChecks(path))
+                )
                 return
             content = path.read_bytes()
             if name in DOCUMENTS:
@@ -173,26 +207,54 @@ def _database_copy(path: Path, work: Path) -> Path:
 
 
 def _uncopied(path: Path, copy: Path, failed: Exception) -> CommonplaceError:
-    """A full disk shows itself in several errors of SQLite; a folder that may not be written, as one that says nothing."""
+    """A full disk shows itself in several errors of SQLite; a folder that may not be written, as
+    one that says nothing.
+    """
     free = shutil.disk_usage(copy.parent).free
     if type(failed).__name__ == "FullError" or free < path.stat().st_size:
-        hint = f"{path.name} needs room beside the archive while it is copied. Free some, or write the archive elsewhere."
-        return CommonplaceError(STORAGE_FULL, f"Cannot write {copy.parent.parent}: the disk is full.", hint=hint, retryable=True)
-    hint = "SQLite makes a file beside a database that it reads: copy a data folder that may not be written, and back up the copy."
+        hint = (
+            f"{path.name} needs room beside the archive while it is copied. Free some, or "
+            f"write the archive elsewhere."
+        )
+        return CommonplaceError(
+            STORAGE_FULL,
+            f"Cannot write {copy.parent.parent}: the disk is full.",
+            hint=hint,
+            retryable=True,
+        )
+    hint = (
+        "SQLite makes a file beside a database that it reads: copy a data folder that may not "
+        "be written, and back up the copy."
+    )
     why = "it cannot be opened" if type(failed).__name__ == "CantOpenError" else str(failed)
-    return CommonplaceError(PATH_UNUSABLE, f"Cannot copy {path}: {why}.", hint=hint, details={"path": str(path)})
+    return CommonplaceError(
+        PATH_UNUSABLE, f"Cannot copy {path}: {why}.", hint=hint, details={"path": str(path)}
+    )
 
 
 def _damaged(path: Path, why: str, remedy: Remedy) -> CommonplaceError:
-    hint = "Only derived data is damaged: stop the server and run `commonplace rebuild`, then back up again."
+    hint = (
+        "Only derived data is damaged: stop the server and run `commonplace rebuild`, then "
+        "back up again."
+    )
     if remedy == "restore":
-        hint = "Restore an earlier backup: commonplace restore ARCHIVE --force. `commonplace doctor` lists the damage."
-    message = f"{path.name} cannot be backed up: it is damaged ({why}). No archive was written; one that is there was kept."
-    return CommonplaceError(STORAGE_DAMAGED, message, hint=hint, details={"file": path.name, "remedy": remedy})
+        hint = (
+            "Restore an earlier backup: commonplace restore ARCHIVE --force. `commonplace "
+            "doctor` lists the damage."
+        )
+    message = (
+        f"{path.name} cannot be backed up: it is damaged ({why}). No archive was written; "
+        f"one that is there was kept."
+    )
+    return CommonplaceError(
+        STORAGE_DAMAGED, message, hint=hint, details={"file": path.name, "remedy": remedy}
+    )
 
 
 def _audit(directory: Path) -> Iterator[Member]:
-    """Head first, then as many records as it counts: the copy verifies although the chain grows meanwhile."""
+    """Head first, then as many records as it counts: the copy verifies although the chain grows
+    meanwhile.
+    """
     for head_path in sorted(heads_folder(directory).glob("*.head")):
         head = Head.read(head_path)
         chain = chains_folder(directory) / f"{head_path.stem}.jsonl"
@@ -207,7 +269,11 @@ def _audit(directory: Path) -> Iterator[Member]:
 def _add(archive: tarfile.TarFile, member: Member) -> dict[str, Any]:
     info = tarfile.TarInfo(member.name)
     info.mode = 0o600
-    with member.data.open("rb") if isinstance(member.data, Path) else io.BytesIO(member.data) as content:
+    with (
+        member.data.open("rb")
+        if isinstance(member.data, Path)
+        else io.BytesIO(member.data) as content
+    ):
         digest = hashlib.file_digest(content, "sha256").hexdigest()
         info.size = content.seek(0, os.SEEK_END)
         content.seek(0)
@@ -216,7 +282,10 @@ def _add(archive: tarfile.TarFile, member: Member) -> dict[str, Any]:
 
 
 def _swap(fresh: Path, data: Path, instructions: Path | None, state: list[Path]) -> list[Path]:
-    """Put the new in place of the old. `instructions` is given where that folder lies outside the data folder."""
+    """Put the new in place of the old.
+
+    `instructions` is given where that folder lies outside the data folder.
+    """
     kept: list[Path] = []
     stamp = "".join(c for c in iso(utc_now()) if c.isdigit())
     if state:

@@ -1,4 +1,6 @@
-"""A circuit breaker: after several failures in a row nobody waits for a broken service, until one probe finds it well again."""
+"""A circuit breaker: after several failures in a row nobody waits for a broken service, until
+one probe finds it well again.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,14 @@ LONGEST_REST_SECONDS = 30.0
 
 
 class Breaker:
-    """`rest()` before a try: 0 means go on. Then tell how it went with `succeeded` or `failed`. Thread-safe."""
+    """`rest()` before a try: 0 means go on.
 
-    def __init__(self, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic) -> None:
+    Then tell how it went with `succeeded` or `failed`. Thread-safe.
+    """
+
+    def __init__(
+        self, failures: int = FAILURES, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._failures = failures
         self._clock = clock
         self._guard = threading.Lock()
@@ -23,7 +30,10 @@ class Breaker:
         self._until = 0.0
 
     def rest(self) -> float:
-        """Seconds to stay away; 0 where a try is welcome. While it is open, one caller per rest becomes the probe."""
+        """Seconds to stay away; 0 where a try is welcome.
+
+        While it is open, one caller per rest becomes the probe.
+        """
         with self._guard:
             now = self._clock()
             if self._in_a_row < self._failures:

@@ -1,6 +1,8 @@
-"""Credentials on their way from a caller to a worker: sealed envelopes with a short life, and the store that keeps them.
+"""Credentials on their way from a caller to a worker: sealed envelopes with a short life, and
+the store that keeps them.
 
-Nobody but `Handover` sees a key in the clear, and no store ever holds one."""
+Nobody but `Handover` sees a key in the clear, and no store ever holds one.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ class EnvelopeStore(Protocol):
 
 
 class MemoryEnvelopes:
-    """For a single process. Thread-safe: calls and the index worker run on different event loops."""
+    """For a single process.
+
+    Thread-safe: calls and the index worker run on different event loops.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -44,7 +49,9 @@ class MemoryEnvelopes:
         now = self._clock()
         with self._guard:
             self._kept = {name: kept for name, kept in self._kept.items() if kept[0] > now}
-            self._kept.update({name: (now + ttl_seconds, envelope) for name, envelope in envelopes.items()})
+            self._kept.update(
+                {name: (now + ttl_seconds, envelope) for name, envelope in envelopes.items()}
+            )
             for name in list(self._kept)[: max(0, len(self._kept) - MAX_ENVELOPES)]:
                 del self._kept[name]
 
@@ -61,7 +68,9 @@ class MemoryEnvelopes:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a credential may be used for, and for nothing else: it is authenticated with the envelope."""
+    """What a credential may be used for, and for nothing else: it is authenticated with the
+    envelope.
+    """
 
     tenant: str
     project: str
@@ -71,14 +80,18 @@ class Purpose:
 class Handover:
     """Seals a caller's key for one job and opens it for the worker that does that job."""
 
-    def __init__(self, keyring: Keyring, store: EnvelopeStore, prefix: str, ttl_seconds: int) -> None:
+    def __init__(
+        self, keyring: Keyring, store: EnvelopeStore, prefix: str, ttl_seconds: int
+    ) -> None:
         self._keyring = keyring
         self._store = store
         self._prefix = prefix
         self._ttl_seconds = ttl_seconds
 
     def fingerprint(self, key: str) -> str:
-        """Name a key without revealing it: only who holds the newest key-encryption key can tell whether two are equal."""
+        """Name a key without revealing it: only who holds the newest key-encryption key can tell
+        whether two are equal.
+        """
         return self._keyring.fingerprint(key)
 
     async def deposit(self, purposes: Sequence[Purpose], key: str) -> list[str]:
@@ -88,13 +101,19 @@ class Handover:
             reference = self._reference(purpose)
             expires_at = int(time.time()) + self._ttl_seconds
             context = _context(purpose, reference)
-            envelope = {"envelope": self._keyring.seal(key, context), "aad": context.decode(), "expires_at": expires_at}
+            envelope = {
+                "envelope": self._keyring.seal(key, context),
+                "aad": context.decode(),
+                "expires_at": expires_at,
+            }
             sealed[reference] = orjson.dumps(envelope).decode()
         await self._store.put(sealed, self._ttl_seconds)
         return list(sealed)
 
     async def collect(self, purpose: Purpose, reference: str) -> str | None:
-        """The key for this very job, or None where it is gone, expired, or was sealed for something else."""
+        """The key for this very job, or None where it is gone, expired, or was sealed for
+        something else.
+        """
         try:
             return await self.open(purpose, reference)
         except EnvelopeError:
@@ -106,7 +125,9 @@ class Handover:
         if kept is None:
             return None
         try:
-            return self._keyring.open(str(orjson.loads(kept)["envelope"]), _context(purpose, reference))
+            return self._keyring.open(
+                str(orjson.loads(kept)["envelope"]), _context(purpose, reference)
+            )
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise EnvelopeError("it is not an envelope") from None
 
@@ -119,5 +140,10 @@ class Handover:
 
 
 def _context(purpose: Purpose, reference: str) -> bytes:
-    """Additional authenticated data. JSON, because a project name may hold any separator; the reference is the job's own."""
-    return orjson.dumps([purpose.tenant, purpose.project, purpose.path, reference.rpartition(":")[2]])
+    """Additional authenticated data.
+
+    JSON, because a project name may hold any separator; the reference is the job's own.
+    """
+    return orjson.dumps(
+        [purpose.tenant, purpose.project, purpose.path, reference.rpartition(":")[2]]
+    )

@@ -1,4 +1,6 @@
-"""What the disk refuses, as an error that names the place, the reason and what to do: never a traceback, never "a defect"."""
+"""What the disk refuses, as an error that names the place, the reason and what to do: never a
+traceback, never "a defect".
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,19 @@ from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_FULL, disk_full
 
 PROBE_BYTES = 65_536
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
-REFUSALS = FULL | {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EIO, errno.ENAMETOOLONG}
-"""Reasons that lie in the machine, wherever they are met. A file that is missing or there already may be a defect of ours."""
+REFUSALS = FULL | {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EIO,
+    errno.ENAMETOOLONG,
+}
+"""Reasons that lie in the machine, wherever they are met.
+
+A file that is missing or there already may be a defect of ours.
+"""
 
 
 def unusable(error: OSError, place: Path | str | None = None) -> CommonplaceError:
@@ -23,8 +36,17 @@ def unusable(error: OSError, place: Path | str | None = None) -> CommonplaceErro
     named = error.filename2 or error.filename  # of two, the one that was to be made
     where = os.fsdecode(named) if isinstance(named, (str, bytes)) else str(place or "the output")
     if error.errno in FULL:
-        return CommonplaceError(STORAGE_FULL, f"Cannot write {where}: the disk is full.", hint="Free space, then retry.", retryable=True)
-    reason = "a file is there already" if error.errno == errno.EEXIST else error.strerror or str(error) or type(error).__name__
+        return CommonplaceError(
+            STORAGE_FULL,
+            f"Cannot write {where}: the disk is full.",
+            hint="Free space, then retry.",
+            retryable=True,
+        )
+    reason = (
+        "a file is there already"
+        if error.errno == errno.EEXIST
+        else error.strerror or str(error) or type(error).__name__
+    )
     return CommonplaceError(
         PATH_UNUSABLE,
         f"Cannot use {where}: {reason}.",
@@ -34,13 +56,16 @@ def unusable(error: OSError, place: Path | str | None = None) -> CommonplaceErro
 
 
 def existing_folder(path: Path) -> None:
-    """Raise unless the folder is there: what reads all of a data folder must not take a wrong name for an empty one."""
+    """Raise unless the folder is there: what reads all of a data folder must not take a wrong
+    name for an empty one.
+    """
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
         raise CommonplaceError(
             PATH_UNUSABLE,
             f"The data folder {path} {what}.",
-            hint="Name the right one with --data; `commonplace config show` tells which is in effect.",
+            hint="Name the right one with --data; `commonplace config show` tells which is in "
+            "effect.",
             details={"path": str(path)},
         )
 
@@ -55,7 +80,10 @@ def usable(place: Path) -> Iterator[None]:
 
 
 def append_whole(descriptor: int, content: bytes) -> None:
-    """Append all of a record or nothing of it. For files that no other process appends to meanwhile."""
+    """Append all of a record or nothing of it.
+
+    For files that no other process appends to meanwhile.
+    """
     written = os.write(descriptor, content)
     if written != len(content):
         os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
@@ -63,7 +91,10 @@ def append_whole(descriptor: int, content: bytes) -> None:
 
 
 def require_writable(folder: Path) -> None:
-    """Raise a typed error unless a small file can be written to a folder now. Leaves nothing behind."""
+    """Raise a typed error unless a small file can be written to a folder now.
+
+    Leaves nothing behind.
+    """
     path = folder / f".probe-{os.getpid()}-{threading.get_ident()}.tmp"
     with usable(folder):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)

@@ -1,8 +1,11 @@
-"""Envelope encryption (contract 003 section 12.3): a fresh data key for every envelope, derived from a key-encryption key.
+"""Envelope encryption (contract 003 section 12.3): a fresh data key for every envelope, derived
+from a key-encryption key.
 
 The form is the one of the reference's in-memory KMS, so that both can read each other's envelopes:
-base64(version u8 | length of dek_id u16 | kek_id u16 | dek_id | nonce | ciphertext | tag), little-endian; KEK = SHA-256(secret),
-data key = HKDF-SHA256(KEK, salt = dek_id), AES-256-GCM. `cryptography` is imported when the first envelope is made or opened."""
+base64(version u8 | length of dek_id u16 | kek_id u16 | dek_id | nonce | ciphertext | tag),
+little-endian; KEK = SHA-256(secret), data key = HKDF-SHA256(KEK, salt = dek_id), AES-256-GCM.
+`cryptography` is imported when the first envelope is made or opened.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ _HEAD = struct.Struct("<BHH")
 
 
 class EnvelopeError(Exception):
-    """An envelope cannot be opened: another context, a key that is gone, or not an envelope. Says nothing of its content."""
+    """An envelope cannot be opened: another context, a key that is gone, or not an envelope.
+
+    Says nothing of its content.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +57,18 @@ class Sealed:
 
 
 class Keyring:
-    """Key-encryption keys by id: the highest id seals, every one opens. Rotation adds a key, and removes the old one later."""
+    """Key-encryption keys by id: the highest id seals, every one opens.
+
+    Rotation adds a key, and removes the old one later.
+    """
 
     def __init__(self, secrets_by_id: Mapping[int, str]) -> None:
         if not secrets_by_id:
             raise ValueError("a keyring needs a key")
-        self._keys = {kek_id: hashlib.sha256(secret.encode()).digest() for kek_id, secret in secrets_by_id.items()}
+        self._keys = {
+            kek_id: hashlib.sha256(secret.encode()).digest()
+            for kek_id, secret in secrets_by_id.items()
+        }
         self.newest = max(self._keys)
 
     def __repr__(self) -> str:
@@ -67,7 +79,9 @@ class Keyring:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         dek_id, nonce = secrets.token_bytes(DEK_ID_BYTES), secrets.token_bytes(NONCE_BYTES)
-        encrypted = AESGCM(self._data_key(self.newest, dek_id)).encrypt(nonce, plaintext.encode(), context)
+        encrypted = AESGCM(self._data_key(self.newest, dek_id)).encrypt(
+            nonce, plaintext.encode(), context
+        )
         return Sealed(self.newest, dek_id, nonce + encrypted).text()
 
     def open(self, envelope: str, context: bytes) -> str:
@@ -78,20 +92,28 @@ class Keyring:
         if sealed.kek_id not in self._keys:
             known = ", ".join(str(kek_id) for kek_id in sorted(self._keys))
             raise EnvelopeError(
-                f"it was sealed with key {sealed.kek_id}, and this process has {known} in settings.mcp.files.security.encryption_keks"
+                f"it was sealed with key {sealed.kek_id}, and this process has {known} in "
+                f"settings.mcp.files.security.encryption_keks"
             )
         nonce, encrypted = sealed.ciphertext[:NONCE_BYTES], sealed.ciphertext[NONCE_BYTES:]
         try:
-            return AESGCM(self._data_key(sealed.kek_id, sealed.dek_id)).decrypt(nonce, encrypted, context).decode()
+            return (
+                AESGCM(self._data_key(sealed.kek_id, sealed.dek_id))
+                .decrypt(nonce, encrypted, context)
+                .decode()
+            )
         except (InvalidTag, ValueError):
             raise EnvelopeError(
-                f"it was sealed with key {sealed.kek_id}, and the secret that this process has under that id does not open it "
+                f"it was sealed with key {sealed.kek_id}, and the secret that this process has "
+                f"under that id does not open it "
                 "(another secret, another file, or the envelope was changed)"
             ) from None
 
     def fingerprint(self, text: str) -> str:
         """A keyed digest of a text, for comparing."""
-        return hmac.new(self._keys[self.newest], text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
+        return hmac.new(
+            self._keys[self.newest], text.encode("utf-8", "surrogatepass"), hashlib.sha256
+        ).hexdigest()[:32]
 
     def _data_key(self, kek_id: int, dek_id: bytes) -> bytes:
         from cryptography.hazmat.primitives.hashes import SHA256

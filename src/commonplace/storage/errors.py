@@ -1,12 +1,25 @@
-"""What can go wrong between us and a database, as stable codes. Domains translate `BusyError` into their own contract's code."""
+"""What can go wrong between us and a database, as stable codes.
+
+Domains translate `BusyError` into their own contract's code.
+"""
 
 from __future__ import annotations
 
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
 
-STORAGE_BUSY = Code("STORAGE_BUSY", Kind.UNAVAILABLE, "Another writer holds the database for longer than the lock timeout; retry.")
-STORAGE_FULL = Code("STORAGE_FULL", Kind.UNAVAILABLE, "The disk or the database is full; nothing was written.")
-STORAGE_DAMAGED = Code("STORAGE_DAMAGED", Kind.INTERNAL, "The database file is damaged or is not a database; restore it from a backup.")
+STORAGE_BUSY = Code(
+    "STORAGE_BUSY",
+    Kind.UNAVAILABLE,
+    "Another writer holds the database for longer than the lock timeout; retry.",
+)
+STORAGE_FULL = Code(
+    "STORAGE_FULL", Kind.UNAVAILABLE, "The disk or the database is full; nothing was written."
+)
+STORAGE_DAMAGED = Code(
+    "STORAGE_DAMAGED",
+    Kind.INTERNAL,
+    "The database file is damaged or is not a database; restore it from a backup.",
+)
 STORAGE_UNAVAILABLE = Code(
     "STORAGE_UNAVAILABLE",
     Kind.UNAVAILABLE,
@@ -15,12 +28,19 @@ STORAGE_UNAVAILABLE = Code(
 STORAGE_REPLACED = Code(
     "STORAGE_REPLACED",
     Kind.UNAVAILABLE,
-    "The data folder or a database file was removed or replaced while the server runs; nothing is acknowledged until it restarts.",
+    "The data folder or a database file was removed or replaced while the server runs; nothing "
+    "is acknowledged until it restarts.",
 )
 PATH_UNUSABLE = Code(
-    "PATH_UNUSABLE", Kind.INVALID_DATA, "A folder or file that is needed cannot be made, read or written; the message names it."
+    "PATH_UNUSABLE",
+    Kind.INVALID_DATA,
+    "A folder or file that is needed cannot be made, read or written; the message names it.",
 )
-SCHEMA_MISMATCH = Code("SCHEMA_MISMATCH", Kind.INVALID_DATA, "The database has another schema version than this program needs.")
+SCHEMA_MISMATCH = Code(
+    "SCHEMA_MISMATCH",
+    Kind.INVALID_DATA,
+    "The database has another schema version than this program needs.",
+)
 
 CODES: tuple[Code, ...] = (
     STORAGE_BUSY,
@@ -38,7 +58,8 @@ def disk_full() -> CommonplaceError:
     return CommonplaceError(
         STORAGE_FULL,
         "The disk is full; nothing was written.",
-        hint="Free space on the disk of the data folder, or delete files, entries or instructions; then retry.",
+        hint="Free space on the disk of the data folder, or delete files, entries or "
+        "instructions; then retry.",
         retryable=True,
     )
 
@@ -48,7 +69,8 @@ def damaged(reason: str) -> CommonplaceError:
     return CommonplaceError(
         STORAGE_DAMAGED,
         f"The database is damaged: {reason}.",
-        hint="Ask the operator to run `commonplace doctor`: it says whether to rebuild the index or to restore a backup.",
+        hint="Ask the operator to run `commonplace doctor`: it says whether to rebuild the index "
+        "or to restore a backup.",
     )
 
 
@@ -57,7 +79,8 @@ def damaged_document(name: str) -> CommonplaceError:
     return CommonplaceError(
         STORAGE_DAMAGED,
         f"{name} is damaged: it is not the JSON document it was.",
-        hint="Ask the operator to restore it from a backup, or to move it away; nothing was written.",
+        hint="Ask the operator to restore it from a backup, or to move it away; nothing was "
+        "written.",
     )
 
 
@@ -65,7 +88,8 @@ def replaced(what: str) -> CommonplaceError:
     """Return the error of a change that would go to a file which has lost its name."""
     return CommonplaceError(
         STORAGE_REPLACED,
-        f"{what} was removed or replaced while the server was running; the change was not acknowledged.",
+        f"{what} was removed or replaced while the server was running; the change was not "
+        f"acknowledged.",
         hint="Put the data folder back, or restart the server to work with the new one.",
     )
 

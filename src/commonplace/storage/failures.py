@@ -1,4 +1,6 @@
-"""Failures of the machine and of databases as typed errors, so that none of them is reported as a defect of the program."""
+"""Failures of the machine and of databases as typed errors, so that none of them is reported as
+a defect of the program.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def explain(error: BaseException) -> CommonplaceError | None:
         explained = translated_postgres(error)
     if isinstance(explained, CommonplaceError):
         return explained
-    cause = explain(error.__cause__) if error.__cause__ is not None else None  # search wraps what the database said
+    cause = (
+        explain(error.__cause__) if error.__cause__ is not None else None
+    )  # search wraps what the database said
     return cause if cause is not None and cause.code in CODES else None
 
 

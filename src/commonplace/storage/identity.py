@@ -1,4 +1,6 @@
-"""Whether files that a process has open still have their names: a change to one that lost its name is gone at the next start."""
+"""Whether files that a process has open still have their names: a change to one that lost its
+name is gone at the next start.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,30 @@ from commonplace.storage.errors import replaced
 
 
 class FileIdentity:
-    """Device and inode of a file, and of files beside it with these suffixes, as they are when it is made."""
+    """Device and inode of a file, and of files beside it with these suffixes, as they are when
+    it is made.
+    """
 
     def __init__(self, path: Path, *suffixes: str) -> None:
         self._names = [f"{path}{suffix}" for suffix in suffixes or ("",)]
         self._known = [_identity(name) for name in self._names]
 
     def current(self) -> bool:
-        """Tell whether every file that was there is still the same one. About 2 microseconds each."""
-        return all(known is None or _identity(name) == known for name, known in zip(self._names, self._known, strict=True))
+        """Tell whether every file that was there is still the same one.
+
+        About 2 microseconds each.
+        """
+        return all(
+            known is None or _identity(name) == known
+            for name, known in zip(self._names, self._known, strict=True)
+        )
 
 
 class DataFolder:
-    """The folder of all state, as a server found it at its start. Held open, so that no new folder can get its inode."""
+    """The folder of all state, as a server found it at its start.
+
+    Held open, so that no new folder can get its inode.
+    """
 
     def __init__(self, path: Path) -> None:
         self._name = str(path)
@@ -29,7 +42,10 @@ class DataFolder:
         self._known: tuple[int, int] | None = None
 
     def hold(self) -> None:
-        """Remember the folder that has the name now. Where there is none, or it cannot be read, nothing is checked."""
+        """Remember the folder that has the name now.
+
+        Where there is none, or it cannot be read, nothing is checked.
+        """
         try:
             self._descriptor = os.open(self._name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:

@@ -1,7 +1,10 @@
-"""Whether a SQLite file is whole: the structure of every table and index, and content against digests that are stored beside it.
+"""Whether a SQLite file is whole: the structure of every table and index, and content against
+digests that are stored beside it.
 
-SQLite has no checksums of pages. Its own check sees damage of structure; damage inside a value is found where a digest of the value is
-stored. Values of derived tables without a digest are not covered: they can be made anew."""
+SQLite has no checksums of pages. Its own check sees damage of structure; damage inside a value is
+found where a digest of the value is stored. Values of derived tables without a digest are not
+covered: they can be made anew.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ _INDEX = re.compile(r"(?:missing from|entries in|entry in) index (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What is wrong with a part of a file. `rebuild`: it can be derived anew; `restore`: only a backup has it."""
+    """What is wrong with a part of a file.
+
+    `rebuild`: it can be derived anew; `restore`: only a backup has it.
+    """
 
     file: str
     part: str
@@ -36,7 +42,10 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class StoredDigest:
-    """Rows of a table whose values can be compared with a digest in the same row. `columns` are SQL expressions."""
+    """Rows of a table whose values can be compared with a digest in the same row.
+
+    `columns` are SQL expressions.
+    """
 
     table: str
     columns: tuple[str, ...]
@@ -65,8 +74,13 @@ class DatabaseChecks:
         return "rebuild" if table.startswith(self.derived) else "restore"
 
 
-def find_damage(checks: DatabaseChecks, path: Path | None = None, *, pause: Callable[[], None] = lambda: None) -> list[Damage]:
-    """Check a file, or a copy of it at `path`. `pause` is called again and again and may sleep. A file that is not there is whole."""
+def find_damage(
+    checks: DatabaseChecks, path: Path | None = None, *, pause: Callable[[], None] = lambda: None
+) -> list[Damage]:
+    """Check a file, or a copy of it at `path`.
+
+    `pause` is called again and again and may sleep. A file that is not there is whole.
+    """
     place = path or checks.path
     if not place.exists():
         return []
@@ -100,7 +114,9 @@ class _Examination:
     pause: Callable[[], None]
 
     def run(self) -> Iterator[Damage]:
-        rows = self.connection.execute("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").fetchall()
+        rows = self.connection.execute(
+            "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema"
+        ).fetchall()
         tables = [str(name) for kind, name, _, root, _ in rows if kind == "table" and root]
         roots = {int(root): str(name) for _, name, _, root, _ in rows if root}
         indexes = {str(name) for kind, name, *_ in rows if kind == "index"}
@@ -130,7 +146,11 @@ class _Examination:
     def _unused_pages(self) -> Iterator[Damage]:
         """Check the list of free pages; damage there breaks later writes."""
         try:
-            lines = [line for (line,) in self.connection.execute("PRAGMA quick_check") if line.startswith("Freelist")]
+            lines = [
+                line
+                for (line,) in self.connection.execute("PRAGMA quick_check")
+                if line.startswith("Freelist")
+            ]
         except (apsw.CorruptError, apsw.NotADBError):
             return  # the table in question was named above
         if lines:
@@ -155,15 +175,24 @@ class _Examination:
                 break
         if wrong:
             problem = f"the content of {wrong} rows does not match its digest (first: row {first})"
-            yield Damage(self.checks.path.name, digest.table, problem, self.checks.remedy(digest.table))
+            yield Damage(
+                self.checks.path.name, digest.table, problem, self.checks.remedy(digest.table)
+            )
 
     def _invalid(self, rule: InvalidRows) -> Iterator[Damage]:
         try:
-            row = self.connection.execute(f"SELECT count(*) FROM {rule.table} WHERE {rule.condition}").fetchone()  # noqa: S608
+            row = self.connection.execute(
+                f"SELECT count(*) FROM {rule.table} WHERE {rule.condition}"  # noqa: S608
+            ).fetchone()
         except (apsw.CorruptError, apsw.NotADBError):
             return
         if row and row[0]:
-            yield Damage(self.checks.path.name, rule.table, f"{rule.problem} in {row[0]} rows", self.checks.remedy(rule.table))
+            yield Damage(
+                self.checks.path.name,
+                rule.table,
+                f"{rule.problem} in {row[0]} rows",
+                self.checks.remedy(rule.table),
+            )
 
 
 def _part(line: str, table: str, roots: dict[int, str]) -> str:

@@ -1,4 +1,6 @@
-"""The slow check of databases beside a serving process: one process at a time, a small share of one processor, its findings in a file."""
+"""The slow check of databases beside a serving process: one process at a time, a small share of
+one processor, its findings in a file.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ LOOK_SECONDS = 60.0  # between two looks at whether a check is due
 DAMAGED_SECONDS = 300.0  # a damaged file is checked again this soon, to notice that it was mended
 WORK_SECONDS = 0.004
 PAUSE_SECONDS = 0.036  # with the work before it: a tenth of one processor
-GENTLE_SECONDS = 60.0  # longer than this a check does not pause: its snapshot keeps the log from being reset
+GENTLE_SECONDS = (
+    60.0  # longer than this a check does not pause: its snapshot keeps the log from being reset
+)
 
 
 class CheckStopped(Exception):
@@ -50,7 +54,9 @@ def read_findings(data: Path) -> dict[str, Finding]:
         stored = json.loads((data / REPORT).read_bytes())
         return {
             str(name): Finding(
-                each["checked_at"], (each["identity"][0], each["identity"][1]), tuple(Damage(**one) for one in each["damage"])
+                each["checked_at"],
+                (each["identity"][0], each["identity"][1]),
+                tuple(Damage(**one) for one in each["damage"]),
             )
             for name, each in stored["files"].items()
         }
@@ -59,19 +65,29 @@ def read_findings(data: Path) -> dict[str, Finding]:
 
 
 def record_finding(data: Path, checks: DatabaseChecks, damage: Sequence[Damage]) -> None:
-    """Keep what a check found, for the readiness report and the console. A folder that cannot be written keeps nothing."""
+    """Keep what a check found, for the readiness report and the console.
+
+    A folder that cannot be written keeps nothing.
+    """
     with contextlib.suppress(OSError):
         findings = read_findings(data)
         findings[checks.path.name] = Finding(iso(utc_now()), _identity(checks.path), tuple(damage))
         draft = data / f"{REPORT}.{os.getpid()}.tmp"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
         with os.fdopen(descriptor, "w") as file:
-            json.dump({"version": 1, "files": {name: asdict(each) for name, each in findings.items()}}, file, indent=1)
+            json.dump(
+                {"version": 1, "files": {name: asdict(each) for name, each in findings.items()}},
+                file,
+                indent=1,
+            )
         draft.replace(data / REPORT)
 
 
 class IntegrityWatch:
-    """Checks each file every `every_seconds`, in a thread of its own. `start` and `stop`; `summary` is cheap."""
+    """Checks each file every `every_seconds`, in a thread of its own.
+
+    `start` and `stop`; `summary` is cheap.
+    """
 
     def __init__(self, data: Path, checks: Sequence[DatabaseChecks], every_seconds: float) -> None:
         self._data = data
@@ -93,7 +109,11 @@ class IntegrityWatch:
 
     def summary(self) -> dict[str, Any]:
         """What is known: when each file was checked, and what is damaged."""
-        findings = {name: found for name, found in read_findings(self._data).items() if self._valid(name, found)}
+        findings = {
+            name: found
+            for name, found in read_findings(self._data).items()
+            if self._valid(name, found)
+        }
         damage = [asdict(one) for found in findings.values() for one in found.damage]
         return {
             "status": "damaged" if damage else "ok" if findings else "not checked yet",
@@ -102,7 +122,10 @@ class IntegrityWatch:
         }
 
     def _valid(self, name: str, found: Finding) -> bool:
-        return any(each.path.name == name and _identity(each.path) == found.identity for each in self._checks)
+        return any(
+            each.path.name == name and _identity(each.path) == found.identity
+            for each in self._checks
+        )
 
     def _run(self) -> None:
         wait = FIRST_SECONDS
@@ -140,7 +163,9 @@ class IntegrityWatch:
 
 
 class Gently:
-    """Called during a check: sleeps after a little work, so that calls keep the processor and the disk."""
+    """Called during a check: sleeps after a little work, so that calls keep the processor and
+    the disk.
+    """
 
     def __init__(self, stopping: threading.Event) -> None:
         self._stopping = stopping

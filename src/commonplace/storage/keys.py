@@ -25,8 +25,12 @@ RESERVED_PREFIX = "bearer-"  # tenants of passthrough are named so
 MAX_LABEL = 128
 _ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
-TENANT_NOT_FOUND = Code("TENANT_NOT_FOUND", Kind.NOT_FOUND, "Nothing belongs to a tenant of this name.")
-KEY_NOT_FOUND = Code("KEY_NOT_FOUND", Kind.NOT_FOUND, "No key has this id; `commonplace keys list` shows them.")
+TENANT_NOT_FOUND = Code(
+    "TENANT_NOT_FOUND", Kind.NOT_FOUND, "Nothing belongs to a tenant of this name."
+)
+KEY_NOT_FOUND = Code(
+    "KEY_NOT_FOUND", Kind.NOT_FOUND, "No key has this id; `commonplace keys list` shows them."
+)
 CODES: tuple[Code, ...] = (KEY_NOT_FOUND, TENANT_NOT_FOUND)
 
 
@@ -49,7 +53,9 @@ class KeyRecord:
 
 
 class KeyStore:
-    """Reads follow the file: a key added or revoked by another process counts from the next call on."""
+    """Reads follow the file: a key added or revoked by another process counts from the next call
+    on.
+    """
 
     def __init__(self, path: Path, clock: Clock = utc_now) -> None:
         self.path = path
@@ -88,10 +94,15 @@ class KeyStore:
     def rotate(self, key_id: str) -> tuple[KeyRecord, str]:
         """A new secret for a key; the old one stops at once."""
         token = _new_token(key_id)
-        return self._change(key_id, lambda key: replace(key, hash=digest(token), rotated_at=iso(self._clock()))), token
+        return self._change(
+            key_id, lambda key: replace(key, hash=digest(token), rotated_at=iso(self._clock()))
+        ), token
 
     def revoke(self, key_id: str) -> KeyRecord:
-        return self._change(key_id, lambda key: key if key.revoked_at else replace(key, revoked_at=iso(self._clock())))
+        return self._change(
+            key_id,
+            lambda key: key if key.revoked_at else replace(key, revoked_at=iso(self._clock())),
+        )
 
     def move_tenant(self, old: str, new: str) -> int:
         """Give all keys of a tenant to another name. Returns how many."""
@@ -105,7 +116,11 @@ class KeyStore:
     def _change(self, key_id: str, changed: Callable[[KeyRecord], KeyRecord]) -> KeyRecord:
         with self._changing() as keys:
             if key_id not in keys:
-                raise CommonplaceError(KEY_NOT_FOUND, f"There is no key {key_id[:40]!r}.", hint="commonplace keys list shows the ids.")
+                raise CommonplaceError(
+                    KEY_NOT_FOUND,
+                    f"There is no key {key_id[:40]!r}.",
+                    hint="commonplace keys list shows the ids.",
+                )
             keys[key_id] = changed(keys[key_id])
             return keys[key_id]
 
@@ -142,7 +157,8 @@ def checked_tenant(name: str) -> Tenant:
         raise CommonplaceError(
             INVALID_ARGUMENT,
             f"{name[:80]!r} is not a tenant's name.",
-            hint=f"Use 1 to 64 letters, digits, dots, dashes or underscores, not beginning with {RESERVED_PREFIX!r}.",
+            hint=f"Use 1 to 64 letters, digits, dots, dashes or underscores, not beginning with "
+            f"{RESERVED_PREFIX!r}.",
             details={"field": "tenant"},
         )
     return Tenant(name)
@@ -150,7 +166,11 @@ def checked_tenant(name: str) -> Tenant:
 
 def _checked_label(label: str) -> str:
     if not 1 <= len(label) <= MAX_LABEL or not label.isprintable():
-        raise CommonplaceError(INVALID_ARGUMENT, f"A label is 1 to {MAX_LABEL} printable characters.", details={"field": "label"})
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"A label is 1 to {MAX_LABEL} printable characters.",
+            details={"field": "label"},
+        )
     return label
 
 
@@ -165,7 +185,9 @@ def _new_token(key_id: str) -> str:
 def _parse(path: Path) -> dict[str, KeyRecord]:
     try:
         document = json.loads(path.read_bytes())
-        records = [KeyRecord(**{**item, "scope": Scope(item["scope"])}) for item in document["keys"]]
+        records = [
+            KeyRecord(**{**item, "scope": Scope(item["scope"])}) for item in document["keys"]
+        ]
     except (ValueError, KeyError, TypeError) as broken:
         raise CommonplaceError(
             INVALID_CONFIG,

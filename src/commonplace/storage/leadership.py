@@ -1,4 +1,6 @@
-"""Who does a job that exactly one process should do: a lock on a file, released by the kernel when its process ends."""
+"""Who does a job that exactly one process should do: a lock on a file, released by the kernel
+when its process ends.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class Leadership:
         if self._descriptor is not None:
             return True
         make_private_folder(self._path.parent)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        descriptor = os.open(
+            self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
+        )
         if not _lock(descriptor):
             os.close(descriptor)
             return False
@@ -51,7 +55,9 @@ class Leadership:
 
 
 class DeferringLeadership(Leadership):
-    """Leave the job to another process for a while: it becomes the leader only where nobody else has within `seconds`."""
+    """Leave the job to another process for a while: it becomes the leader only where nobody else
+    has within `seconds`.
+    """
 
     def __init__(self, path: Path, seconds: float) -> None:
         super().__init__(path)
@@ -68,7 +74,9 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int) -> bool:
-        os.lseek(descriptor, 1 << 30, os.SEEK_SET)  # a byte far behind the pid, which stays readable
+        os.lseek(
+            descriptor, 1 << 30, os.SEEK_SET
+        )  # a byte far behind the pid, which stays readable
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError:

@@ -1,7 +1,10 @@
-"""Versioned schema: each component keeps numbered `.sql` files and its own version number in one table.
+"""Versioned schema: each component keeps numbered `.sql` files and its own version number in one
+table.
 
-A component's folder (for example `commonplace.files` / `migrations/sqlite`) holds `0001_title.sql`, `0002_title.sql`, ...; a file that
-was released is never edited. `migrate` brings a database up in one transaction per component, safely beside other processes."""
+A component's folder (for example `commonplace.files` / `migrations/sqlite`) holds `0001_title.sql`,
+`0002_title.sql`, ...; a file that was released is never edited. `migrate` brings a database up in
+one transaction per component, safely beside other processes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import SCHEMA_MISMATCH
 from commonplace.storage.sqlite import Connection, Database
 
-_VERSIONS = "CREATE TABLE IF NOT EXISTS schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID"
+_VERSIONS = (
+    "CREATE TABLE IF NOT EXISTS schema_version (component TEXT PRIMARY KEY, version "
+    "INTEGER NOT NULL) WITHOUT ROWID"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +46,26 @@ def load_migrations(package: str, folder: str) -> tuple[Migration, ...]:
 
 def schema_version(connection: Connection, component: str) -> int:
     """The version a database has of a component; 0 = none."""
-    tables = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'").fetchone()
-    row = connection.execute("SELECT version FROM schema_version WHERE component = ?", (component,)).fetchone() if tables else None
+    tables = connection.execute(
+        "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'"
+    ).fetchone()
+    row = (
+        connection.execute(
+            "SELECT version FROM schema_version WHERE component = ?", (component,)
+        ).fetchone()
+        if tables
+        else None
+    )
     return int(row[0]) if row else 0
 
 
-def migrate(database: Database, component: str, migrations: tuple[Migration, ...]) -> tuple[int, int]:
-    """Bring a component's schema up to the newest version; returns (before, after). Refuses a schema newer than this program."""
+def migrate(
+    database: Database, component: str, migrations: tuple[Migration, ...]
+) -> tuple[int, int]:
+    """Bring a component's schema up to the newest version; returns (before, after).
+
+    Refuses a schema newer than this program.
+    """
     newest = migrations[-1].version
     with database.snapshot() as connection:
         if (current := schema_version(connection, component)) == newest:
@@ -60,7 +79,8 @@ def migrate(database: Database, component: str, migrations: tuple[Migration, ...
             for _ in connection.execute(migration.sql):
                 pass
         connection.execute(
-            "INSERT INTO schema_version VALUES (?, ?) ON CONFLICT (component) DO UPDATE SET version = excluded.version",
+            "INSERT INTO schema_version VALUES (?, ?) ON CONFLICT (component) DO UPDATE SET "
+            "version = excluded.version",
             (component, newest),
         )
         return before, newest
@@ -69,7 +89,10 @@ def migrate(database: Database, component: str, migrations: tuple[Migration, ...
 
 
 def require_current(path: Path, component: str, migrations: tuple[Migration, ...]) -> None:
-    """Raise unless a file can be read and its schema is not newer than this program. A file or schema not there yet is made when needed."""
+    """Raise unless a file can be read and its schema is not newer than this program.
+
+    A file or schema not there yet is made when needed.
+    """
     if not path.exists():
         return
     connection: Connection | None = None
@@ -86,7 +109,8 @@ def _refuse_newer(component: str, found: int, newest: int) -> None:
     if found > newest:
         raise CommonplaceError(
             SCHEMA_MISMATCH,
-            f"The database's {component} schema is version {found}; this program knows up to {newest}.",
+            f"The database's {component} schema is version {found}; this program knows up to "
+            f"{newest}.",
             hint="Upgrade commonplace, or restore the backup made before the upgrade.",
             details={"component": component, "found": found, "known": newest},
         )

@@ -10,7 +10,9 @@ from pathlib import Path
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
 from commonplace.storage.privacy import open_private
 
-DATA_IN_USE = Code("DATA_IN_USE", Kind.CONFLICT, "A server is using the data folder; stop it first.")
+DATA_IN_USE = Code(
+    "DATA_IN_USE", Kind.CONFLICT, "A server is using the data folder; stop it first."
+)
 CODES: tuple[Code, ...] = (DATA_IN_USE,)
 LOCK_NAME = ".in-use.lock"
 
@@ -49,5 +51,7 @@ def alone(data: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CommonplaceError(DATA_IN_USE, f"A server is using {data}.", hint="Stop it, then try again.") from None
+            raise CommonplaceError(
+                DATA_IN_USE, f"A server is using {data}.", hint="Stop it, then try again."
+            ) from None
         yield

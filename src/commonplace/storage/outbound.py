@@ -1,6 +1,8 @@
 """An event loop in a thread of its own, for connections that outlive the loops of their callers.
 
-A server calls from one loop, the index worker from another, a command from several: pooled connections belong to one loop only."""
+A server calls from one loop, the index worker from another, a command from several: pooled
+connections belong to one loop only.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ T = TypeVar("T")
 
 
 class Slots:
-    """How many things may wait on the network at a time: in all and for each caller. Thread-safe."""
+    """How many things may wait on the network at a time: in all and for each caller.
+
+    Thread-safe.
+    """
 
     def __init__(self, total: int, per_caller: int) -> None:
         self._total = total
@@ -26,17 +31,24 @@ class Slots:
         self._taken: Counter[str] = Counter()
 
     def take(self, caller: str) -> None:
-        """Raises SERVER_BUSY, which is retryable, where all slots or all of the caller's are taken."""
+        """Raises SERVER_BUSY, which is retryable, where all slots or all of the caller's are
+        taken.
+        """
         with self._guard:
             own = self._taken[caller]
             if own >= self._per_caller or self._taken.total() >= self._total:
                 if not own:
                     del self._taken[caller]
-                whose = f"{own} fetches of this caller are" if own >= self._per_caller else "Too many fetches are"
+                whose = (
+                    f"{own} fetches of this caller are"
+                    if own >= self._per_caller
+                    else "Too many fetches are"
+                )
                 raise CommonplaceError(
                     SERVER_BUSY,
                     f"{whose} under way.",
-                    hint="Wait until one has ended, then call again; or pass the document as content.",
+                    hint="Wait until one has ended, then call again; or pass the document as "
+                    "content.",
                     details={"retry_after_seconds": 1},
                     retryable=True,
                 )
@@ -63,7 +75,10 @@ class Outbound:
         return await asyncio.wrap_future(self.submit(work))
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin work from any thread; `result()` of what is returned waits for it. After `close` everything is cancelled at once."""
+        """Begin work from any thread; `result()` of what is returned waits for it.
+
+        After `close` everything is cancelled at once.
+        """
         with self._guard:
             if self._closed:
                 work.close()
@@ -72,7 +87,9 @@ class Outbound:
                 return refused
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="outbound", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="outbound", daemon=True
+                )
                 self._thread.start()
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 

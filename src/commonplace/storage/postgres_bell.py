@@ -1,7 +1,9 @@
-"""Tells the workers of every process that work was queued: NOTIFY after commits, LISTEN on a connection of its own.
+"""Tells the workers of every process that work was queued: NOTIFY after commits, LISTEN on a
+connection of its own.
 
-Ringing is gathered, so that a burst of writes costs a few notifications and no write waits for one. A lost ring is not lost work:
-workers look by themselves too."""
+Ringing is gathered, so that a burst of writes costs a few notifications and no write waits for one.
+A lost ring is not lost work: workers look by themselves too.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _RING = "SELECT pg_notify(%(channel)s, '')"
 class Bell:
     """`heard` is called in a thread of the bell's own, for rings of this process too."""
 
-    def __init__(self, database: PostgresDatabase, channel: str, heard: Callable[[], None] | None) -> None:
+    def __init__(
+        self, database: PostgresDatabase, channel: str, heard: Callable[[], None] | None
+    ) -> None:
         self._database = database
         self._channel = channel
         self._heard = heard
@@ -31,7 +35,9 @@ class Bell:
         self._stopping = threading.Event()
         self._threads = [threading.Thread(target=self._ringing, name="storage-ring", daemon=True)]
         if heard is not None:
-            self._threads.append(threading.Thread(target=self._listening, name="storage-listen", daemon=True))
+            self._threads.append(
+                threading.Thread(target=self._listening, name="storage-listen", daemon=True)
+            )
 
     def start(self) -> None:
         for thread in self._threads:
@@ -53,7 +59,11 @@ class Bell:
             self._wanted.wait()
             self._wanted.clear()
             with contextlib.suppress(CommonplaceError, psycopg.Error, RuntimeError):
-                self._database.read_now(lambda connection: connection.execute(_RING, {"channel": self._channel}) and None)
+                self._database.read_now(
+                    lambda connection: (
+                        connection.execute(_RING, {"channel": self._channel}) and None
+                    )
+                )
             self._stopping.wait(GATHER_SECONDS)
 
     def _listening(self) -> None:

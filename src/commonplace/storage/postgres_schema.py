@@ -1,7 +1,10 @@
-"""Versioned schema in PostgreSQL: the same numbered files as for SQLite, applied by `commonplace migrate` and never by a server.
+"""Versioned schema in PostgreSQL: the same numbered files as for SQLite, applied by `commonplace
+migrate` and never by a server.
 
-Each component's folder `migrations/postgres` holds `0001_title.sql`, ...; a released file is never edited. One transaction brings all
-components up, under one lock, so that several migrating processes and a crash in the middle do no harm."""
+Each component's folder `migrations/postgres` holds `0001_title.sql`, ...; a released file is never
+edited. One transaction brings all components up, under one lock, so that several migrating
+processes and a crash in the middle do no harm.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,16 @@ from commonplace.storage.migrations import Migration, load_migrations
 from commonplace.storage.postgres import Connection, PostgresDatabase
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('commonplace schema', 0))"
-_VERSIONS = "CREATE TABLE IF NOT EXISTS schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL)"
+_VERSIONS = (
+    "CREATE TABLE IF NOT EXISTS schema_version (component TEXT PRIMARY KEY, version "
+    "INTEGER NOT NULL)"
+)
 _READ = "SELECT component, version FROM schema_version"
 _EXISTS = "SELECT to_regclass('schema_version') IS NOT NULL"
-_SET = "INSERT INTO schema_version VALUES (%(component)s, %(version)s) ON CONFLICT (component) DO UPDATE SET version = excluded.version"
+_SET = (
+    "INSERT INTO schema_version VALUES (%(component)s, %(version)s) ON CONFLICT (component) "
+    "DO UPDATE SET version = excluded.version"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +60,10 @@ def standing(connection: Connection, components: Sequence[Component]) -> list[St
     found: dict[str, int] = {}
     if row is not None and row[0]:
         found = {str(component): int(version) for component, version in connection.execute(_READ)}
-    return [Standing(each.name, found.get(each.name, 0), each.migrations()[-1].version) for each in components]
+    return [
+        Standing(each.name, found.get(each.name, 0), each.migrations()[-1].version)
+        for each in components
+    ]
 
 
 def require(database: PostgresDatabase, components: Sequence[Component]) -> None:
@@ -67,14 +79,18 @@ def require_of(standings: Sequence[Standing]) -> None:
         if each.found < each.needed:
             raise CommonplaceError(
                 SCHEMA_MISMATCH,
-                f"The database's {each.component} schema is version {each.found}; this program needs {each.needed}.",
+                f"The database's {each.component} schema is version {each.found}; this program "
+                f"needs {each.needed}.",
                 hint="Run: commonplace migrate",
                 details={"component": each.component, "found": each.found, "needed": each.needed},
             )
 
 
 def migrate(database: PostgresDatabase, components: Sequence[Component]) -> list[Standing]:
-    """Bring every component up to this program's version; what was found before. Refuses a newer schema."""
+    """Bring every component up to this program's version; what was found before.
+
+    Refuses a newer schema.
+    """
     raw = database.connect()
     connection = Connection(raw)
     try:
@@ -96,19 +112,26 @@ def migrate(database: PostgresDatabase, components: Sequence[Component]) -> list
 def _apply(connection: Connection, component: Component, migration: Migration) -> None:
     try:
         connection.execute(migration.sql)
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as refused:
+    except (
+        psycopg.errors.InsufficientPrivilege,
+        psycopg.errors.UndefinedFile,
+        psycopg.errors.FeatureNotSupported,
+    ) as refused:
         reason = " ".join(str(refused).split())[:300]
         raise CommonplaceError(
             SCHEMA_MISMATCH,
-            f"Migration {component.name} {migration.version} ({migration.title}) was refused: {reason}",
-            hint="Install pgvector on the server, let a superuser run CREATE EXTENSION vector, then run: commonplace migrate",
+            f"Migration {component.name} {migration.version} ({migration.title}) was refused: "
+            f"{reason}",
+            hint="Install pgvector on the server, let a superuser run CREATE EXTENSION vector, "
+            "then run: commonplace migrate",
         ) from refused
 
 
 def _newer(each: Standing) -> CommonplaceError:
     return CommonplaceError(
         SCHEMA_MISMATCH,
-        f"The database's {each.component} schema is version {each.found}; this program knows up to {each.needed}.",
+        f"The database's {each.component} schema is version {each.found}; this program knows up "
+        f"to {each.needed}.",
         hint="Upgrade commonplace on this machine, or restore the backup made before the upgrade.",
         details={"component": each.component, "found": each.found, "known": each.needed},
     )

@@ -1,4 +1,6 @@
-"""Files and folders that hold private data are for their owner alone: made so, and tightened where an older version made them."""
+"""Files and folders that hold private data are for their owner alone: made so, and tightened
+where an older version made them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ OTHERS = 0o077
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder for its owner alone, and the missing ones above it. One that is there keeps its mode."""
+    """Make a folder for its owner alone, and the missing ones above it.
+
+    One that is there keeps its mode.
+    """
     if folder.is_dir():
         return
     make_private_folder(folder.parent)
@@ -22,7 +27,10 @@ def make_private_folder(folder: Path) -> None:
 
 
 def make_private_file(path: Path, *suffixes: str) -> None:
-    """Make a file for its owner alone, and tighten it and those beside it that have these suffixes. Content is left alone."""
+    """Make a file for its owner alone, and tighten it and those beside it that have these suffixes.
+
+    Content is left alone.
+    """
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE_MODE))
     for suffix in suffixes:
         tighten(Path(f"{path}{suffix}"))
@@ -30,7 +38,9 @@ def make_private_file(path: Path, *suffixes: str) -> None:
 
 def open_private(path: Path | str, mode: str = "wb") -> IO[Any]:
     """Open a file for writing, made for its owner alone."""
-    return open(path, mode, opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, FILE_MODE))
+    return open(
+        path, mode, opener=lambda name, flags: os.open(name, flags | os.O_CLOEXEC, FILE_MODE)
+    )
 
 
 def tighten(path: Path) -> bool:
@@ -47,7 +57,10 @@ def tighten(path: Path) -> bool:
 
 
 def open_to_others(folder: Path) -> Iterator[Path]:
-    """Yield what others may use of a data folder: the folder, and what lies directly in it. A closed folder closes all below it."""
+    """Yield what others may use of a data folder: the folder, and what lies directly in it.
+
+    A closed folder closes all below it.
+    """
     try:
         candidates = [folder, *sorted(folder.iterdir())]
     except OSError:
@@ -57,10 +70,15 @@ def open_to_others(folder: Path) -> Iterator[Path]:
             status = path.lstat()
         except OSError:
             continue
-        if (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)) and stat.S_IMODE(status.st_mode) & OTHERS:
+        if (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)) and stat.S_IMODE(
+            status.st_mode
+        ) & OTHERS:
             yield path
 
 
 def tighten_data_folder(folder: Path) -> int:
-    """Tighten what lies directly in a data folder; the folder itself is the operator's. Returns how many were open."""
+    """Tighten what lies directly in a data folder; the folder itself is the operator's.
+
+    Returns how many were open.
+    """
     return sum(tighten(path) for path in open_to_others(folder) if path != folder)

@@ -11,7 +11,10 @@ _NAME = re.compile(r"^-- name: *([a-z0-9_]+) *$", re.MULTILINE)
 
 
 class Queries(Mapping[str, str]):
-    """The statements of one `.sql` file, by the name in their `-- name: ...` line. A name used twice is a defect."""
+    """The statements of one `.sql` file, by the name in their `-- name: ...` line.
+
+    A name used twice is a defect.
+    """
 
     def __init__(self, text: str, source: str) -> None:
         parts = _NAME.split(text)
@@ -37,11 +40,15 @@ class Queries(Mapping[str, str]):
 
 def load_queries(package: str, file_name: str) -> Queries:
     """`load_queries("commonplace.files", "sqlite.sql")`"""
-    return Queries(resources.files(package).joinpath(file_name).read_text("utf-8"), f"{package}/{file_name}")
+    return Queries(
+        resources.files(package).joinpath(file_name).read_text("utf-8"), f"{package}/{file_name}"
+    )
 
 
 def load_postgres_queries(package: str, file_name: str = "postgres.sql") -> Queries:
-    """The same for PostgreSQL: parameters are written `:name` as in SQLite's files and reach psycopg as `%(name)s`."""
+    """The same for PostgreSQL: parameters are written `:name` as in SQLite's files and reach
+    psycopg as `%(name)s`.
+    """
     text = resources.files(package).joinpath(file_name).read_text("utf-8")
     return Queries(postgres_text(text), f"{package}/{file_name}")
 

@@ -1,4 +1,7 @@
-"""What may be said about a failure. Statements, texts of drivers and paths of this machine belong into the log, not into answers."""
+"""What may be said about a failure.
+
+Statements, texts of drivers and paths of this machine belong into the log, not into answers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A damaged SQLite file made anew from the tables that cannot be derived. The damaged file is kept aside."""
+"""A damaged SQLite file made anew from the tables that cannot be derived.
+
+The damaged file is kept aside.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +34,19 @@ class Rebuilt:
 
 
 def rebuild_file(checks: DatabaseChecks, refill: Refill = lambda connection: None) -> Rebuilt:
-    """Copy the canonical tables into a new file and put it in place. `refill` queues what must be derived anew.
+    """Copy the canonical tables into a new file and put it in place.
 
-    Nobody else may use the file. Raises STORAGE_DAMAGED, and changes nothing, where a canonical table is damaged."""
+    `refill` queues what must be derived anew.
+
+    Nobody else may use the file. Raises STORAGE_DAMAGED, and changes nothing, where a canonical
+    table is damaged.
+    """
     lost = [one for one in find_damage(checks) if one.remedy == "restore"]
     if lost:
         message = f"{checks.path.name} cannot be rebuilt: {lost[0].part}: {lost[0].problem}."
-        raise CommonplaceError(STORAGE_DAMAGED, message, hint="Restore a backup: commonplace restore ARCHIVE --force.")
+        raise CommonplaceError(
+            STORAGE_DAMAGED, message, hint="Restore a backup: commonplace restore ARCHIVE --force."
+        )
     draft = checks.path.with_name(f".{checks.path.name}.rebuild")
     draft.unlink(missing_ok=True)
     make_private_file(draft)
@@ -59,9 +68,13 @@ def _copy(checks: DatabaseChecks, draft: Path, refill: Refill) -> int:
         for table, statement in _schema(connection, "table"):
             connection.execute(statement)
             if checks.remedy(table) == "restore":
-                connection.execute(f'INSERT INTO main."{table}" SELECT * FROM old."{table}" NOT INDEXED')  # noqa: S608 - our own tables
+                connection.execute(
+                    f'INSERT INTO main."{table}" SELECT * FROM old."{table}" NOT INDEXED'  # noqa: S608
+                )
                 rows += connection.changes()
-        if connection.execute("SELECT 1 FROM old.sqlite_schema WHERE name = 'sqlite_sequence'").fetchone():
+        if connection.execute(
+            "SELECT 1 FROM old.sqlite_schema WHERE name = 'sqlite_sequence'"
+        ).fetchone():
             connection.execute("DELETE FROM main.sqlite_sequence")
             connection.execute("INSERT INTO main.sqlite_sequence SELECT * FROM old.sqlite_sequence")
         for kind in ("index", "view", "trigger"):
@@ -77,7 +90,8 @@ def _copy(checks: DatabaseChecks, draft: Path, refill: Refill) -> int:
 
 def _schema(connection: apsw.Connection, kind: str) -> Iterator[tuple[str, str]]:
     found = connection.execute(
-        "SELECT name, sql FROM old.sqlite_schema WHERE type = ? AND sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid",
+        "SELECT name, sql FROM old.sqlite_schema WHERE type = ? AND sql IS NOT NULL AND "
+        "substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid",
         (kind,),
     ).fetchall()
     return iter([(str(name), str(sql)) for name, sql in found])

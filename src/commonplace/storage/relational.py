@@ -1,4 +1,7 @@
-"""What SQLite's and PostgreSQL's connections have in common: named statements in, rows out. Domain code written to this runs on both."""
+"""What SQLite's and PostgreSQL's connections have in common: named statements in, rows out.
+
+Domain code written to this runs on both.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ Row = tuple[Any, ...]
 
 
 class Rows(Protocol):
-    """The answer of a statement. In PostgreSQL it may still be on its way: ask several questions before reading the first answer."""
+    """The answer of a statement.
+
+    In PostgreSQL it may still be on its way: ask several questions before reading the first answer.
+    """
 
     def fetchone(self) -> Row | None: ...
 

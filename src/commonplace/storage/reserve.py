@@ -1,6 +1,8 @@
-"""Space held back on the disk of the data folder, so that something can still be deleted when the disk is full.
+"""Space held back on the disk of the data folder, so that something can still be deleted when
+the disk is full.
 
-A deletion writes before it frees: a log of the database, a line of history, an audit record."""
+A deletion writes before it frees: a log of the database, a line of history, an audit record.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ class Reserve:
         self._guard = threading.Lock()
 
     def hold(self) -> None:
-        """Make the reserve if there is none and room for it. Failing to is no error: there is nothing to hold back then."""
+        """Make the reserve if there is none and room for it.
+
+        Failing to is no error: there is nothing to hold back then.
+        """
         with self._guard, contextlib.suppress(OSError):
             if self._path.exists():
                 return

@@ -1,4 +1,6 @@
-"""A signal between processes of one data folder: one touches a file, another notices it within half a second."""
+"""A signal between processes of one data folder: one touches a file, another notices it within
+half a second.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ class SignalFile:
         self._sent_at = 0.0
 
     def send(self) -> None:
-        """Leave the signal. Cheap when called again and again; a folder that cannot be written is left alone."""
+        """Leave the signal.
+
+        Cheap when called again and again; a folder that cannot be written is left alone.
+        """
         if time.monotonic() - self._sent_at >= SEND_EVERY_SECONDS:
             self._sent_at = time.monotonic()
             with contextlib.suppress(OSError):
@@ -36,7 +41,9 @@ class SignalFile:
         return True
 
     def watch(self, notice: Callable[[], object]) -> Callable[[], None]:
-        """Call `notice` in a thread of its own when the signal first comes; returns what ends the watch."""
+        """Call `notice` in a thread of its own when the signal first comes; returns what ends
+        the watch.
+        """
         ended = threading.Event()
 
         def wait() -> None:

@@ -1,4 +1,7 @@
-"""The one process that may keep callers' keys in its memory. A second one on the same store is refused at its start."""
+"""The one process that may keep callers' keys in its memory.
+
+A second one on the same store is refused at its start.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ def sole_keeper(data: Path, database_url: str) -> Iterator[None]:
 def _refused() -> CommonplaceError:
     return CommonplaceError(
         INVALID_CONFIG,
-        "Another server on this store keeps its callers' model keys in memory; several processes must share them through a cache.",
-        hint="Set settings.storage.cache_url to redis://HOST:PORT/0 in every process, or stop the other server.",
+        "Another server on this store keeps its callers' model keys in memory; several processes "
+        "must share them through a cache.",
+        hint="Set settings.storage.cache_url to redis://HOST:PORT/0 in every process, or stop "
+        "the other server.",
         details={"key": "settings.storage.cache_url"},
     )

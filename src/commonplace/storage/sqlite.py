@@ -1,9 +1,13 @@
-"""One SQLite file through apsw: WAL, a read connection per thread, and one writer thread with group commit.
+"""One SQLite file through apsw: WAL, a read connection per thread, and one writer thread with
+group commit.
 
-Reads that are bounded run inline on `reader()`; scans go through `read()`, to a small pool. Everything that writes goes through
-`write()` (await) or `write_now()` (block): a function of the connection, run in the writer thread inside its own savepoint. Many
-such functions share one transaction and one fsync; each is acknowledged only after that commit is on disk. Work on derived data may
-say `durable=False`: it is as atomic, but a power failure may undo its last commits (never the database's consistency)."""
+Reads that are bounded run inline on `reader()`; scans go through `read()`, to a small pool.
+Everything that writes goes through `write()` (await) or `write_now()` (block): a function of the
+connection, run in the writer thread inside its own savepoint. Many such functions share one
+transaction and one fsync; each is acknowledged only after that commit is on disk. Work on derived
+data may say `durable=False`: it is as atomic, but a power failure may undo its last commits (never
+the database's consistency).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,14 @@ import apsw
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.waking import tell_together
-from commonplace.storage.errors import PATH_UNUSABLE, STORAGE_DAMAGED, BusyError, damaged, disk_full, replaced
+from commonplace.storage.errors import (
+    PATH_UNUSABLE,
+    STORAGE_DAMAGED,
+    BusyError,
+    damaged,
+    disk_full,
+    replaced,
+)
 from commonplace.storage.identity import FileIdentity
 from commonplace.storage.privacy import make_private_file, make_private_folder
 
@@ -34,7 +45,9 @@ Result = TypeVar("Result")
 MAX_GROUP = 64  # units of work that share one commit
 CHECKPOINT_PAGES = 4000  # 16 MB of log between checkpoints: a checkpoint costs two more fsyncs
 MIN_WAIT_SECONDS = 0.02  # a timeout of 0 still means one honest try
-LOCK_SLICE_SECONDS = 0.05  # how long the writer waits for the lock before it looks at what was queued meanwhile
+LOCK_SLICE_SECONDS = (
+    0.05  # how long the writer waits for the lock before it looks at what was queued meanwhile
+)
 OPENING_SECONDS = 15.0  # how long a process waits while another makes or migrates the database
 READER_THREADS = 2
 CACHE_KIB = 16_384
@@ -45,7 +58,9 @@ UNUSABLE = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.
 
 @dataclass(slots=True)
 class _Unit:
-    """A function of the connection, and who waits for what becomes of it: a task of an event loop, or a thread."""
+    """A function of the connection, and who waits for what becomes of it: a task of an event
+    loop, or a thread.
+    """
 
     work: Callable[[Connection], Any]
     waiter: asyncio.Future[Any] | Future[Any]
@@ -68,7 +83,10 @@ class _Unit:
 
 
 class Database:
-    """A SQLite file shared by threads of this process and by other processes. Close it when done."""
+    """A SQLite file shared by threads of this process and by other processes.
+
+    Close it when done.
+    """
 
     def __init__(
         self,
@@ -79,7 +97,9 @@ class Database:
         cache_kib: int = CACHE_KIB,
         mapped_bytes: int = MAPPED_BYTES,
     ) -> None:
-        """`cache_kib` and `mapped_bytes` are of each connection: what they hold counts as the process's memory."""
+        """`cache_kib` and `mapped_bytes` are of each connection: what they hold counts as the
+        process's memory.
+        """
         self.path = path
         self._cache_kib = cache_kib
         self._mapped_bytes = mapped_bytes
@@ -113,7 +133,9 @@ class Database:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """The calling thread's reader inside one read transaction: every statement sees the same committed state."""
+        """The calling thread's reader inside one read transaction: every statement sees the same
+        committed state.
+        """
         connection = self.reader()
         if connection.in_transaction:  # nested: the outer snapshot already decides what is seen
             yield connection
@@ -136,14 +158,23 @@ class Database:
         return await asyncio.get_running_loop().run_in_executor(self._pool, scan)
 
     async def write(
-        self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None, durable: bool = True
+        self,
+        work: Callable[[Connection], Result],
+        *,
+        lock_timeout_seconds: float | None = None,
+        durable: bool = True,
     ) -> Result:
-        """Run `work` in the writer thread; returns when its commit is durable. Raises `BusyError` when the lock is not free in time."""
+        """Run `work` in the writer thread; returns when its commit is durable.
+
+        Raises `BusyError` when the lock is not free in time.
+        """
         waiter: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._writer.submit(work, waiter, lock_timeout_seconds, durable)
         return await waiter
 
-    def write_now(self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None) -> Result:
+    def write_now(
+        self, work: Callable[[Connection], Result], *, lock_timeout_seconds: float | None = None
+    ) -> Result:
         """The same for threads without an event loop (workers, the command line)."""
         waiter: Future[Result] = Future()
         self._writer.submit(work, waiter, lock_timeout_seconds)
@@ -175,24 +206,34 @@ class Database:
                 connection.execute(f"PRAGMA mmap_size = {self._mapped_bytes}")
                 connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
                 connection.execute("PRAGMA journal_size_limit = 67108864")
-                connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # makes the log, so that its identity is known
+                connection.execute(
+                    "SELECT 1 FROM sqlite_schema LIMIT 1"
+                ).fetchall()  # makes the log, so that its identity is known
                 connection.set_busy_handler(_Patience(self._lock_timeout_seconds))
             except (apsw.NotADBError, apsw.CorruptError) as broken:
                 raise CommonplaceError(
-                    STORAGE_DAMAGED, f"{self.path.name} is not a usable database.", hint="Restore it from a backup."
+                    STORAGE_DAMAGED,
+                    f"{self.path.name} is not a usable database.",
+                    hint="Restore it from a backup.",
                 ) from broken
             except apsw.BusyError as busy:
                 raise BusyError(OPENING_SECONDS) from busy
             except apsw.FullError as full:
                 raise disk_full() from full
             except UNUSABLE as refused:
-                raise disk_full() if _no_room(self.path.parent) else _unusable(refused, str(self.path)) from refused
+                raise (
+                    disk_full()
+                    if _no_room(self.path.parent)
+                    else _unusable(refused, str(self.path))
+                ) from refused
             self._connections.append(connection)
             return connection
 
 
 class _Patience:
-    """A busy handler with a deadline and short jittered waits: fairer between processes than SQLite's own stepped one."""
+    """A busy handler with a deadline and short jittered waits: fairer between processes than
+    SQLite's own stepped one.
+    """
 
     def __init__(self, timeout_seconds: float) -> None:
         self.timeout_seconds = timeout_seconds
@@ -214,7 +255,13 @@ class _Patience:
 class _Writer:
     """The one thread of this process that writes."""
 
-    def __init__(self, connection: Connection, lock_timeout_seconds: float, durable: bool, check_identity: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        lock_timeout_seconds: float,
+        durable: bool,
+        check_identity: Callable[[], None],
+    ) -> None:
         self._connection = connection
         self._check_identity = check_identity
         self._timeout_seconds = lock_timeout_seconds
@@ -238,7 +285,9 @@ class _Writer:
         if self._stopping:
             raise RuntimeError("the database is closed")
         now = time.monotonic()
-        timeout = max(MIN_WAIT_SECONDS, self._timeout_seconds if timeout_seconds is None else timeout_seconds)
+        timeout = max(
+            MIN_WAIT_SECONDS, self._timeout_seconds if timeout_seconds is None else timeout_seconds
+        )
         self._queue.put(_Unit(work, waiter, now, now + timeout, durable))
 
     def stop(self) -> None:
@@ -253,7 +302,9 @@ class _Writer:
             _tell(group)
 
     def _arrived(self, *, wait: bool = False, most: int = MAX_GROUP) -> list[_Unit]:
-        """Take the units that are queued and still wanted, waiting for the first one if asked to."""
+        """Take the units that are queued and still wanted, waiting for the first one if asked
+        to.
+        """
         units: list[_Unit] = []
         while len(units) < most and not self._ended:
             try:
@@ -277,8 +328,11 @@ class _Writer:
                 for unit in group:
                     self._run(unit)
             self._connection.execute("COMMIT")
-            self._check_identity()  # a commit to files without a name would be lost, so it is not acknowledged
-        except BaseException as failed:  # the only unit, or the commit itself: nobody is acknowledged
+            # a commit to files without a name would be lost, so it is not acknowledged
+            self._check_identity()
+        except (
+            BaseException
+        ) as failed:  # the only unit, or the commit itself: nobody is acknowledged
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             for unit in group:
@@ -287,8 +341,10 @@ class _Writer:
     def _begin(self, group: list[_Unit]) -> list[_Unit]:
         """Take the write lock and return the units that share the transaction.
 
-        Units that arrive while another process holds the lock join the wait, and each is told that the database is busy as
-        soon as its own time is over: nobody waits as long as the most patient one."""
+        Units that arrive while another process holds the lock join the wait, and each is told that
+        the database is busy as soon as its own time is over: nobody waits as long as the most
+        patient one.
+        """
         while group:
             now = time.monotonic()
             late = [unit for unit in group if unit.deadline <= now]
@@ -298,7 +354,9 @@ class _Writer:
             group = [unit for unit in group if unit.deadline > now]
             if not group:
                 break
-            self._patience.deadline = min(now + LOCK_SLICE_SECONDS, *(unit.deadline for unit in group))
+            self._patience.deadline = min(
+                now + LOCK_SLICE_SECONDS, *(unit.deadline for unit in group)
+            )
             self._sync(any(unit.durable for unit in group))
             try:
                 self._check_identity()
@@ -316,7 +374,9 @@ class _Writer:
         return []
 
     def _sync(self, wanted: bool) -> None:
-        """A commit that follows waits for the log, earlier commits in it included; one that need not, does not."""
+        """A commit that follows waits for the log, earlier commits in it included; one that need
+        not, does not.
+        """
         if self._may_sync and wanted != self._syncs:
             self._connection.execute(f"PRAGMA synchronous = {'FULL' if wanted else 'NORMAL'}")
             self._syncs = wanted
@@ -325,8 +385,12 @@ class _Writer:
         self._connection.execute("SAVEPOINT unit")
         try:
             unit.value = unit.work(self._connection)
-        except BaseException as error:  # belongs to this unit's caller; the rest of the group goes on
-            if not self._connection.in_transaction:  # SQLite gave the whole transaction up (disk full, I/O error)
+        except (
+            BaseException
+        ) as error:  # belongs to this unit's caller; the rest of the group goes on
+            if (
+                not self._connection.in_transaction
+            ):  # SQLite gave the whole transaction up (disk full, I/O error)
                 raise
             self._connection.execute("ROLLBACK TO unit")
             unit.error = error
@@ -335,7 +399,9 @@ class _Writer:
 
 def _tell(units: list[_Unit]) -> None:
     """Hand the outcome of units to whoever waits for them."""
-    tell_together((unit.waiter, unit.tell) for unit in units if isinstance(unit.waiter, asyncio.Future))
+    tell_together(
+        (unit.waiter, unit.tell) for unit in units if isinstance(unit.waiter, asyncio.Future)
+    )
     for unit in units:
         if isinstance(unit.waiter, Future):
             unit.tell()
@@ -352,7 +418,12 @@ def _why_unusable(error: BaseException) -> str:
 
 def _unusable(error: BaseException, place: str) -> CommonplaceError:
     hint = "Check that its folder is there and that you may write both."
-    return CommonplaceError(PATH_UNUSABLE, f"Cannot use {place}: {_why_unusable(error)}.", hint=hint, details={"path": place})
+    return CommonplaceError(
+        PATH_UNUSABLE,
+        f"Cannot use {place}: {_why_unusable(error)}.",
+        hint=hint,
+        details={"path": place},
+    )
 
 
 def _no_room(folder: Path) -> bool:

@@ -1,7 +1,9 @@
-"""Archives as hostile input: everything is checked against the manifest before the first byte is written.
+"""Archives as hostile input: everything is checked against the manifest before the first byte is
+written.
 
-An archive is read twice. The first pass writes nothing: it checks names, kinds, counts, sizes and the digest of every member. The second
-unpacks what was found good."""
+An archive is read twice. The first pass writes nothing: it checks names, kinds, counts, sizes and
+the digest of every member. The second unpacks what was found good.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,17 @@ from commonplace.storage.occupancy import LOCK_NAME
 from commonplace.storage.privacy import FILE_MODE, make_private_folder
 from commonplace.storage.reserve import NAME as RESERVE
 
-ARCHIVE_INVALID = Code("ARCHIVE_INVALID", Kind.INVALID_DATA, "The archive is damaged, or not one of ours; nothing was restored.")
+ARCHIVE_INVALID = Code(
+    "ARCHIVE_INVALID",
+    Kind.INVALID_DATA,
+    "The archive is damaged, or not one of ours; nothing was restored.",
+)
 
 MANIFEST = "manifest.json"
 ROOTS = ("data", "instructions")
-OURS = frozenset({f"data/{name}" for name in (LOCK_NAME, RESERVE, "instructions")})  # never in an archive of ours
+OURS = frozenset(
+    {f"data/{name}" for name in (LOCK_NAME, RESERVE, "instructions")}
+)  # never in an archive of ours
 MAX_MEMBERS = 5_000_000
 MAX_MANIFEST_BYTES = 1 << 30
 MAX_READ_BYTES = 64 << 20  # at once: a crafted header may announce any length
@@ -41,7 +49,9 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much an archive may unpack to: what is free but for `spare_bytes`; above `plain_bytes` at most `ratio` times its size."""
+    """How much an archive may unpack to: what is free but for `spare_bytes`; above `plain_bytes`
+    at most `ratio` times its size.
+    """
 
     spare_bytes: int = 16 << 20
     plain_bytes: int = 1 << 30
@@ -58,13 +68,19 @@ class _Listed:
 
 
 def unpack(source: Path, fresh: Path, limits: Limits = DEFAULT_LIMITS) -> int:
-    """Unpack an archive into a new folder. Returns how many files; raises ARCHIVE_INVALID or STORAGE_FULL, and has then written nothing."""
+    """Unpack an archive into a new folder.
+
+    Returns how many files; raises ARCHIVE_INVALID or STORAGE_FULL, and has then written nothing.
+    """
     members = _examine(source, fresh.parent, limits)
     with _opened(source) as archive:
         for info in archive:
             if info.name != MANIFEST and info.name in members:
                 opened = archive.extractfile(info)
-                if opened is None or _write(fresh / info.name, opened, info.size) != members[info.name].sha256:
+                if (
+                    opened is None
+                    or _write(fresh / info.name, opened, info.size) != members[info.name].sha256
+                ):
                     raise _invalid(source, "it changed while it was read")
     return len(members)
 
@@ -92,13 +108,16 @@ def _examine(source: Path, target: Path, limits: Limits) -> dict[str, _Listed]:
                 _check_name(info.name, found)
                 total += info.size
                 if total > most:
-                    raise ValueError(f"it unpacks to more than {most:,} bytes, which no archive of its size does")
+                    raise ValueError(
+                        f"it unpacks to more than {most:,} bytes, which no archive of its size does"
+                    )
                 if total > room:
                     raise _no_room(total, room)
                 found[info.name] = _Listed(info.size, _digest(opened))
     except CommonplaceError:
         raise
-    except Exception as broken:  # whatever reading hostile bytes raises, the answer is the same and nothing was written
+    # whatever reading hostile bytes raises, the answer is the same and nothing was written
+    except Exception as broken:
         reason = str(broken) or type(broken).__name__
         raise _invalid(source, reason[:300]) from None
     if manifest is None:
@@ -111,7 +130,10 @@ def _examine(source: Path, target: Path, limits: Limits) -> dict[str, _Listed]:
 
 @contextlib.contextmanager
 def _opened(source: Path) -> Iterator[tarfile.TarFile]:
-    with gzip.open(source, "rb") as plain, tarfile.open(fileobj=cast("IO[bytes]", _Bounded(plain)), mode="r:") as archive:
+    with (
+        gzip.open(source, "rb") as plain,
+        tarfile.open(fileobj=cast("IO[bytes]", _Bounded(plain)), mode="r:") as archive,
+    ):
         yield archive
 
 
@@ -138,12 +160,25 @@ def _manifest(opened: IO[bytes], size: int) -> dict[str, _Listed]:
         document = json.loads(content)
     except (ValueError, RecursionError):
         raise ValueError("the manifest is not JSON") from None
-    if not isinstance(document, dict) or document.get("product") != "commonplace" or not isinstance(document.get("members"), list):
+    if (
+        not isinstance(document, dict)
+        or document.get("product") != "commonplace"
+        or not isinstance(document.get("members"), list)
+    ):
         raise ValueError("the manifest is not one of ours")
     listed: dict[str, _Listed] = {}
     for item in document["members"]:
-        name, count, digest = (item.get(key) for key in ("name", "bytes", "sha256")) if isinstance(item, dict) else (None, None, None)
-        if not isinstance(name, str) or type(count) is not int or not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+        name, count, digest = (
+            (item.get(key) for key in ("name", "bytes", "sha256"))
+            if isinstance(item, dict)
+            else (None, None, None)
+        )
+        if (
+            not isinstance(name, str)
+            or type(count) is not int
+            or not isinstance(digest, str)
+            or not _DIGEST.fullmatch(digest)
+        ):
             raise ValueError("the manifest has a malformed entry")
         if name in listed:
             raise ValueError(f"the manifest lists {name[:100]!r} twice")
@@ -158,7 +193,10 @@ def _check_name(name: str, known: dict[str, _Listed]) -> None:
         len(parts) < 2
         or parts[0] not in ROOTS
         or "/".join(parts[:2]) in OURS
-        or any(part in ("", ".", "..") or len(part.encode("utf-8", "surrogateescape")) > MAX_PART_BYTES for part in parts)
+        or any(
+            part in ("", ".", "..") or len(part.encode("utf-8", "surrogateescape")) > MAX_PART_BYTES
+            for part in parts
+        )
         or len(encoded) > MAX_NAME_BYTES
         or any(character < " " for character in name)
     ):
@@ -205,6 +243,9 @@ def _invalid(source: Path, reason: str) -> CommonplaceError:
 
 
 def _no_room(needed: int, room: int) -> CommonplaceError:
-    hint = "Nothing was changed. Free space on the disk of the data folder, or restore to another one with --data."
+    hint = (
+        "Nothing was changed. Free space on the disk of the data folder, or restore to "
+        "another one with --data."
+    )
     message = f"The archive needs more than {needed:,} bytes; {max(0, room):,} are free."
     return CommonplaceError(STORAGE_FULL, message, hint=hint, retryable=True)

@@ -1,7 +1,11 @@
-"""Valkey (or Redis): what several processes share that is not worth a database row. Envelopes with a short life, and rates per tenant.
+"""Valkey (or Redis): what several processes share that is not worth a database row.
 
-Nothing here is needed for correctness: without it keys wait for the next call and each process counts for itself. `redis` is imported
-when the first connection is made; connections live on the outbound loop."""
+Envelopes with a short life, and rates per tenant.
+
+Nothing here is needed for correctness: without it keys wait for the next call and each process
+counts for itself. `redis` is imported when the first connection is made; connections live on the
+outbound loop.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,8 @@ ANSWER_SECONDS = 1.0
 PUT_AT_ONCE = 500
 RATE_PREFIX = "commonplace:rate"
 
-# All buckets of a call or none: a refused call takes from neither. The server's clock counts, so that processes need not agree on time.
+# All buckets of a call or none: a refused call takes from neither. The server's clock counts, so
+# that processes need not agree on time.
 _TAKE = """
 local t = redis.call('TIME')
 local now = tonumber(t[1]) + tonumber(t[2]) / 1000000
@@ -58,7 +63,10 @@ class Health:
 
 
 class Valkey:
-    """One server, asked through a small pool. A server that is away is not waited for again and again."""
+    """One server, asked through a small pool.
+
+    A server that is away is not waited for again and again.
+    """
 
     def __init__(self, url: str, outbound: Outbound, breaker: Breaker | None = None) -> None:
         self._url = url
@@ -75,7 +83,9 @@ class Valkey:
         return await self._outbound.run(self._ask(work))
 
     async def ping(self) -> None:
-        """Raise ValkeyUnavailableError unless it answers now, also while other callers leave it alone."""
+        """Raise ValkeyUnavailableError unless it answers now, also while other callers leave it
+        alone.
+        """
         await self._outbound.run(self._ping())
 
     async def _ping(self) -> None:
@@ -106,23 +116,38 @@ class Valkey:
         try:
             health = asyncio.run(self.health())
         except ValkeyUnavailableError as away:
-            fix = "Is settings.storage.cache_url right, and the server running? Meanwhile vectors wait and each process counts rates alone."
+            fix = (
+                "Is settings.storage.cache_url right, and the server running? Meanwhile "
+                "vectors wait and each process counts rates alone."
+            )
             yield {"name": "cache", "status": "fail", "finding": str(away), "fix": fix}
             return
         finding = f"Valkey {health.version} answers"
-        kept = "It writes to disk what it holds; envelopes are sealed, but none needs to survive: save '' and appendonly no."
-        yield {"name": "cache", "status": "ok", "finding": finding, "fix": kept if health.persistent else ""}
+        kept = (
+            "It writes to disk what it holds; envelopes are sealed, but none needs to "
+            "survive: save '' and appendonly no."
+        )
+        yield {
+            "name": "cache",
+            "status": "ok",
+            "finding": finding,
+            "fix": kept if health.persistent else "",
+        }
 
     async def _ask(self, work: Callable[[Redis], Awaitable[T]]) -> T:
         from redis.exceptions import RedisError
 
         if self._breaker.rest() > 0:
-            raise ValkeyUnavailableError("the cache did not answer several times and is left alone for a moment")
+            raise ValkeyUnavailableError(
+                "the cache did not answer several times and is left alone for a moment"
+            )
         try:
             answer = await work(self._pool())
         except (RedisError, OSError, TimeoutError) as failed:
             self._breaker.failed()
-            raise ValkeyUnavailableError(f"the cache does not answer ({type(failed).__name__})") from None
+            raise ValkeyUnavailableError(
+                f"the cache does not answer ({type(failed).__name__})"
+            ) from None
         self._breaker.succeeded()
         return answer
 
@@ -133,7 +158,8 @@ class Valkey:
             from redis.backoff import NoBackoff
             from redis.exceptions import ConnectionError as Lost
 
-            # One more try on a fresh connection: a pooled one may be left from before a restart of the server.
+            # One more try on a fresh connection: a pooled one may be left from before a restart of
+            # the server.
             self._client = Redis.from_url(
                 self._url,
                 decode_responses=True,
@@ -191,12 +217,19 @@ class ValkeyRates:
         self._valkey = valkey
 
     async def take(self, buckets: Sequence[Bucket]) -> float:
-        names = [f"{RATE_PREFIX}:{hashlib.sha256(bucket.name.encode()).hexdigest()[:32]}" for bucket in buckets]
-        rates: list[float] = [number for bucket in buckets for number in (bucket.per_second, bucket.burst)]
+        names = [
+            f"{RATE_PREFIX}:{hashlib.sha256(bucket.name.encode()).hexdigest()[:32]}"
+            for bucket in buckets
+        ]
+        rates: list[float] = [
+            number for bucket in buckets for number in (bucket.per_second, bucket.burst)
+        ]
         lives = [math.ceil(bucket.burst / bucket.per_second) + 1 for bucket in buckets]
 
         async def work(client: Redis) -> float:
-            answer: Any = await client.eval(_TAKE, len(names), *names, *map(str, rates), *map(str, lives))
+            answer: Any = await client.eval(
+                _TAKE, len(names), *names, *map(str, rates), *map(str, lives)
+            )
             return float(answer)
 
         try:

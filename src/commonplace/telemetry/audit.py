@@ -1,6 +1,9 @@
-"""The audit trail: one hash-chained file per process, its head kept apart, synced to disk within 100 ms.
+"""The audit trail: one hash-chained file per process, its head kept apart, synced to disk within
+100 ms.
 
-A record is written before its call is answered. When it cannot be, changes are refused (`ready`) and reads go on."""
+A record is written before its call is answered. When it cannot be, changes are refused (`ready`)
+and reads go on.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,15 @@ from typing import Any
 
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.telemetry.chain import EMPTY, Head, chains_folder, heads_folder, register_line, register_path, seal
+from commonplace.telemetry.chain import (
+    EMPTY,
+    Head,
+    chains_folder,
+    heads_folder,
+    register_line,
+    register_path,
+    seal,
+)
 from commonplace.telemetry.errors import AUDIT_UNAVAILABLE
 from commonplace.telemetry.recent import RecentReads
 
@@ -29,16 +40,28 @@ WITNESS_SLACK_NS = 5_000_000_000
 
 
 class AuditLog:
-    """This process's chain. The file is made with the first record, so a process that changes nothing leaves nothing."""
+    """This process's chain.
 
-    def __init__(self, directory: Path, *, segment_bytes: int = 64 << 20, recent_reads: int = 1000, clock: Clock = utc_now) -> None:
+    The file is made with the first record, so a process that changes nothing leaves nothing.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        segment_bytes: int = 64 << 20,
+        recent_reads: int = 1000,
+        clock: Clock = utc_now,
+    ) -> None:
         self.directory = directory
         self.reads = RecentReads(recent_reads)
         self._segment_bytes = segment_bytes
         self._clock = clock
         self._lock = threading.Lock()
         self._chain: _OpenChain | None = None
-        self._lost: dict[str, list[Any]] = {}  # chains of this process whose files were removed: each later chain names them
+        self._lost: dict[
+            str, list[Any]
+        ] = {}  # chains of this process whose files were removed: each later chain names them
         self._closed = False
 
     def ready(self) -> None:
@@ -83,7 +106,10 @@ class AuditLog:
             raise OSError("the audit trail is closed")
         if self._chain is not None and self._chain.removed():
             self._lost |= self._chain.mark()
-            log.error("the audit chain %s was removed while it was written; a new chain records the loss", self._chain.name)
+            log.error(
+                "the audit chain %s was removed while it was written; a new chain records the loss",
+                self._chain.name,
+            )
         if self._chain is None or self._chain.failed or self._chain.name in self._lost:
             self._drop()
             self._chain = _OpenChain(self.directory, iso(self._clock()), self._lost)
@@ -117,21 +143,36 @@ class _OpenChain:
             self.make_room()
             self._file = _create(chain_path, os.O_APPEND)
             self._head_file = _create(head_path, 0)
-            self.append({"ts": now, "type": "open", "chain": self.name, "pid": os.getpid(), "heads": witnessed})
+            self.append(
+                {
+                    "ts": now,
+                    "type": "open",
+                    "chain": self.name,
+                    "pid": os.getpid(),
+                    "heads": witnessed,
+                }
+            )
             for folder in (chains, heads):
                 _sync_folder(folder)
             _register(directory, self.name)
         except OSError:
             self.close()
-            for path in (chain_path, head_path):  # it holds nothing yet, and half a chain would read as tampering
+            for path in (
+                chain_path,
+                head_path,
+            ):  # it holds nothing yet, and half a chain would read as tampering
                 with contextlib.suppress(OSError):
                     path.unlink(missing_ok=True)
             raise
-        self._syncer = threading.Thread(target=self._sync_until_stopped, name="audit-sync", daemon=True)
+        self._syncer = threading.Thread(
+            target=self._sync_until_stopped, name="audit-sync", daemon=True
+        )
         self._syncer.start()
 
     def removed(self) -> bool:
-        """Tell whether the chain's file, or its head, has lost its name: what is appended now would be gone."""
+        """Tell whether the chain's file, or its head, has lost its name: what is appended now
+        would be gone.
+        """
         return os.fstat(self._file).st_nlink == 0 or os.fstat(self._head_file).st_nlink == 0
 
     def mark(self) -> dict[str, list[Any]]:
@@ -139,11 +180,14 @@ class _OpenChain:
         return {self.name: [self._head.count, self._head.hash]}
 
     def make_room(self) -> None:
-        """Hold a little space back, so that the record of a change already made finds room on a full disk."""
+        """Hold a little space back, so that the record of a change already made finds room on a
+        full disk.
+        """
         if self._reserve is None:
             path = self._directory / f".reserve-{self.name}"
             reserve = _create(path, 0)
-            path.unlink()  # the open descriptor alone holds the space, and no crash leaves a file behind
+            # the open descriptor alone holds the space, and no crash leaves a file behind
+            path.unlink()
             try:
                 if os.write(reserve, b"\0" * RESERVE_BYTES) != RESERVE_BYTES:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -164,7 +208,9 @@ class _OpenChain:
             self._write(line)
         self._head = head
         os.pwrite(self._head_file, head.encode(), 0)
-        if not self._dirty.is_set():  # while it is set, a sync that covers this record is still to come
+        if (
+            not self._dirty.is_set()
+        ):  # while it is set, a sync that covers this record is still to come
             self._dirty.set()
 
     def _write(self, line: bytes) -> None:
@@ -209,10 +255,17 @@ class _OpenChain:
 
 
 def _witness(heads: Path) -> dict[str, list[Any]]:
-    """The heads of other chains that no chain has witnessed yet: those that moved since the newest chain opened.
+    """The heads of other chains that no chain has witnessed yet: those that moved since the
+    newest chain opened.
 
-    Older ones stand in the opening record of an earlier chain, so opening stays cheap however many chains there are."""
-    seen = [(entry.name.removesuffix(".head"), entry.stat()) for entry in os.scandir(heads) if entry.name.endswith(".head")]
+    Older ones stand in the opening record of an earlier chain, so opening stays cheap however many
+    chains there are.
+    """
+    seen = [
+        (entry.name.removesuffix(".head"), entry.stat())
+        for entry in os.scandir(heads)
+        if entry.name.endswith(".head")
+    ]
     newest_open = max((_opened_ns(name) for name, _ in seen), default=0)
     witnessed: dict[str, list[Any]] = {}
     for name, status in sorted(seen):
@@ -224,11 +277,17 @@ def _witness(heads: Path) -> dict[str, list[Any]]:
 
 
 def _register(directory: Path, name: str) -> None:
-    """Add a chain to the register; the first entry of a new register brings the chains that are there already."""
+    """Add a chain to the register; the first entry of a new register brings the chains that are
+    there already.
+    """
     path = register_path(directory)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
-        known = () if os.fstat(descriptor).st_size else sorted(entry.stem for entry in heads_folder(directory).glob("*.head"))
+        known = (
+            ()
+            if os.fstat(descriptor).st_size
+            else sorted(entry.stem for entry in heads_folder(directory).glob("*.head"))
+        )
         content = "".join(map(register_line, dict.fromkeys((*known, name)))).encode()
         if os.write(descriptor, content) != len(content):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -240,7 +299,10 @@ def _register(directory: Path, name: str) -> None:
 def _opened_ns(name: str) -> int:
     """When a chain opened, from its name (seconds are enough: see the slack)."""
     try:
-        return int(datetime.fromisoformat(name.split("-")[0]).replace(tzinfo=UTC).timestamp()) * 1_000_000_000
+        return (
+            int(datetime.fromisoformat(name.split("-")[0]).replace(tzinfo=UTC).timestamp())
+            * 1_000_000_000
+        )
     except ValueError:
         return 0
 
@@ -260,8 +322,10 @@ def _sync_folder(folder: Path) -> None:
 def _unavailable(error: OSError, directory: Path) -> CommonplaceError:
     return CommonplaceError(
         AUDIT_UNAVAILABLE,
-        f"The audit trail cannot be written ({error.strerror or error}), so nothing may be changed.",
-        hint=f"Free space on the disk, or mend the permissions of the folder {directory.name}/ in the data folder; "
+        f"The audit trail cannot be written ({error.strerror or error}), so nothing may be "
+        f"changed.",
+        hint=f"Free space on the disk, or mend the permissions of the folder {directory.name}/ "
+        f"in the data folder; "
         "`commonplace doctor` checks it.",
         retryable=True,
     )

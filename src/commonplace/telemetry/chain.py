@@ -1,6 +1,9 @@
-"""The form of an audit chain: one JSON object a line, each carrying the hash of the one before and its own.
+"""The form of an audit chain: one JSON object a line, each carrying the hash of the one before
+and its own.
 
-A record's hash covers its bytes as written, so that any change of any byte is found without parsing."""
+A record's hash covers its bytes as written, so that any change of any byte is found without
+parsing.
+"""
 
 from __future__ import annotations
 
@@ -62,14 +65,19 @@ def unseal(line: bytes, head: Head) -> tuple[dict[str, Any], Head]:
     except orjson.JSONDecodeError:
         raise ValueError("the line is not JSON") from None
     if not isinstance(record, dict) or record.get("seq") != head.count:
-        raise ValueError(f"record {record.get('seq') if isinstance(record, dict) else '?'} stands where {head.count} belongs")
+        raise ValueError(
+            f"record {record.get('seq') if isinstance(record, dict) else '?'} stands where "
+            f"{head.count} belongs"
+        )
     if record.get("prev") != head.hash:
         raise ValueError("the record does not follow the one before it")
     return record, Head(head.count + 1, digest)
 
 
 def register_path(directory: Path) -> Path:
-    """Where the names of all chains stand: beside the folder, so that an emptied or missing folder is noticed."""
+    """Where the names of all chains stand: beside the folder, so that an emptied or missing
+    folder is noticed.
+    """
     return directory.with_name(f"{directory.name}.register")
 
 
@@ -80,7 +88,11 @@ def registered_names(directory: Path) -> list[str]:
     except OSError:
         return []
     names = (line.partition(" ")[0] for line in lines)
-    return [name for name in names if CHAIN_NAME.fullmatch(name) and register_line(name).strip() in lines]
+    return [
+        name
+        for name in names
+        if CHAIN_NAME.fullmatch(name) and register_line(name).strip() in lines
+    ]
 
 
 def register_line(name: str) -> str:

@@ -1,4 +1,6 @@
-"""Where log lines go: warnings to stderr, more of them when asked, and structured lines to a rotated file."""
+"""Where log lines go: warnings to stderr, more of them when asked, and structured lines to a
+rotated file.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class JsonLines(logging.Handler):
 
 
 class Scrubbed(logging.Formatter):
-    """Lines for people: without secrets, and with hidden characters shown, since names in them may come from anybody."""
+    """Lines for people: without secrets, and with hidden characters shown, since names in them
+    may come from anybody.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         return reveal(scrub(super().format(record)))
@@ -69,7 +73,13 @@ def configure(settings: LogSettings) -> None:
     told = settings.verbose or settings.mutations_only
     stderr = logging.StreamHandler(sys.stderr)
     stderr.setFormatter(Scrubbed("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    stderr.setLevel(logging.DEBUG if settings.verbose or settings.diagnostics else logging.INFO if told else logging.WARNING)
+    stderr.setLevel(
+        logging.DEBUG
+        if settings.verbose or settings.diagnostics
+        else logging.INFO
+        if told
+        else logging.WARNING
+    )
     root.addHandler(stderr)
     lowest = stderr.level
     target = log_file(settings)
@@ -81,6 +91,12 @@ def configure(settings: LogSettings) -> None:
     root.setLevel(lowest)
     refused = target.problem() if target is not None else None
     if target is not None and refused is not None:
-        root.warning("nothing is logged to %s: %s; check MCP_LOG_FILE", target.path, refused.strerror or refused)
+        root.warning(
+            "nothing is logged to %s: %s; check MCP_LOG_FILE",
+            target.path,
+            refused.strerror or refused,
+        )
     logging.getLogger(CALLS).setLevel(logging.INFO if settings.file or told else logging.WARNING)
-    logging.getLogger(DIAGNOSTICS).setLevel(logging.DEBUG if settings.diagnostics else logging.CRITICAL)
+    logging.getLogger(DIAGNOSTICS).setLevel(
+        logging.DEBUG if settings.diagnostics else logging.CRITICAL
+    )

@@ -1,4 +1,6 @@
-"""Counts and latencies per tool and tenant since the process started, in constant memory per pair."""
+"""Counts and latencies per tool and tenant since the process started, in constant memory per
+pair.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What is told of a tool: rounded milliseconds, and the exact sum in seconds, which never goes back."""
+    """What is told of a tool: rounded milliseconds, and the exact sum in seconds, which never
+    goes back.
+    """
 
     tool: str
     count: int
@@ -55,13 +59,17 @@ class Figures:
 
 
 class Metrics:
-    """Filled by the pipeline's recorder, read by health, metrics_snapshot, /metrics and the console."""
+    """Filled by the pipeline's recorder, read by health, metrics_snapshot, /metrics and the
+    console.
+    """
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, str], Series] = {}
         self._tenants: set[str] = set()
         self.counters: dict[str, int] = {}
-        self.probes: list[Callable[[], Awaitable[Mapping[str, float]]]] = []  # figures that are asked for when somebody looks
+        self.probes: list[
+            Callable[[], Awaitable[Mapping[str, float]]]
+        ] = []  # figures that are asked for when somebody looks
         self.timeline = Timeline()
 
     def record(self, tool: str, tenant: str, seconds: float, code: str | None = None) -> None:
@@ -84,11 +92,21 @@ class Metrics:
         return [_figures(tool, by_tool[tool]) for tool in sorted(by_tool)]
 
     def by_tenant(self) -> list[tuple[str, Figures]]:
-        return [(tenant, _figures(tool, (series,))) for (tool, tenant), series in sorted(self._series.items(), key=lambda item: item[0])]
+        return [
+            (tenant, _figures(tool, (series,)))
+            for (tool, tenant), series in sorted(self._series.items(), key=lambda item: item[0])
+        ]
 
     def totals(self, tenant: str | None = None) -> Figures:
         """All tools together."""
-        return _figures("", [s for (_, owner), s in list(self._series.items()) if tenant is None or owner == tenant])
+        return _figures(
+            "",
+            [
+                s
+                for (_, owner), s in list(self._series.items())
+                if tenant is None or owner == tenant
+            ],
+        )
 
     def _open(self, tool: str, tenant: str) -> Series:
         if tenant not in self._tenants:
@@ -134,7 +152,9 @@ def _quantile(series: Series, share: float) -> float:
     return 0.0
 
 
-def prometheus(metrics: Metrics, version: str, uptime_seconds: float, gauges: Mapping[str, float] | None = None) -> str:
+def prometheus(
+    metrics: Metrics, version: str, uptime_seconds: float, gauges: Mapping[str, float] | None = None
+) -> str:
     """The text exposition format, version 0.0.4. `gauges`: what the probes answered."""
     lines = [
         "# HELP commonplace_info Version of the server.",
@@ -147,20 +167,42 @@ def prometheus(metrics: Metrics, version: str, uptime_seconds: float, gauges: Ma
         "# TYPE commonplace_calls_total counter",
     ]
     rows = metrics.by_tenant()
-    lines += [f"commonplace_calls_total{_labels(figures.tool, tenant)} {figures.count}" for tenant, figures in rows]
-    lines += ["# HELP commonplace_call_errors_total Failed calls by tool, tenant and code.", "# TYPE commonplace_call_errors_total counter"]
+    lines += [
+        f"commonplace_calls_total{_labels(figures.tool, tenant)} {figures.count}"
+        for tenant, figures in rows
+    ]
+    lines += [
+        "# HELP commonplace_call_errors_total Failed calls by tool, tenant and code.",
+        "# TYPE commonplace_call_errors_total counter",
+    ]
     for tenant, figures in rows:
         for code, count in sorted(figures.codes.items()):
-            lines.append(f'commonplace_call_errors_total{_labels(figures.tool, tenant)[:-1]},code="{_label(code)}"}} {count}')
-    lines += ["# HELP commonplace_call_seconds Latency of calls.", "# TYPE commonplace_call_seconds summary"]
+            lines.append(
+                f'commonplace_call_errors_total{_labels(figures.tool, tenant)[:-1]},code="{_label(code)}"}} '
+                f"{count}"
+            )
+    lines += [
+        "# HELP commonplace_call_seconds Latency of calls.",
+        "# TYPE commonplace_call_seconds summary",
+    ]
     for tenant, figures in rows:
         opened = _labels(figures.tool, tenant)[:-1]
-        for share, value in (("0.5", figures.p50_ms), ("0.95", figures.p95_ms), ("0.99", figures.p99_ms)):
+        for share, value in (
+            ("0.5", figures.p50_ms),
+            ("0.95", figures.p95_ms),
+            ("0.99", figures.p99_ms),
+        ):
             lines.append(f'commonplace_call_seconds{opened},quantile="{share}"}} {value / 1e3:.6f}')
         lines.append(f"commonplace_call_seconds_sum{opened}}} {figures.total_seconds:.6f}")
         lines.append(f"commonplace_call_seconds_count{opened}}} {figures.count}")
-    lines += ["# HELP commonplace_events_total Events that belong to no tool.", "# TYPE commonplace_events_total counter"]
-    lines += [f'commonplace_events_total{{event="{_label(name)}"}} {count}' for name, count in sorted(metrics.counters.items())]
+    lines += [
+        "# HELP commonplace_events_total Events that belong to no tool.",
+        "# TYPE commonplace_events_total counter",
+    ]
+    lines += [
+        f'commonplace_events_total{{event="{_label(name)}"}} {count}'
+        for name, count in sorted(metrics.counters.items())
+    ]
     for name, value in sorted((gauges or {}).items()):
         lines += [f"# TYPE commonplace_{name} gauge", f"commonplace_{name} {value:g}"]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,6 @@
-"""What the edge reports besides calls: counters always, trace and log lines where a variable asks for them."""
+"""What the edge reports besides calls: counters always, trace and log lines where a variable
+asks for them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ class EdgeObserver:
         self.watches_frames = self._diagnoses or tracer.wants("init:frame")
 
     def event(self, label: str, data: Mapping[str, Any]) -> None:
-        self._tracer.emit(label, {name: scrub(value) if isinstance(value, str) else value for name, value in data.items()})
+        self._tracer.emit(
+            label,
+            {
+                name: scrub(value) if isinstance(value, str) else value
+                for name, value in data.items()
+            },
+        )
         if self._diagnoses:
             log.debug("%s %s", label, " ".join(f"{name}={value}" for name, value in data.items()))
 

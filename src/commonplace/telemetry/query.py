@@ -21,7 +21,10 @@ OUTCOMES = ("ok", "refused", "rejected", "failed")
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is asked for; None asks nothing. Times are ISO 8601, in UTC where they say nothing else; what is none is refused."""
+    """What is asked for; None asks nothing.
+
+    Times are ISO 8601, in UTC where they say nothing else; what is none is refused.
+    """
 
     tenant: str | None = None
     tool: str | None = None
@@ -55,11 +58,16 @@ class Filter:
 
 
 def _as_recorded(field: str, given: str) -> str:
-    """A time in the form of the records, so that comparing texts compares instants. Records have milliseconds: anything
-    finer is rounded up, which leaves the same records on each side."""
+    """A time in the form of the records, so that comparing texts compares instants.
+
+    Records have milliseconds: anything finer is rounded up, which leaves the same records on each
+    side.
+    """
     try:
         moment = datetime.fromisoformat(given)
-        moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).astimezone(
+            UTC
+        )
         return iso(moment + timedelta(microseconds=-moment.microsecond % 1000))
     except (ValueError, OverflowError):
         raise _no(field, given, "Write it like 2026-01-31 or 2026-01-31T10:00:00Z.") from None
@@ -67,18 +75,30 @@ def _as_recorded(field: str, given: str) -> str:
 
 def _no(field: str, given: str, hint: str) -> CommonplaceError:
     what = "an outcome" if field == "outcome" else "a time"
-    return CommonplaceError(INVALID_ARGUMENT, f"{field}: {given[:64]!r} is not {what}.", hint=hint, details={"field": field})
+    return CommonplaceError(
+        INVALID_ARGUMENT,
+        f"{field}: {given[:64]!r} is not {what}.",
+        hint=hint,
+        details={"field": field},
+    )
 
 
 def query(directory: Path, wanted: Filter) -> list[dict[str, Any]]:
-    """The newest records that match. Reads the chains newest first and stops where older ones cannot matter."""
+    """The newest records that match.
+
+    Reads the chains newest first and stops where older ones cannot matter.
+    """
     limit = min(wanted.limit, MAX_RECORDS)
     best: list[dict[str, Any]] = []
     for path, last_change in _newest_first(directory):
         oldest_kept = best[-1]["ts"] if len(best) >= limit else wanted.since
         if oldest_kept is not None and last_change < oldest_kept:
             break
-        best = nlargest(limit, [*best, *_matching(path, wanted)], key=lambda record: (str(record["ts"]), record.get("seq", 0)))
+        best = nlargest(
+            limit,
+            [*best, *_matching(path, wanted)],
+            key=lambda record: (str(record["ts"]), record.get("seq", 0)),
+        )
     return best
 
 

@@ -11,9 +11,13 @@ from typing import Any
 MAX_ITEMS = 20
 MAX_DEPTH = 4
 MASK = "***"
-HASHED_CHARACTERS = 256 * 1024  # a hash is optional, and hashing megabytes would hold up the event loop
+HASHED_CHARACTERS = (
+    256 * 1024
+)  # a hash is optional, and hashing megabytes would hold up the event loop
 
-_SECRET_NAME = re.compile(r"(?i)(pass(word|wd|phrase)|secret|api[_-]?key|token$|authorization|credential|private[_-]?key|^kek)")
+_SECRET_NAME = re.compile(
+    r"(?i)(pass(word|wd|phrase)|secret|api[_-]?key|token$|authorization|credential|private[_-]?key|^kek)"
+)
 _SECRET_TEXT = re.compile(
     r"cp_[0-9a-z]{8}_[0-9A-Za-z_-]{20,}"  # our own keys
     r"|(?i:bearer\s+)[A-Za-z0-9._~+/=-]{12,}"
@@ -23,11 +27,27 @@ _SECRET_TEXT = re.compile(
 )
 
 
-_SECRET_SIGNS = ("cp_", "sk-", "AKIA", "xox", "eyJ", "-----BEGIN", "ghp_", "gho_", "ghu_", "ghs_", "ghr_")
-"""One of these, or the word bearer, is in every text that the pattern finds: looking for them costs a tenth of the pattern."""
+_SECRET_SIGNS = (
+    "cp_",
+    "sk-",
+    "AKIA",
+    "xox",
+    "eyJ",
+    "-----BEGIN",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+)
+"""One of these, or the word bearer, is in every text that the pattern finds: looking for them
+costs a tenth of the pattern.
+"""
 
 
-def redact(arguments: Mapping[str, Any], hidden: frozenset[str], preview_bytes: int) -> dict[str, Any]:
+def redact(
+    arguments: Mapping[str, Any], hidden: frozenset[str], preview_bytes: int
+) -> dict[str, Any]:
     """A copy that is safe to keep. Fields in `hidden` leave only their length and hash."""
     kept: dict[str, Any] = {}
     for name, value in arguments.items():
@@ -50,8 +70,14 @@ def scrub(text: str) -> str:
 
 
 def thoroughly_scrubbed(kept: Any) -> Any:
-    """What `redact` left, without any credential that can be told. For what is written down for good: it costs some microseconds a text."""
-    from commonplace.kernel.secrets import find_secrets, mask_secrets  # its patterns take a while to compile: not before the first change
+    """What `redact` left, without any credential that can be told.
+
+    For what is written down for good: it costs some microseconds a text.
+    """
+    from commonplace.kernel.secrets import (
+        find_secrets,
+        mask_secrets,
+    )  # its patterns take a while to compile: not before the first change
 
     if isinstance(kept, str):
         found = find_secrets(kept)
@@ -67,20 +93,31 @@ def _is_secret(name: str) -> bool:
 
 
 def trimmed(text: str, limit_bytes: int) -> Any:
-    """The text, or its beginning with `truncated: true`. Never cuts a character, and never walks a whole large text."""
+    """The text, or its beginning with `truncated: true`.
+
+    Never cuts a character, and never walks a whole large text.
+    """
     if len(text) <= limit_bytes:
         if text.isascii():
             return scrub(text)
-        raw = text.encode("utf-8", "replace")  # a lone surrogate (from the command line) cannot be kept
+        raw = text.encode(
+            "utf-8", "replace"
+        )  # a lone surrogate (from the command line) cannot be kept
         if len(raw) <= limit_bytes:
             return scrub(raw.decode())
-    beginning = text[:limit_bytes].encode("utf-8", "replace")[:limit_bytes].decode("utf-8", "ignore")
+    beginning = (
+        text[:limit_bytes].encode("utf-8", "replace")[:limit_bytes].decode("utf-8", "ignore")
+    )
     return {"preview": scrub(beginning), "truncated": True, "length": _length(text)}
 
 
 def _length(text: str) -> int:
     """Bytes; of a large text that is not ASCII its characters, which cost nothing to count."""
-    return len(text) if text.isascii() or len(text) > HASHED_CHARACTERS else len(text.encode("utf-8", "surrogatepass"))
+    return (
+        len(text)
+        if text.isascii() or len(text) > HASHED_CHARACTERS
+        else len(text.encode("utf-8", "surrogatepass"))
+    )
 
 
 def _name(key: Any) -> str:
@@ -94,7 +131,11 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
     if isinstance(value, str):
         return MASK if value and _is_secret(name) else trimmed(value, preview_bytes)
     if isinstance(value, bytes):  # a long text of a tool that takes it as UTF-8
-        return {"preview": scrub(value[:preview_bytes].decode("utf-8", "ignore")), "truncated": True, "length": len(value)}
+        return {
+            "preview": scrub(value[:preview_bytes].decode("utf-8", "ignore")),
+            "truncated": True,
+            "length": len(value),
+        }
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return str(value)[:80]  # JSON in the chain holds 64-bit integers
     if value is None or isinstance(value, (bool, int, float)):
@@ -105,7 +146,10 @@ def _field(name: str, value: Any, hidden: frozenset[str], preview_bytes: int, de
         if _is_secret(name):
             return MASK
         pairs = list(value.items())[:MAX_ITEMS]
-        inner = {_name(key): _field(str(key), item, hidden, preview_bytes, depth + 1) for key, item in pairs}
+        inner = {
+            _name(key): _field(str(key), item, hidden, preview_bytes, depth + 1)
+            for key, item in pairs
+        }
         if len(value) > MAX_ITEMS:
             inner["..."] = f"{len(value) - MAX_ITEMS} more"
         return inner

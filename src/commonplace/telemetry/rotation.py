@@ -1,4 +1,6 @@
-"""Append-only text files that several processes may share and that are rotated by size: x.jsonl -> x.1.jsonl -> x.2.jsonl."""
+"""Append-only text files that several processes may share and that are rotated by size: x.jsonl
+-> x.1.jsonl -> x.2.jsonl.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,10 @@ KEPT = 9
 
 
 class RotatedFile:
-    """Whole lines are appended in one write each. Failing to write never fails the caller: evidence of this kind is best effort."""
+    """Whole lines are appended in one write each.
+
+    Failing to write never fails the caller: evidence of this kind is best effort.
+    """
 
     def __init__(self, path: Path, max_bytes: int, kept: int = KEPT) -> None:
         self.path = path
@@ -49,11 +54,18 @@ class RotatedFile:
                 self._shift()
         if self._descriptor < 0:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            if os.fstat(self._descriptor).st_size + incoming > self._max_bytes and os.fstat(self._descriptor).st_size:
+            self._descriptor = os.open(
+                self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+            )
+            if (
+                os.fstat(self._descriptor).st_size + incoming > self._max_bytes
+                and os.fstat(self._descriptor).st_size
+            ):
                 self._close()
                 self._shift()
-                self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+                self._descriptor = os.open(
+                    self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+                )
 
     def _still_current(self, mine: os.stat_result) -> bool:
         """Whether the name still means our file: another process may have rotated it."""

@@ -1,4 +1,7 @@
-"""The last hour in slots of ten seconds: calls, errors, latency and memory. A slot opens with its first call, so idling costs nothing."""
+"""The last hour in slots of ten seconds: calls, errors, latency and memory.
+
+A slot opens with its first call, so idling costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,9 @@ class Timeline:
         tallies = slots[-1].tallies
         tally = tallies.get(tenant)
         if tally is None:
-            tally = tallies.setdefault(tenant if len(tallies) < MAX_TENANTS_PER_SLOT else "", _Tally())
+            tally = tallies.setdefault(
+                tenant if len(tallies) < MAX_TENANTS_PER_SLOT else "", _Tally()
+            )
         tally.calls += 1
         tally.seconds += seconds
         tally.errors += failed
@@ -79,7 +84,9 @@ def memory_bytes() -> int:
 
 
 def _moment(slot: _Slot, tenant: str | None) -> Moment:
-    wanted = [tally for owner, tally in list(slot.tallies.items()) if tenant is None or owner == tenant]
+    wanted = [
+        tally for owner, tally in list(slot.tallies.items()) if tenant is None or owner == tenant
+    ]
     calls, seconds = sum(tally.calls for tally in wanted), sum(tally.seconds for tally in wanted)
     return Moment(
         at=slot.number * SLOT_SECONDS,

@@ -1,4 +1,6 @@
-"""Trace lines `[trace:category[:sub]] {json}`: off until a trace variable asks for them, kept in rotated files."""
+"""Trace lines `[trace:category[:sub]] {json}`: off until a trace variable asks for them, kept in
+rotated files.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,22 @@ from commonplace.kernel.clock import iso, utc_now
 from commonplace.kernel.settings import Settings, TraceSettings
 from commonplace.telemetry.rotation import RotatedFile
 
-CATALOG = frozenset({"catalog", "list", "get", "getEnhanced", "add", "import", "remove", "reload", "groom", "repair", "enrich", "usage"})
+CATALOG = frozenset(
+    {
+        "catalog",
+        "list",
+        "get",
+        "getEnhanced",
+        "add",
+        "import",
+        "remove",
+        "reload",
+        "groom",
+        "repair",
+        "enrich",
+        "usage",
+    }
+)
 
 
 class Tracer:
@@ -33,7 +50,9 @@ class Tracer:
         self._file: RotatedFile | None = None
         if self.active:
             safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in self.session)[:64]
-            self._file = RotatedFile(settings.trace_directory / f"trace-{safe}-{os.getpid()}.jsonl", trace.max_bytes)
+            self._file = RotatedFile(
+                settings.trace_directory / f"trace-{safe}-{os.getpid()}.jsonl", trace.max_bytes
+            )
         self._started = time.monotonic()
 
     def wants(self, label: str) -> bool:

@@ -1,4 +1,6 @@
-"""Whether the audit trail is whole: every chain against its hashes, its head kept apart, and what other chains saw of it."""
+"""Whether the audit trail is whole: every chain against its hashes, its head kept apart, and
+what other chains saw of it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from typing import Any
 
 import orjson
 
-from commonplace.telemetry.chain import CHAIN_NAME, EMPTY, Head, chains_folder, heads_folder, register_path, registered_names, unseal
+from commonplace.telemetry.chain import (
+    CHAIN_NAME,
+    EMPTY,
+    Head,
+    chains_folder,
+    heads_folder,
+    register_path,
+    registered_names,
+    unseal,
+)
 
 RECHECKS = 2
 RECHECK_SECONDS = 0.02
@@ -48,7 +59,9 @@ class Verdict:
 def verify(directory: Path) -> Verdict:
     """Check all chains of a data folder. Safe while servers write to them.
 
-    A chain that is just being opened looks damaged for a moment; damage stays, so only what is found again counts."""
+    A chain that is just being opened looks damaged for a moment; damage stays, so only what is
+    found again counts.
+    """
     verdict = _verify_once(directory)
     for _ in range(RECHECKS):
         if verdict.ok:
@@ -63,12 +76,20 @@ def _verify_once(directory: Path) -> Verdict:
     chains = {path.stem: path for path in sorted(chains_folder(directory).glob("*.jsonl"))}
     heads = {path.stem: path for path in sorted(heads_folder(directory).glob("*.head"))}
     for name in heads.keys() - chains.keys():
-        if not (chains_folder(directory) / f"{name}.jsonl").exists():  # else it was begun after the chains were listed
+        if not (
+            chains_folder(directory) / f"{name}.jsonl"
+        ).exists():  # else it was begun after the chains were listed
             verdict.problems.append(Problem(name, None, "the chain's file is gone"))
     seen = _witnesses(chains)
     for name, marks in seen.items():
-        if name not in chains and name not in heads and not (chains_folder(directory) / f"{name}.jsonl").exists():
-            verdict.problems.append(Problem(name, None, f"the chain and its head are gone; {marks[0].witness} saw it"))
+        if (
+            name not in chains
+            and name not in heads
+            and not (chains_folder(directory) / f"{name}.jsonl").exists()
+        ):
+            verdict.problems.append(
+                Problem(name, None, f"the chain and its head are gone; {marks[0].witness} saw it")
+            )
     _check_register(directory, chains.keys() | heads.keys() | seen.keys(), verdict)
     for name, path in chains.items():
         verdict.chains += 1
@@ -77,12 +98,24 @@ def _verify_once(directory: Path) -> Verdict:
 
 
 def _check_register(directory: Path, known: Set[str], verdict: Verdict) -> None:
-    """Report chains that the register beside the folder lists and of which the folder holds no trace."""
+    """Report chains that the register beside the folder lists and of which the folder holds no
+    trace.
+    """
     for name in registered_names(directory):
         if name not in known and not (chains_folder(directory) / f"{name}.jsonl").exists():
-            verdict.problems.append(Problem(name, None, "the chain and its head are gone; the register beside the folder lists it"))
+            verdict.problems.append(
+                Problem(
+                    name,
+                    None,
+                    "the chain and its head are gone; the register beside the folder lists it",
+                )
+            )
     if known and not register_path(directory).exists():
-        verdict.warnings.append(Problem("register", None, "the register of chains is missing; the next chain writes it anew"))
+        verdict.warnings.append(
+            Problem(
+                "register", None, "the register of chains is missing; the next chain writes it anew"
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +139,9 @@ def _witnesses(chains: dict[str, Path]) -> dict[str, list[_Mark]]:
 
 
 def _opening(path: Path) -> dict[str, Any]:
-    """The heads in a chain's first record; empty where it cannot be read (the chain's own check says so)."""
+    """The heads in a chain's first record; empty where it cannot be read (the chain's own check
+    says so).
+    """
     try:
         with path.open("rb") as lines:
             heads = orjson.loads(lines.readline()).get("heads")
@@ -115,7 +150,9 @@ def _opening(path: Path) -> dict[str, Any]:
     return heads if isinstance(heads, dict) else {}
 
 
-def _verify_chain(name: str, path: Path, head_path: Path | None, marks: list[_Mark], verdict: Verdict) -> int:
+def _verify_chain(
+    name: str, path: Path, head_path: Path | None, marks: list[_Mark], verdict: Verdict
+) -> int:
     def found(record: int | None, problem: str) -> None:
         verdict.problems.append(Problem(name, record, problem))
 
@@ -140,7 +177,10 @@ def _verify_chain(name: str, path: Path, head_path: Path | None, marks: list[_Ma
     if before is None:
         found(None, "the head that is kept apart is gone or unreadable")
     elif head.count < before.count:
-        found(head.count, f"the end was cut: {before.count - head.count} of {before.count} records are gone")
+        found(
+            head.count,
+            f"the end was cut: {before.count - head.count} of {before.count} records are gone",
+        )
     elif not agrees:
         found(before.count - 1, "the record does not match the head that is kept apart")
     else:
@@ -151,12 +191,26 @@ def _verify_chain(name: str, path: Path, head_path: Path | None, marks: list[_Ma
 
 
 def _check_end(name: str, head: Head, head_path: Path | None, verdict: Verdict) -> None:
-    """A living writer may be ahead of the head by the record it is writing; a dead one may have died there."""
+    """A living writer may be ahead of the head by the record it is writing; a dead one may have
+    died there.
+    """
     now = _settled(head_path)
     if now is not None and head.count > now.count + 1:
-        verdict.problems.append(Problem(name, now.count, f"{head.count - now.count} records stand behind the head that is kept apart"))
+        verdict.problems.append(
+            Problem(
+                name,
+                now.count,
+                f"{head.count - now.count} records stand behind the head that is kept apart",
+            )
+        )
     elif now is not None and head.count > now.count:
-        verdict.warnings.append(Problem(name, now.count, "the last record is not sealed: its process is writing it, or died there"))
+        verdict.warnings.append(
+            Problem(
+                name,
+                now.count,
+                "the last record is not sealed: its process is writing it, or died there",
+            )
+        )
 
 
 def _settled(path: Path | None) -> Head | None:

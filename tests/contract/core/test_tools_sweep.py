@@ -1,4 +1,6 @@
-"""Every tool is held to the same rules: names, schemas, annotations, errors, and a snapshot that cannot drift unseen."""
+"""Every tool is held to the same rules: names, schemas, annotations, errors, and a snapshot that
+cannot drift unseen.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,18 @@ from commonplace.storage import errors as storage_errors
 from commonplace.telemetry import errors as telemetry_errors
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-REJECTS_AS_RESULT = {"instructions_add"}  # contract 000: {"created": false, "error": "missing entry"}
+REJECTS_AS_RESULT = {
+    "instructions_add"
+}  # contract 000: {"created": false, "error": "missing entry"}
 FORBIDDEN_KEYWORDS = ("$ref", "$defs", "definitions")
 
 
 def build() -> bootstrap.App:
-    return bootstrap.build(load(data=Path(tempfile.mkdtemp()), environ={}, flags={}).settings, environ={}, local_user_writes=True)
+    return bootstrap.build(
+        load(data=Path(tempfile.mkdtemp()), environ={}, flags={}).settings,
+        environ={},
+        local_user_writes=True,
+    )
 
 
 APP = build()
@@ -110,7 +118,10 @@ def test_its_annotations_agree_with_each_other(tool: Tool) -> None:
 
 @each()
 def test_an_unknown_argument_is_a_typed_error(tool: Tool) -> None:
-    """Or, where a contract wants it so, a result that says what is missing. The dispatcher alone takes any argument, for its actions."""
+    """Or, where a contract wants it so, a result that says what is missing.
+
+    The dispatcher alone takes any argument, for its actions.
+    """
     outcome = asyncio.run(APP.pipeline.run(Call(tool.name, {"no_such_argument_": 1}, local_user())))
     if outcome.rejected:
         assert tool.name in REJECTS_AS_RESULT
@@ -122,19 +133,40 @@ def test_an_unknown_argument_is_a_typed_error(tool: Tool) -> None:
 
 @each()
 def test_violating_any_field_is_a_typed_error_and_never_a_defect(tool: Tool) -> None:
-    """Each field gets values of every JSON type; what does not fit must be refused by a declared code."""
+    """Each field gets values of every JSON type; what does not fit must be refused by a declared
+    code.
+    """
     described = describe(tool, APP.product.selection)["inputSchema"]["properties"]
     declared = {code.name for code in codes()}
     for name in described:
-        for value in (None, True, -1, 10**30, 1.5, "\x00", "x" * 3000, [], [None], {}, {"a": {"b": []}}):
+        for value in (
+            None,
+            True,
+            -1,
+            10**30,
+            1.5,
+            "\x00",
+            "x" * 3000,
+            [],
+            [None],
+            {},
+            {"a": {"b": []}},
+        ):
             outcome = asyncio.run(APP.pipeline.run(Call(tool.name, {name: value}, local_user())))
             if outcome.error is not None:
                 assert outcome.error.code.name in declared
-                assert outcome.error.code.kind is not Kind.INTERNAL, f"{tool.name}({name}={value!r}): {outcome.error.message}"
+                assert outcome.error.code.kind is not Kind.INTERNAL, (
+                    f"{tool.name}({name}={value!r}): {outcome.error.message}"
+                )
 
 
 def codes() -> tuple[Code, ...]:
-    return (*kernel_errors.CODES, *storage_errors.CODES, *telemetry_errors.CODES, *APP.registry.codes())
+    return (
+        *kernel_errors.CODES,
+        *storage_errors.CODES,
+        *telemetry_errors.CODES,
+        *APP.registry.codes(),
+    )
 
 
 def test_every_error_code_is_unique_mapped_and_explained() -> None:
@@ -155,4 +187,12 @@ def test_every_code_a_tool_names_is_declared() -> None:
 
 def test_no_bare_method_is_an_mcp_method() -> None:
     methods = {name for toolset in APP.registry.toolsets for name in toolset.bare}
-    assert not methods & {"initialize", "ping", "tools/list", "tools/call", "shutdown", "exit", "server/discover"}
+    assert not methods & {
+        "initialize",
+        "ping",
+        "tools/list",
+        "tools/call",
+        "shutdown",
+        "exit",
+        "server/discover",
+    }

@@ -1,5 +1,7 @@
-"""Boxes for the contract tests of files: every test runs on SQLite and on PostgreSQL, each time on a database without rows; what is
-about search also in PostgreSQL's transitional mode, whose words are tsvector."""
+"""Boxes for the contract tests of files: every test runs on SQLite and on PostgreSQL, each time
+on a database without rows; what is about search also in PostgreSQL's transitional mode, whose
+words are tsvector.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ TSVECTOR = "postgresql-tsvector"
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "make_box" in metafunc.fixturenames:
         searching = metafunc.module.__name__ == "test_files_search_contract"
-        metafunc.parametrize("make_box", ["sqlite", "postgresql", *([TSVECTOR] if searching else [])], indirect=True)
+        metafunc.parametrize(
+            "make_box", ["sqlite", "postgresql", *([TSVECTOR] if searching else [])], indirect=True
+        )
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""A files toolset on a fresh database, SQLite's or PostgreSQL's, called through the pipeline as every edge calls it."""
+"""A files toolset on a fresh database, SQLite's or PostgreSQL's, called through the pipeline as
+every edge calls it.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,16 @@ from commonplace.storage.sqlite import Database
 
 
 class Box:
-    """One tenant's world with its files, and a short way to call a tool: the answer, or the code of its error."""
+    """One tenant's world with its files, and a short way to call a tool: the answer, or the code
+    of its error.
+    """
 
     database: Database | PostgresDatabase
     model_key: str | None = None  # what the caller brings for external models
 
-    def __init__(self, data: Path, settings: FilesSettings | None = None, *, url: str = "", **options: Any) -> None:
+    def __init__(
+        self, data: Path, settings: FilesSettings | None = None, *, url: str = "", **options: Any
+    ) -> None:
         self.data = data
         self.files: Files
         self.url = url
@@ -102,7 +108,9 @@ class Box:
         self._loop.run_until_complete(self.files.service._chunks.flush_served())  # type: ignore[attr-defined]
 
     def found(self, query: str, **more: Any) -> list[str]:
-        return [chunk["file_path"] for chunk in self.call("file_search", query=query, **more)["chunks"]]
+        return [
+            chunk["file_path"] for chunk in self.call("file_search", query=query, **more)["chunks"]
+        ]
 
     def close(self) -> None:
         self._loop.close()
@@ -113,7 +121,9 @@ MakeBox = Callable[..., Box]
 
 
 class Words:
-    """An embedder whose vectors are sums of one random direction per word: texts that share words are near."""
+    """An embedder whose vectors are sums of one random direction per word: texts that share
+    words are near.
+    """
 
     identity, dimensions = "words-1", 384
 
@@ -125,5 +135,8 @@ class Words:
         return np.stack([self.embed_query(text) for text in texts])
 
     def embed_query(self, text: str) -> Any:
-        total = sum(np.random.default_rng(sum(map(ord, word)) * 7919 + len(word)).standard_normal(384) for word in text.split())
+        total = sum(
+            np.random.default_rng(sum(map(ord, word)) * 7919 + len(word)).standard_normal(384)
+            for word in text.split()
+        )
         return (total / np.linalg.norm(total)).astype(np.float32)

@@ -1,4 +1,6 @@
-"""PostgreSQL whose names sort as in a language: listings, prefixes and answers stay in the order of bytes, as on SQLite."""
+"""PostgreSQL whose names sort as in a language: listings, prefixes and answers stay in the order
+of bytes, as on SQLite.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,28 @@ from commonplace.storage.postgres_schema import migrate
 from commonplace.team import postgres_components
 from servers import FAST, Postgres, empty_tables
 
-NAMES = ["B", "b", "A-b", "A_b", "Ab", "a/x", "a-x", "a.x", "a0", "e", "f", "Z", "z/D/1", "z/E/2", "z/e/3", "z/e-f/4", "ss", "1", "10", "2"]
+NAMES = [
+    "B",
+    "b",
+    "A-b",
+    "A_b",
+    "Ab",
+    "a/x",
+    "a-x",
+    "a.x",
+    "a0",
+    "e",
+    "f",
+    "Z",
+    "z/D/1",
+    "z/E/2",
+    "z/e/3",
+    "z/e-f/4",
+    "ss",
+    "1",
+    "10",
+    "2",
+]
 PREFIXES = ("/a", "/A", "/z/e", "/z/E", "/1", "/e", "/b", "/z", "/A-")
 PROJECTS = ["b", "B", "é", "e", "f", "a b", "a-b", "ab"]
 
@@ -50,15 +73,24 @@ def boxes(server: Postgres, tmp_path: Path) -> Iterator[tuple[Box, Box]]:
 def test_the_database_sorts_as_the_language_does(server: Postgres) -> None:
     """Where this machine can make the locale; else the tests below run in the order of bytes."""
     with psycopg.connect(server.url) as connection:
-        row = connection.execute("SELECT array_agg(n ORDER BY n) FROM unnest(ARRAY['b', 'A', 'a', 'B']) AS n").fetchone()
+        row = connection.execute(
+            "SELECT array_agg(n ORDER BY n) FROM unnest(ARRAY['b', 'A', 'a', 'B']) AS n"
+        ).fetchone()
     assert row is not None
-    assert row[0] == (["a", "A", "b", "B"] if server.locale == "en_US.UTF-8" else ["A", "B", "a", "b"])
+    assert row[0] == (
+        ["a", "A", "b", "B"] if server.locale == "en_US.UTF-8" else ["A", "B", "a", "b"]
+    )
 
 
 def test_listings_and_pages_are_in_the_order_of_bytes(boxes: tuple[Box, Box]) -> None:
     answers = []
     for box in boxes:
-        listed = [box.paths(path=path, depth=depth, limit=limit) for path in ("", "/z", "/a") for depth in (1, 2, 0) for limit in (3, 100)]
+        listed = [
+            box.paths(path=path, depth=depth, limit=limit)
+            for path in ("", "/z", "/a")
+            for depth in (1, 2, 0)
+            for limit in (3, 100)
+        ]
         pages, after = [], ""
         while page := box.call("file_browse", path="", after=after, limit=4)["entries"]:
             pages += [entry["path"] for entry in page]
@@ -88,11 +120,15 @@ def test_directories_go_whole_and_come_back_whole(boxes: tuple[Box, Box]) -> Non
         assert restored == ["/z/D/1", "/z/E/2", "/z/e-f/4", "/z/e/3"]
         box.call("file_rename", path="/z", new_path="/Z2")
         assert box.paths(path="/Z2") == ["/Z2/D", "/Z2/E", "/Z2/e", "/Z2/e-f"]
-        assert [each["project"] for each in box.call("file_projects")["projects"]] == sorted([*PROJECTS, "p"], key=str.encode)
+        assert [each["project"] for each in box.call("file_projects")["projects"]] == sorted(
+            [*PROJECTS, "p"], key=str.encode
+        )
 
 
 def test_every_text_that_is_put_in_order_compares_as_bytes(server: Postgres) -> None:
-    """Columns of a key, of an index or of a range: all but the hashes and closed sets below are COLLATE "C"."""
+    """Columns of a key, of an index or of a range: all but the hashes and closed sets below are
+    COLLATE "C".
+    """
     equal_only = {
         "apikey_hash",
         "content_hash",

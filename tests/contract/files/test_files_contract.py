@@ -1,4 +1,7 @@
-"""Contract 003, sections 2 to 6 and 9, sentence by sentence. The id of each promise stands in its test's docstring."""
+"""Contract 003, sections 2 to 6 and 9, sentence by sentence.
+
+The id of each promise stands in its test's docstring.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,17 @@ def test_projects_are_isolated_roots(box: Box) -> None:
 def test_the_root_always_exists_as_a_directory(box: Box) -> None:
     """003-2.2"""
     stat = box.call("file_stat", path="", project="never seen")
-    assert stat == {"exists": True, "type": "DIRECTORY", "size": 0, "created_at": ZERO, "updated_at": ZERO}
-    assert box.call("file_list", path="", project="never seen") == {"entries": [], "has_more": False}
+    assert stat == {
+        "exists": True,
+        "type": "DIRECTORY",
+        "size": 0,
+        "created_at": ZERO,
+        "updated_at": ZERO,
+    }
+    assert box.call("file_list", path="", project="never seen") == {
+        "entries": [],
+        "has_more": False,
+    }
 
 
 def test_directories_are_derived_and_empty_ones_do_not_stay(box: Box) -> None:
@@ -66,7 +78,9 @@ def test_tenants_never_see_each_other(box: Box) -> None:
         "/" + "x/" * 300 + "y",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("tool", ["file_stat", "file_read", "file_write", "file_delete", "file_list"])
+@pytest.mark.parametrize(
+    "tool", ["file_stat", "file_read", "file_write", "file_delete", "file_list"]
+)
 def test_illegal_paths_are_invalid_path_in_every_tool(box: Box, tool: str, path: str) -> None:
     """003-4.2 to 4.10"""
     if tool == "file_list" and path == "/":
@@ -80,7 +94,9 @@ def test_a_missing_slash_is_answered_with_the_path_meant(box: Box) -> None:
     assert box.error("file_read", path="notes/a").hint == "Use /notes/a"
 
 
-@pytest.mark.parametrize("path", ["/a", "/A-Z_0.9", "/...", "/a/..b", "/-", "/_", "/.hidden/x.", "/" + "a" * 511])
+@pytest.mark.parametrize(
+    "path", ["/a", "/A-Z_0.9", "/...", "/a/..b", "/-", "/_", "/.hidden/x.", "/" + "a" * 511]
+)
 def test_legal_paths_are_written_and_read(box: Box, path: str) -> None:
     """003-4.1, 4.11"""
     box.write(path, "body")
@@ -94,7 +110,10 @@ def test_illegal_projects_are_invalid_path_and_say_so(box: Box, project: str) ->
     assert (error.code.name, error.details["field"]) == ("INVALID_PATH", "project")
 
 
-@pytest.mark.parametrize("project", ["x", "x" * 128, "été 2025", "a/b", "../..", "'; DROP TABLE mcp_files; --", "%", "_", "日本"])
+@pytest.mark.parametrize(
+    "project",
+    ["x", "x" * 128, "été 2025", "a/b", "../..", "'; DROP TABLE mcp_files; --", "%", "_", "日本"],
+)
 def test_any_other_text_is_a_project(box: Box, project: str) -> None:
     box.write("/a", "body", project=project)
     assert box.read("/a", project=project) == "body"
@@ -104,7 +123,9 @@ def test_any_other_text_is_a_project(box: Box, project: str) -> None:
 # -- section 5: content and limits
 
 
-@pytest.mark.parametrize("content", ["", "plain", "é日本😀", "a\r\nb\u2028c", "\x01\x1f", "x" * 100_000])
+@pytest.mark.parametrize(
+    "content", ["", "plain", "é日本😀", "a\r\nb\u2028c", "\x01\x1f", "x" * 100_000]
+)
 def test_text_comes_back_as_it_was(box: Box, content: str) -> None:
     """003-5.1"""
     assert box.write("/f", content)["bytes_written"] == len(content.encode())
@@ -123,7 +144,10 @@ def test_binary_is_refused_with_advice(box: Box, content: str) -> None:
 
 def test_only_utf8_is_an_encoding(box: Box) -> None:
     """003-5.2"""
-    assert box.code("file_write", path="/f", content="x", content_encoding="base64") == "INVALID_ARGUMENT"
+    assert (
+        box.code("file_write", path="/f", content="x", content_encoding="base64")
+        == "INVALID_ARGUMENT"
+    )
     box.call("file_write", path="/f", content="x", content_encoding="utf-8")
 
 
@@ -168,8 +192,20 @@ def test_stat_of_file_directory_and_nothing(box: Box) -> None:
     assert stat["created_at"] == stat["updated_at"] == written["updated_at"]
     assert stat["content_hash"] == written["content_hash"]
     directory = box.call("file_stat", path="/d")
-    assert directory == {"exists": True, "type": "DIRECTORY", "size": 0, "created_at": ZERO, "updated_at": stat["updated_at"]}
-    assert box.call("file_stat", path="/none") == {"exists": False, "type": None, "size": 0, "created_at": ZERO, "updated_at": ZERO}
+    assert directory == {
+        "exists": True,
+        "type": "DIRECTORY",
+        "size": 0,
+        "created_at": ZERO,
+        "updated_at": stat["updated_at"],
+    }
+    assert box.call("file_stat", path="/none") == {
+        "exists": False,
+        "type": None,
+        "size": 0,
+        "created_at": ZERO,
+        "updated_at": ZERO,
+    }
     assert box.call("file_stat", path="/d/f/below")["exists"] is False
 
 
@@ -237,7 +273,10 @@ def test_append_is_the_default_and_ignores_the_offset(box: Box) -> None:
 def test_truncate_clears_first_and_wants_offset_zero(box: Box) -> None:
     """003-6.4.2"""
     box.write("/f", "long content")
-    assert box.code("file_write", path="/f", content="x", mode="TRUNCATE", offset=1) == "INVALID_OFFSET"
+    assert (
+        box.code("file_write", path="/f", content="x", mode="TRUNCATE", offset=1)
+        == "INVALID_OFFSET"
+    )
     assert box.read("/f") == "long content"
     box.write("/f", "x")
     assert box.read("/f") == "x"
@@ -254,10 +293,16 @@ def test_overwrite_replaces_bytes_without_truncating(box: Box) -> None:
     assert box.read("/f") == "01ab45678XYZ"
     box.write("/f", "!", mode="OVERWRITE", offset=12)
     assert box.read("/f") == "01ab45678XYZ!"
-    assert box.code("file_write", path="/f", content="x", mode="OVERWRITE", offset=14) == "INVALID_OFFSET"
+    assert (
+        box.code("file_write", path="/f", content="x", mode="OVERWRITE", offset=14)
+        == "INVALID_OFFSET"
+    )
     box.write("/new", "made", mode="OVERWRITE")
     assert box.read("/new") == "made"
-    assert box.code("file_write", path="/other", content="x", mode="OVERWRITE", offset=1) == "INVALID_OFFSET"
+    assert (
+        box.code("file_write", path="/other", content="x", mode="OVERWRITE", offset=1)
+        == "INVALID_OFFSET"
+    )
     assert box.call("file_stat", path="/other")["exists"] is False
 
 
@@ -378,14 +423,26 @@ def test_depths_of_a_listing(box: Box) -> None:
     assert box.paths(path="/d") == ["/d/e", "/d/x"]
     assert box.paths(path="/d", depth=2) == ["/d/e", "/d/e/f", "/d/x"]
     assert box.paths(path="/d", depth=1 << 40) == ["/d/e", "/d/e/f", "/d/e/f/g", "/d/x"]
-    assert box.paths(path="/a.txt") == box.paths(path="/a.txt", depth=0) == box.paths(path="/a.txt", depth=5) == ["/a.txt"]
+    assert (
+        box.paths(path="/a.txt")
+        == box.paths(path="/a.txt", depth=0)
+        == box.paths(path="/a.txt", depth=5)
+        == ["/a.txt"]
+    )
 
 
 def test_entries_carry_all_fields(box: Box) -> None:
     box.write("/d/f", "12")
     updated = box.call("file_stat", path="/d/f")["updated_at"]
     assert box.call("file_list")["entries"] == [
-        {"name": "d", "path": "/d", "type": "DIRECTORY", "size": 0, "created_at": ZERO, "updated_at": updated}
+        {
+            "name": "d",
+            "path": "/d",
+            "type": "DIRECTORY",
+            "size": 0,
+            "created_at": ZERO,
+            "updated_at": updated,
+        }
     ]
     file = box.call("file_list", path="/d")["entries"][0]
     assert file | {"content_hash": ""} == {
@@ -451,7 +508,10 @@ def test_a_directory_is_as_new_as_its_newest_file(box: Box) -> None:
     newest = box.call("file_stat", path="/d/e/new")["updated_at"]
     assert box.call("file_stat", path="/d")["updated_at"] == newest
     box.call("file_delete", path="/d/e/new")
-    assert box.call("file_stat", path="/d")["updated_at"] == box.call("file_stat", path="/d/old")["updated_at"]
+    assert (
+        box.call("file_stat", path="/d")["updated_at"]
+        == box.call("file_stat", path="/d/old")["updated_at"]
+    )
 
 
 # -- metacharacters of LIKE
@@ -489,7 +549,9 @@ def test_a_tenant_above_its_rate_is_told_when_to_come_back(make_box: MakeBox) ->
     box.call("file_stat", "t2", path="/a")
 
 
-@pytest.mark.parametrize("arguments", [{"path": 5}, {"path": None}, {"path": ["/a"]}, {"project": 7, "path": "/a"}])
+@pytest.mark.parametrize(
+    "arguments", [{"path": 5}, {"path": None}, {"path": ["/a"]}, {"project": 7, "path": "/a"}]
+)
 def test_wrong_types_are_errors_of_their_field(box: Box, arguments: dict[str, object]) -> None:
     assert box.code("file_stat", **arguments) == "INVALID_PATH"
 

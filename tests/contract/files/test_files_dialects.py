@@ -1,4 +1,6 @@
-"""SQLite and PostgreSQL under one contract: the same named statements, and plans that stay inside a tenant among many others."""
+"""SQLite and PostgreSQL under one contract: the same named statements, and plans that stay
+inside a tenant among many others.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,16 @@ import pytest
 from commonplace.storage.queries import load_postgres_queries, load_queries
 
 SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
-TWINS = [(path.parent.name, path.name.removeprefix("sqlite")) for path in sorted(SOURCE.glob("*/sqlite*.sql"))]
+TWINS = [
+    (path.parent.name, path.name.removeprefix("sqlite"))
+    for path in sorted(SOURCE.glob("*/sqlite*.sql"))
+]
 TENANTS, FILES, CHUNKS = 40, 50, 4
 LONGEST = 200  # files and chunks of a tenant
 QUEUES = ("outbox_", "vector_", "job_", "enqueue_")
-CLOCK = {"now"}  # of this process; queues that several machines share use the clock of PostgreSQL instead
+CLOCK = {
+    "now"
+}  # of this process; queues that several machines share use the clock of PostgreSQL instead
 
 
 def parameters(sql: str) -> set[str]:
@@ -26,10 +33,15 @@ def parameters(sql: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("component", "rest"), TWINS, ids=lambda value: str(value))
-def test_both_dialects_define_the_same_statements_with_the_same_parameters(component: str, rest: str) -> None:
+def test_both_dialects_define_the_same_statements_with_the_same_parameters(
+    component: str, rest: str
+) -> None:
     sqlite = load_queries(f"commonplace.{component}", f"sqlite{rest}")
     postgres = load_queries(f"commonplace.{component}", f"postgres{rest}")
-    expected = {name: parameters(sql) - (CLOCK if name.startswith(QUEUES) else set()) for name, sql in sqlite.items()}
+    expected = {
+        name: parameters(sql) - (CLOCK if name.startswith(QUEUES) else set())
+        for name, sql in sqlite.items()
+    }
     assert expected == {name: parameters(sql) for name, sql in postgres.items()} | {
         name: parameters(postgres[name]) - CLOCK for name in postgres if name.startswith(QUEUES)
     }
@@ -56,12 +68,21 @@ def fill(connection: psycopg.Connection[Any]) -> None:
         """INSERT INTO mcp_file_ancestors SELECT apikey_hash, project, d, updated_at, id FROM mcp_files,
            unnest(ARRAY['', substring(path FROM '^/d[0-9]')]) AS d""",
         "INSERT INTO mcp_file_sources SELECT id, path || ' ', 'folder' FROM mcp_files",
-        f"INSERT INTO mcp_file_projects SELECT {tenants}, 'p', {FILES}, {FILES} FROM generate_series(1, {TENANTS}) t",
+        (
+            f"INSERT INTO mcp_file_projects SELECT {tenants}, 'p', {FILES}, {FILES} FROM "
+            f"generate_series(1, {TENANTS}) t"
+        ),
         f"""INSERT INTO mcp_file_chunks
                 (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash, context)
             SELECT apikey_hash, project, path, c, 0, 1, 'x', repeat('a', 64), '' FROM mcp_files, generate_series(0, {CHUNKS - 1}) c""",
-        f"INSERT INTO search_partition (tenant, collection, scope) SELECT {tenants}, 'files', 'p' FROM generate_series(1, {TENANTS}) t",
-        f"INSERT INTO search_field SELECT id, 'text', {FILES * CHUNKS}, {FILES * CHUNKS * 5} FROM search_partition",
+        (
+            f"INSERT INTO search_partition (tenant, collection, scope) SELECT {tenants}, 'files', "
+            f"'p' FROM generate_series(1, {TENANTS}) t"
+        ),
+        (
+            f"INSERT INTO search_field SELECT id, 'text', {FILES * CHUNKS}, {FILES * CHUNKS * 5} "
+            f"FROM search_partition"
+        ),
         """INSERT INTO search_document (partition_id, document)
            SELECT p.id, c.file_path || '#' || c.id FROM mcp_file_chunks c JOIN search_partition p ON p.tenant = c.apikey_hash""",
         f"""INSERT INTO search_term (partition_id, term, field, documents)
@@ -76,10 +97,21 @@ def fill(connection: psycopg.Connection[Any]) -> None:
         connection.execute(statement)
 
 
-OPERATOR = {"contents", "purge", "outbox_claim", "outbox_counts", "outbox_places", "outbox_reclaim", "outbox_renew", "job_due"}
+OPERATOR = {
+    "contents",
+    "purge",
+    "outbox_claim",
+    "outbox_counts",
+    "outbox_places",
+    "outbox_reclaim",
+    "outbox_renew",
+    "job_due",
+}
 
 
-def values(names: set[str], tenant: str, partition: int, term: int, document: int) -> dict[str, Any]:
+def values(
+    names: set[str], tenant: str, partition: int, term: int, document: int
+) -> dict[str, Any]:
     texts: dict[str, Any] = {
         "tenant": tenant, "old": tenant, "new": "f" * 64, "project": "p", "scope": "p", "path": "/d1/f1", "directory": "/d1",
         "start": "/d1/", "upper": "/d10", "prefix": "/d1/", "owner": "me", "operation": "UPSERT", "hash": "a" * 64, "context": "",
@@ -91,17 +123,31 @@ def values(names: set[str], tenant: str, partition: int, term: int, document: in
 
 
 @pytest.mark.parametrize("component", ["files", "search"])
-def test_no_statement_of_a_call_reads_other_tenants_rows(crowded: psycopg.Connection[Any], component: str) -> None:
-    """EXPLAIN ANALYZE of every statement that reads: an index finds the tenant's rows, and hardly any are thrown away afterwards."""
-    row = crowded.execute("SELECT p.tenant, p.id FROM search_partition p ORDER BY id LIMIT 1 OFFSET 20").fetchone()
+def test_no_statement_of_a_call_reads_other_tenants_rows(
+    crowded: psycopg.Connection[Any], component: str
+) -> None:
+    """EXPLAIN ANALYZE of every statement that reads: an index finds the tenant's rows, and
+    hardly any are thrown away afterwards.
+    """
+    row = crowded.execute(
+        "SELECT p.tenant, p.id FROM search_partition p ORDER BY id LIMIT 1 OFFSET 20"
+    ).fetchone()
     assert row is not None
     tenant, partition = row
-    term = crowded.execute("SELECT id FROM search_term WHERE term = 'w1' AND partition_id = %s", (partition,)).fetchone()[0]  # type: ignore[index]
-    document = crowded.execute("SELECT id FROM search_document WHERE partition_id = %s", (partition,)).fetchone()[0]  # type: ignore[index]
+    term = crowded.execute(
+        "SELECT id FROM search_term WHERE term = 'w1' AND partition_id = %s", (partition,)
+    ).fetchone()[0]  # type: ignore[index]
+    document = crowded.execute(
+        "SELECT id FROM search_document WHERE partition_id = %s", (partition,)
+    ).fetchone()[0]  # type: ignore[index]
     read = 0
     sources = load_queries(f"commonplace.{component}", "postgres.sql")
     for name, sql in load_postgres_queries(f"commonplace.{component}").items():
-        if name in OPERATOR or name.startswith("tenant_") or not re.match(r"\s*(SELECT|WITH RECURSIVE|WITH query)", sql):
+        if (
+            name in OPERATOR
+            or name.startswith("tenant_")
+            or not re.match(r"\s*(SELECT|WITH RECURSIVE|WITH query)", sql)
+        ):
             continue
         given = values(parameters(sources[name]), tenant, partition, term, document)
         if name == "file_slice":
@@ -114,8 +160,15 @@ def test_no_statement_of_a_call_reads_other_tenants_rows(crowded: psycopg.Connec
             (plan,) = crowded.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", given).fetchone()  # type: ignore[misc]
         for node in nodes(plan[0]["Plan"]):
             relation = node.get("Relation Name", "")
-            scanned = node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0) * node["Actual Loops"]
-            if relation.startswith(("mcp_", "search_")) and relation not in ("search_partition", "mcp_file_projects", "search_field"):
+            scanned = (
+                node["Actual Rows"] * node["Actual Loops"]
+                + node.get("Rows Removed by Filter", 0) * node["Actual Loops"]
+            )
+            if relation.startswith(("mcp_", "search_")) and relation not in (
+                "search_partition",
+                "mcp_file_projects",
+                "search_field",
+            ):
                 assert node["Node Type"] != "Seq Scan", (name, json.dumps(plan)[:3000])
                 assert node.get("Rows Removed by Filter", 0) <= LONGEST, (name, node)
                 assert scanned <= 5 * LONGEST, (name, node)
@@ -132,6 +185,10 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_every_statement_of_postgres_is_used() -> None:
     code = "".join(path.read_text() for path in SOURCE.rglob("*.py"))
     for file in sorted(SOURCE.glob("*/postgres*.sql")):
-        for name, sql in load_postgres_queries(f"commonplace.{file.parent.name}", file.name).items():
-            assert f'"{re.sub(r"move_.*", "move_", name)}' in code, f"{file.name}: {name} is not used"
+        for name, sql in load_postgres_queries(
+            f"commonplace.{file.parent.name}", file.name
+        ).items():
+            assert f'"{re.sub(r"move_.*", "move_", name)}' in code, (
+                f"{file.name}: {name} is not used"
+            )
             assert sql.rstrip().endswith(";"), f"{file.name}: {name}"

@@ -1,4 +1,6 @@
-"""Contract 003's vectors in PostgreSQL: exact and approximate search inside one project, resumable embedding, another length."""
+"""Contract 003's vectors in PostgreSQL: exact and approximate search inside one project,
+resumable embedding, another length.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,21 @@ class Team:
         self.files = build_postgres_files(self.database, retriever=retriever, listener=side)
 
     def write(self, tenant: str, path: str, content: str) -> None:
-        asyncio.run(self.files.service.write(AuthContext(Tenant(tenant), ALL_SCOPES, ""), "p", path, content))
+        asyncio.run(
+            self.files.service.write(
+                AuthContext(Tenant(tenant), ALL_SCOPES, ""), "p", path, content
+            )
+        )
 
     def index(self) -> None:
         assert asyncio.run(self.files.indexer.drain())
 
     def search(self, tenant: str, query: str, prefix: str = "") -> Any:
-        return asyncio.run(self.files.service.search(AuthContext(Tenant(tenant), ALL_SCOPES, ""), "p", query, prefix, 5))
+        return asyncio.run(
+            self.files.service.search(
+                AuthContext(Tenant(tenant), ALL_SCOPES, ""), "p", query, prefix, 5
+            )
+        )
 
     def partition(self, tenant: str) -> Partition:
         return partition_of(AuthContext(Tenant(tenant), ALL_SCOPES, "").apikey_hash, "p")
@@ -71,15 +81,28 @@ def test_meaning_and_words_are_fused_inside_one_tenant(team: Team) -> None:
     assert found.chunks[0].explain["semantic"] > 0.5
     assert found.chunks[0].explain["lexical"] > 0
     assert "consensus" in found.chunks[0].explain  # as on one machine
-    near = asyncio.run(team.embeddings.nearest(team.partition("t1"), team.embedder.embed_query("engine"), 30, "", []))
+    near = asyncio.run(
+        team.embeddings.nearest(
+            team.partition("t1"), team.embedder.embed_query("engine"), 30, "", []
+        )
+    )
     mine = {
-        f"{path}#{number}" for path, number in team.rows("SELECT file_path, id FROM mcp_file_chunks WHERE chunk_content NOT LIKE '% t2'")
+        f"{path}#{number}"
+        for path, number in team.rows(
+            "SELECT file_path, id FROM mcp_file_chunks WHERE chunk_content NOT LIKE '% t2'"
+        )
     }
     assert (near.rows, near.exact) == (2, True)
     for key, vector in near.vectors.items():
-        assert float(vector @ team.embedder.embed_query("engine")) == pytest.approx(near.cosines[key], abs=1e-3)
+        assert float(vector @ team.embedder.embed_query("engine")) == pytest.approx(
+            near.cosines[key], abs=1e-3
+        )
     assert set(near.cosines) < mine
-    below = asyncio.run(team.embeddings.nearest(team.partition("t1"), team.embedder.embed_query("engine"), 30, "/b", []))
+    below = asyncio.run(
+        team.embeddings.nearest(
+            team.partition("t1"), team.embedder.embed_query("engine"), 30, "/b", []
+        )
+    )
     assert [key.partition("#")[0] for key in below.cosines] == ["/b.md"]
 
 
@@ -110,16 +133,25 @@ def test_embedding_goes_on_where_it_was_cut_off(team: Team) -> None:
 
     passages = [
         Passage(f"{path}#{number}", str(text), "")
-        for path, number, text in (team.index(), team.rows("SELECT file_path, id, chunk_content FROM mcp_file_chunks ORDER BY id"))[1]
+        for path, number, text in (
+            team.index(),
+            team.rows("SELECT file_path, id, chunk_content FROM mcp_file_chunks ORDER BY id"),
+        )[1]
     ]
-    team.database.write_now(lambda connection: connection.execute("DELETE FROM mcp_file_chunk_embeddings") and None)
+    team.database.write_now(
+        lambda connection: connection.execute("DELETE FROM mcp_file_chunk_embeddings") and None
+    )
     team.embedder.embedded = 0
     with pytest.raises(RuntimeError):
         asyncio.run(team.embeddings.synchronise(team.partition("t1"), passages, failing))
     kept = team.rows("SELECT count(*) FROM mcp_file_chunk_embeddings")[0][0]
     assert 0 < kept < len(passages)
     asyncio.run(team.embeddings.synchronise(team.partition("t1"), passages, full))
-    assert team.embedder.embedded == len(passages) == team.rows("SELECT count(*) FROM mcp_file_chunk_embeddings")[0][0]
+    assert (
+        team.embedder.embedded
+        == len(passages)
+        == team.rows("SELECT count(*) FROM mcp_file_chunk_embeddings")[0][0]
+    )
 
 
 def test_vectors_of_another_model_are_not_compared(team: Team) -> None:
@@ -127,11 +159,17 @@ def test_vectors_of_another_model_are_not_compared(team: Team) -> None:
     team.index()
     other = PostgresEmbeddings(team.database, "another-model", DIMENSIONS)
     with pytest.raises(EmbedderUnavailableError, match="another model"):
-        asyncio.run(other.nearest(team.partition("t1"), team.embedder.embed_query("text"), 5, "", []))
+        asyncio.run(
+            other.nearest(team.partition("t1"), team.embedder.embed_query("text"), 5, "", [])
+        )
 
 
-def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all(postgres_url: str) -> None:
-    """An index scan of this project's rows alone: nothing of another tenant is read and thrown away."""
+def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all(
+    postgres_url: str,
+) -> None:
+    """An index scan of this project's rows alone: nothing of another tenant is read and thrown
+    away.
+    """
     team = Team(postgres_url, exact_rows=300)
     team.write("t1", "/seed.md", "seed")
     team.write("t2", "/seed.md", "seed")
@@ -142,24 +180,34 @@ def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all
         team.database.write_now(
             lambda connection, partition=partition: (
                 connection.execute(
-                    "INSERT INTO mcp_file_chunks (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content,"
-                    " content_hash, context) SELECT %s, 'p', '/d' || n %% 10 || '/f' || n, 0, 0, 1, 'x', repeat('a', 64), ''"
+                    "INSERT INTO mcp_file_chunks (apikey_hash, project, file_path, chunk_index, "
+                    "start_byte, end_byte, chunk_content,"
+                    " content_hash, context) SELECT %s, 'p', '/d' || n %% 10 || '/f' || n, 0, 0, "
+                    "1, 'x', repeat('a', 64), ''"
                     " FROM generate_series(1, 600) n",
                     (partition.tenant,),
                 )
                 and None
             )
         )
-        numbers = team.rows(f"SELECT id FROM mcp_file_chunks WHERE apikey_hash = '{partition.tenant}' ORDER BY id")
+        numbers = team.rows(
+            f"SELECT id FROM mcp_file_chunks WHERE apikey_hash = '{partition.tenant}' ORDER BY id"
+        )
         vectors = generator.standard_normal((len(numbers), DIMENSIONS)).astype(np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        asyncio.run(team.embeddings.add(partition, [(row[0], vector) for row, vector in zip(numbers, vectors, strict=True)]))
+        asyncio.run(
+            team.embeddings.add(
+                partition, [(row[0], vector) for row, vector in zip(numbers, vectors, strict=True)]
+            )
+        )
     team.embeddings.close()  # waits for the build that the vectors called for
     partition = team.partition("t1")
     number = team.rows(f"SELECT id FROM search_partition WHERE tenant = '{partition.tenant}'")[0][0]
     name = f"idx_mcp_file_embeddings_hnsw_{number}"
     team.embeddings.build_index(number)
-    assert team.rows(f"SELECT indisvalid FROM pg_index WHERE indexrelid = '{name}'::regclass") == [(True,)]
+    assert team.rows(f"SELECT indisvalid FROM pg_index WHERE indexrelid = '{name}'::regclass") == [
+        (True,)
+    ]
     exact = PostgresEmbeddings(team.database, Words.identity, DIMENSIONS, 10_000)
     team.database.connect().execute("ANALYZE")
     shared = 0
@@ -178,19 +226,33 @@ def test_a_large_project_gets_an_index_of_its_own_that_agrees_with_comparing_all
         assert all(key.startswith("/d3/") for key in below.cosines)
     assert shared >= 0.95 * 20 * 30
     statement = team.embeddings._statement("nearest_approximate", number)
-    values = {"query": "[" + ",".join(["0.05"] * DIMENSIONS) + "]", "model": Words.identity, "limit": 30}
+    values = {
+        "query": "[" + ",".join(["0.05"] * DIMENSIONS) + "]",
+        "model": Words.identity,
+        "limit": 30,
+    }
     (plan,) = team.database.read_now(
-        lambda connection: connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", values).fetchone(), snapshot=True
+        lambda connection: connection.execute(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", values
+        ).fetchone(),
+        snapshot=True,
     )
-    (scan,) = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "mcp_file_chunk_embeddings"]
+    (scan,) = [
+        node
+        for node in nodes(plan[0]["Plan"])
+        if node.get("Relation Name") == "mcp_file_chunk_embeddings"
+    ]
     assert (scan["Node Type"], scan["Index Name"]) == ("Index Scan", name)
     assert scan.get("Rows Removed by Filter", 0) == 0
     team.database.close()
 
 
 def test_a_querys_vector_is_read_once_also_in_a_plan_that_is_kept() -> None:
-    """A parameter that is cast beside a column is cast again for every row of a kept plan: seconds instead of milliseconds. One that is
-    selected by itself is read before the first row, whatever the plan."""
+    """A parameter that is cast beside a column is cast again for every row of a kept plan:
+    seconds instead of milliseconds.
+
+    One that is selected by itself is read before the first row, whatever the plan.
+    """
     statements = load_queries("commonplace.files", "postgres_embeddings.sql")
     comparing = {name: sql for name, sql in statements.items() if ":query" in sql}
     assert len(comparing) == 5
@@ -204,14 +266,19 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from nodes(child)
 
 
-def test_another_length_of_vectors_is_refused_until_migrated_and_then_made_anew(postgres_server: str) -> None:
+def test_another_length_of_vectors_is_refused_until_migrated_and_then_made_anew(
+    postgres_server: str,
+) -> None:
     from commonplace.storage.postgres_schema import migrate
     from commonplace.team import postgres_components
 
     url = make_database(postgres_server)
     database = PostgresDatabase(url, pool_size=1)
     migrate(database, postgres_components())
-    assert fit_length(database, DIMENSIONS) == (1536, 0)  # the contract's own length stands in the schema
+    assert fit_length(database, DIMENSIONS) == (
+        1536,
+        0,
+    )  # the contract's own length stands in the schema
     require_length(database, DIMENSIONS)
     team = Team(url)
     team.write("t1", "/a.md", "one text")

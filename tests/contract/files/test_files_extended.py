@@ -1,4 +1,6 @@
-"""The tools beyond contract 003: edit, rename, grep, restore, projects, usage, index status; and moving a tenant."""
+"""The tools beyond contract 003: edit, rename, grep, restore, projects, usage, index status; and
+moving a tenant.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def test_an_edit_replaces_a_unique_text(box: Box) -> None:
 
 
 @pytest.mark.parametrize(("old", "count"), [("two", 2), ("four", 0)])
-def test_an_edit_that_is_not_unique_changes_nothing_and_counts(box: Box, old: str, count: int) -> None:
+def test_an_edit_that_is_not_unique_changes_nothing_and_counts(
+    box: Box, old: str, count: int
+) -> None:
     box.write("/f", "one two three two")
     error = box.error("file_edit", path="/f", old_text=old, new_text="x")
     assert (error.code.name, error.details["count"]) == ("EDIT_NOT_UNIQUE", count)
@@ -32,8 +36,18 @@ def test_an_edit_that_is_not_unique_changes_nothing_and_counts(box: Box, old: st
 
 def test_replace_all_and_if_match_of_edits(box: Box) -> None:
     digest = box.write("/f", "a a a")["content_hash"]
-    assert box.call("file_edit", path="/f", old_text="a", new_text="éé", replace_all=True, if_match=digest)["replacements"] == 3
-    assert box.code("file_edit", path="/f", old_text="é", new_text="x", replace_all=True, if_match=digest) == "CONTENT_CHANGED"
+    assert (
+        box.call(
+            "file_edit", path="/f", old_text="a", new_text="éé", replace_all=True, if_match=digest
+        )["replacements"]
+        == 3
+    )
+    assert (
+        box.code(
+            "file_edit", path="/f", old_text="é", new_text="x", replace_all=True, if_match=digest
+        )
+        == "CONTENT_CHANGED"
+    )
     assert box.read("/f") == "éé éé éé"
 
 
@@ -49,9 +63,14 @@ def test_edits_that_cannot_be(box: Box) -> None:
 def test_edits_keep_the_limits(make_box: MakeBox) -> None:
     box = make_box(FilesSettings(max_file_bytes=10, max_project_bytes=12))
     box.write("/f", "aaaaa")
-    assert box.code("file_edit", path="/f", old_text="a", new_text="bbb", replace_all=True) == "PAYLOAD_TOO_LARGE"
+    assert (
+        box.code("file_edit", path="/f", old_text="a", new_text="bbb", replace_all=True)
+        == "PAYLOAD_TOO_LARGE"
+    )
     box.write("/g", "aaaaaa")
-    assert box.code("file_edit", path="/f", old_text="aaaaa", new_text="bbbbbbbb") == "QUOTA_EXCEEDED"
+    assert (
+        box.code("file_edit", path="/f", old_text="aaaaa", new_text="bbbbbbbb") == "QUOTA_EXCEEDED"
+    )
 
 
 def test_files_and_directories_are_renamed_with_their_times(box: Box) -> None:
@@ -112,11 +131,23 @@ def test_grep_finds_lines_by_pattern_and_by_text(box: Box) -> None:
     box.write("/a.py", "import re\ndef f(x):\n    return x  # é f(x)\n")
     box.write("/b.txt", "no function\nDEF f(x)\n")
     match = box.call("file_grep", pattern=r"^def \w+\(")["matches"]
-    assert match == [{"file_path": "/a.py", "line": 2, "file_seek_start_bytes": 10, "file_seek_end_bytes": 16, "text": "def f(x):"}]
+    assert match == [
+        {
+            "file_path": "/a.py",
+            "line": 2,
+            "file_seek_start_bytes": 10,
+            "file_seek_end_bytes": 16,
+            "text": "def f(x):",
+        }
+    ]
     assert box.read("/a.py", offset=10, length=6) == "def f("
     assert len(box.call("file_grep", pattern="def", ignore_case=True)["matches"]) == 2
     literal = box.call("file_grep", pattern="f(x)", literal=True)["matches"]
-    assert [(m["file_path"], m["line"]) for m in literal] == [("/a.py", 2), ("/a.py", 3), ("/b.txt", 2)]
+    assert [(m["file_path"], m["line"]) for m in literal] == [
+        ("/a.py", 2),
+        ("/a.py", 3),
+        ("/b.txt", 2),
+    ]
     assert box.call("file_grep", pattern="import", path_prefix="/b")["matches"] == []
     assert box.call("file_grep", pattern="nowhere")["files_searched"] == 2
 
@@ -132,7 +163,9 @@ def test_grep_is_bounded_and_says_so(box: Box) -> None:
     assert len(box.call("file_grep", pattern="needle")["matches"][0]["text"]) < 500
 
 
-@pytest.mark.parametrize("pattern", ["(", "a(?=b)", r"(a)\1", "", "x" * 1001, "a{1001}", "(?P<n", "\ud800"])
+@pytest.mark.parametrize(
+    "pattern", ["(", "a(?=b)", r"(a)\1", "", "x" * 1001, "a{1001}", "(?P<n", "\ud800"]
+)
 def test_patterns_that_cannot_run_are_invalid_queries(box: Box, pattern: str) -> None:
     box.write("/a", "aaa")
     assert box.code("file_grep", pattern=pattern) == "INVALID_QUERY"
@@ -189,7 +222,10 @@ def test_a_tenants_files_move_with_their_index(box: Box) -> None:
     assert box.paths() == []
     assert box.call("file_read", "t9", path="/a")["content"] == "needle"
     box.index()
-    assert [chunk["file_path"] for chunk in box.call("file_search", "t9", query="needle queued")["chunks"]] == ["/a", "/b"]
+    assert [
+        chunk["file_path"]
+        for chunk in box.call("file_search", "t9", query="needle queued")["chunks"]
+    ] == ["/a", "/b"]
     box.write("/c")
     with pytest.raises(CommonplaceError):
         asyncio.run(service.move_tenant(Tenant("t9"), Tenant("t1")))
@@ -211,8 +247,18 @@ def test_schemas_are_plain_and_outputs_keep_them(box: Box) -> None:
         arguments = {"project": "p"} | samples[tool.name] if tool.name != "file_projects" else {}
         jsonschema.validate(arguments, input_schema(tool.input))
         jsonschema.validate(box.call(tool.name, **samples[tool.name]), output_schema(tool.output))
-    assert input_schema(box.pipeline.registry.tool("file_search").input)["properties"]["limit"]["default"] == 5
-    assert input_schema(box.pipeline.registry.tool("file_list").input)["properties"]["limit"]["default"] == 256
+    assert (
+        input_schema(box.pipeline.registry.tool("file_search").input)["properties"]["limit"][
+            "default"
+        ]
+        == 5
+    )
+    assert (
+        input_schema(box.pipeline.registry.tool("file_list").input)["properties"]["limit"][
+            "default"
+        ]
+        == 256
+    )
     write = input_schema(box.pipeline.registry.tool("file_write").input)
     assert write["required"] == ["project", "path", "content"]
     assert write["properties"]["mode"]["default"] == "APPEND"
@@ -220,7 +266,14 @@ def test_schemas_are_plain_and_outputs_keep_them(box: Box) -> None:
 
 def test_six_tools_are_listed_and_all_are_callable(box: Box) -> None:
     listed = {tool.name for tool in box.pipeline.registry.listed()}
-    assert listed == {"file_stat", "file_read", "file_write", "file_delete", "file_list", "file_search"}
+    assert listed == {
+        "file_stat",
+        "file_read",
+        "file_write",
+        "file_delete",
+        "file_list",
+        "file_search",
+    }
     assert len(box.pipeline.registry.all()) == 15
 
 
@@ -236,8 +289,14 @@ def test_a_directory_is_browsed_page_by_page_without_a_gap(box: Box) -> None:
             break
         assert len(page["entries"]) == 2
         after = page["next"]
-    assert names == [entry["path"] for entry in box.call("file_list")["entries"]] == ["/a", "/a-b", "/a.b", "/a0", "/b", "/d", "/e"]
-    assert [entry["path"] for entry in box.call("file_browse", path="/a", after="/a/x")["entries"]] == ["/a/y"]
+    assert (
+        names
+        == [entry["path"] for entry in box.call("file_list")["entries"]]
+        == ["/a", "/a-b", "/a.b", "/a0", "/b", "/d", "/e"]
+    )
+    assert [
+        entry["path"] for entry in box.call("file_browse", path="/a", after="/a/x")["entries"]
+    ] == ["/a/y"]
     assert box.code("file_browse", path="/none") == "NOT_FOUND"
 
 
@@ -246,14 +305,20 @@ def test_what_could_be_restored_is_listed_newest_first(box: Box) -> None:
         box.write(path, path)
         box.call("file_delete", path=path)
     box.write("/back", "again")
-    assert [one["path"] for one in box.call("file_deleted")["files"]] == ["/d/three", "/d/two", "/one"]
+    assert [one["path"] for one in box.call("file_deleted")["files"]] == [
+        "/d/three",
+        "/d/two",
+        "/one",
+    ]
     page = box.call("file_deleted", limit=1, offset=1)
     assert ([one["path"] for one in page["files"]], page["has_more"]) == (["/d/two"], True)
     box.call("file_restore", path="/d")
     assert [one["path"] for one in box.call("file_deleted")["files"]] == ["/one"]
 
 
-@pytest.mark.parametrize("table", ["mcp_files", "mcp_file_chunks", "mcp_file_index_jobs", "search_partition"])
+@pytest.mark.parametrize(
+    "table", ["mcp_files", "mcp_file_chunks", "mcp_file_index_jobs", "search_partition"]
+)
 def test_no_answer_holds_sql_or_what_a_driver_says(box: Box, table: str) -> None:
     """Whatever the database refuses, callers read our words; the statement is in the log."""
     box.write("/a", "needle")
@@ -278,7 +343,9 @@ def test_no_answer_holds_sql_or_what_a_driver_says(box: Box, table: str) -> None
             except CommonplaceError as error:
                 said = f"{error} {error.hint} {error.details}"
                 failed += 1
-            assert not re.search(rf"{table}|SELECT|no such table|relation|LINE \d|SQLError|UndefinedTable", said), (tool, said)
+            assert not re.search(
+                rf"{table}|SELECT|no such table|relation|LINE \d|SQLError|UndefinedTable", said
+            ), (tool, said)
     finally:
         box.change(f"ALTER TABLE lost RENAME TO {table}")
     assert failed

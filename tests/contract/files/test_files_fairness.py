@@ -1,4 +1,6 @@
-"""Indexing is fair on both databases: a small file never waits for the large files of others. benchmarks/fairness.py measures it."""
+"""Indexing is fair on both databases: a small file never waits for the large files of others.
+benchmarks/fairness.py measures it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from commonplace.search.vector import VectorIndex
 from commonplace.storage.outbox import LargeJobs
 from commonplace.storage.postgres import PostgresDatabase
 
-LARGE = "".join(f"entry {n} of a long file about widgets, gaskets and flanges\n\n" for n in range(24_000))[:1_500_000]
+LARGE = "".join(
+    f"entry {n} of a long file about widgets, gaskets and flanges\n\n" for n in range(24_000)
+)[:1_500_000]
 WAIT_SECONDS = 60.0
 
 
@@ -33,7 +37,9 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def claimed(box: Box, limit: int, **options: Any) -> list[Any]:
-    jobs: list[Any] = box._loop.run_until_complete(box.files.service._chunks.claim("worker", limit, **options))  # type: ignore[attr-defined]
+    jobs: list[Any] = box._loop.run_until_complete(
+        box.files.service._chunks.claim("worker", limit, **options)
+    )  # type: ignore[attr-defined]
     return jobs
 
 
@@ -42,11 +48,22 @@ def with_vectors(make_box: MakeBox, tmp_path: Path, url: str) -> Box:
     if not url:
         return make_box(settings, listener=VectorIndex(tmp_path / "vectors", Words()))
     words = Words()
-    return make_box(settings, listener=LocalSide(words, PostgresEmbeddings(PostgresDatabase(url, pool_size=1), words.identity, 384)))
+    return make_box(
+        settings,
+        listener=LocalSide(
+            words, PostgresEmbeddings(PostgresDatabase(url, pool_size=1), words.identity, 384)
+        ),
+    )
 
 
-def test_a_small_file_is_found_while_a_large_one_of_another_tenant_is_indexed(make_box: MakeBox, tmp_path: Path, request: Any) -> None:
-    url = request.getfixturevalue("postgres_url") if request.node.callspec.params["make_box"] != "sqlite" else ""
+def test_a_small_file_is_found_while_a_large_one_of_another_tenant_is_indexed(
+    make_box: MakeBox, tmp_path: Path, request: Any
+) -> None:
+    url = (
+        request.getfixturevalue("postgres_url")
+        if request.node.callspec.params["make_box"] != "sqlite"
+        else ""
+    )
     box = with_vectors(make_box, tmp_path, url)
     thread = IndexerThread(box.files.indexer)
     thread.start()
@@ -57,7 +74,9 @@ def test_a_small_file_is_found_while_a_large_one_of_another_tenant_is_indexed(ma
         until(lambda: box.found("walrus", tenant="t2") == ["/small.txt"])
         assert box.call("file_index_status")["chunks"] < 1_200, "the large file came first"
         until(lambda: bool(box.call("file_index_status", tenant="t2")["up_to_date"]))
-        assert box.call("file_index_status")["up_to_date"] is False, "the vectors of the large file came first"
+        assert box.call("file_index_status")["up_to_date"] is False, (
+            "the vectors of the large file came first"
+        )
     finally:
         thread.stop()
     assert box.rows("SELECT 1 FROM mcp_file_index_jobs WHERE status = 'processing'") == []
@@ -127,12 +146,17 @@ def test_chunks_of_white_space_are_not_indexed(box: Box) -> None:
     assert all(text.strip() for text in texts)
     assert (box.found("walrus"), box.found("narwhal")) == (["/a"], ["/a"])
     assert box.call("file_index_status")["up_to_date"] is True
-    indexes = [row[0] for row in box.rows("SELECT chunk_index FROM mcp_file_chunks ORDER BY chunk_index")]
+    indexes = [
+        row[0] for row in box.rows("SELECT chunk_index FROM mcp_file_chunks ORDER BY chunk_index")
+    ]
     assert indexes == list(range(len(indexes)))
 
 
 def test_the_clock_of_a_server_delays_no_file(make_box: MakeBox) -> None:
-    """Queues that several machines share use the database's clock. In SQLite all processes have the clock of one machine."""
+    """Queues that several machines share use the database's clock.
+
+    In SQLite all processes have the clock of one machine.
+    """
     box = make_box()
     if box.url:
         ahead = 40_000_000

@@ -1,4 +1,6 @@
-"""`file_list` against a listing worked out from the paths alone: names that sort around the separator, any depth, limit and place."""
+"""`file_list` against a listing worked out from the paths alone: names that sort around the
+separator, any depth, limit and place.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def expected(paths: list[str], base: str, depth: int) -> list[tuple[str, str]]:
             continue
         segments = path[len(base) + 1 :].split("/")
         for level in range(1, min(depth, len(segments)) + 1):
-            entries[base + "/" + "/".join(segments[:level])] = "FILE" if level == len(segments) else "DIRECTORY"
+            entries[base + "/" + "/".join(segments[:level])] = (
+                "FILE" if level == len(segments) else "DIRECTORY"
+            )
     return sorted(entries.items())
 
 
@@ -52,7 +56,10 @@ def test_every_listing_is_what_the_paths_say(box: Box, seed: int) -> None:
         for depth in (1, 2, 3, 9):
             whole = expected(paths, base, depth)
             for limit in (1, 2, 5, 1000):
-                assert listed(box, path=base, depth=depth, limit=limit) == (whole[:limit], len(whole) > limit), (base, depth, limit)
+                assert listed(box, path=base, depth=depth, limit=limit) == (
+                    whole[:limit],
+                    len(whole) > limit,
+                ), (base, depth, limit)
 
 
 def test_directories_that_a_listing_does_not_reach_cost_it_nothing(box: Box) -> None:

@@ -1,4 +1,6 @@
-"""Contract 003, sections 6.7, 7, 8 and 11: search, the index behind it, consistency, and what is logged."""
+"""Contract 003, sections 6.7, 7, 8 and 11: search, the index behind it, consistency, and what is
+logged.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +165,10 @@ def test_a_search_index_that_cannot_be_read_is_a_retryable_backend_error(box: Bo
     box.change(f"ALTER TABLE {box.words_table} RENAME TO lost")
     error = box.error("file_search", query="needle")
     assert (error.code.name, error.retryable) == ("SEARCH_BACKEND_ERROR", True)
-    assert not re.search(r"search_posting|mcp_file|SELECT|no such table|relation|LINE", f"{error} {error.hint} {error.details}")
+    assert not re.search(
+        r"search_posting|mcp_file|SELECT|no such table|relation|LINE",
+        f"{error} {error.hint} {error.details}",
+    )
     assert box.read("/a") == "needle"
     box.change(f"ALTER TABLE lost RENAME TO {box.words_table}")
     assert box.found("needle") == ["/a"]
@@ -239,7 +244,11 @@ def test_mutations_queue_one_job_per_file_in_their_own_transaction(box: Box) -> 
         box.write("/a", content)
     box.write("/b")
     box.call("file_delete", path="/b")
-    jobs = rows(box, "SELECT file_path, operation, status, generation FROM mcp_file_index_jobs ORDER BY file_path")
+    jobs = rows(
+        box,
+        "SELECT file_path, operation, status, generation FROM mcp_file_index_jobs ORDER BY "
+        "file_path",
+    )
     assert jobs == [("/a", "UPSERT", "pending", 3), ("/b", "DELETE", "pending", 2)]
     assert box.code("file_write", path="/a/x", content="x") == "NOT_DIRECTORY"
     assert len(rows(box, "SELECT 1 FROM mcp_file_index_jobs")) == 2
@@ -251,25 +260,42 @@ def test_indexing_twice_changes_nothing(box: Box) -> None:
     """003-7.1.3"""
     box.write("/a", TEXT)
     box.index()
-    before = rows(box, "SELECT * FROM mcp_file_chunks") + rows(box, f"SELECT * FROM {box.words_table}")
+    before = rows(box, "SELECT * FROM mcp_file_chunks") + rows(
+        box, f"SELECT * FROM {box.words_table}"
+    )
     asyncio.run(box.files.service._chunks.enqueue_all(_hash(), None, rebuild=False))
     box.index()
-    assert rows(box, "SELECT * FROM mcp_file_chunks") + rows(box, f"SELECT * FROM {box.words_table}") == before
+    assert (
+        rows(box, "SELECT * FROM mcp_file_chunks") + rows(box, f"SELECT * FROM {box.words_table}")
+        == before
+    )
 
 
 def test_an_edit_reindexes_only_what_changed(box: Box) -> None:
-    long = "\n\n".join(f"## Section {n}\n\n" + f"Words of section {n} that fill it. " * 20 for n in range(40))
+    long = "\n\n".join(
+        f"## Section {n}\n\n" + f"Words of section {n} that fill it. " * 20 for n in range(40)
+    )
     box.write("/long.md", long)
     box.index()
     before = {row[0] for row in rows(box, "SELECT id FROM mcp_file_chunks")}
-    box.call("file_edit", path="/long.md", old_text="## Section 20\n", new_text="## Section twenty, renamed\n")
+    box.call(
+        "file_edit",
+        path="/long.md",
+        old_text="## Section 20\n",
+        new_text="## Section twenty, renamed\n",
+    )
     box.index()
     after = {row[0] for row in rows(box, "SELECT id FROM mcp_file_chunks")}
     assert len(before) >= 40
     assert len(after - before) <= 3
     found = box.call("file_search", query="twenty renamed")["chunks"][0]
     assert (
-        box.read("/long.md", offset=found["file_seek_start_bytes"], length=len(found["chunk_content"].encode())) == found["chunk_content"]
+        box.read(
+            "/long.md",
+            offset=found["file_seek_start_bytes"],
+            length=len(found["chunk_content"].encode()),
+        )
+        == found["chunk_content"]
     )
     places = rows(box, "SELECT start_byte, end_byte FROM mcp_file_chunks ORDER BY chunk_index")
     assert places[0][0] == 0
@@ -288,11 +314,16 @@ def test_chunks_persist_what_the_contract_lists(box: Box) -> None:
     """003-7.2.2, 10.2"""
     box.write("/a", "hello world")
     box.index()
-    assert rows(box, "SELECT file_path, chunk_index, start_byte, end_byte, chunk_content FROM mcp_file_chunks") == [
-        ("/a", 0, 0, 11, "hello world")
+    assert rows(
+        box,
+        "SELECT file_path, chunk_index, start_byte, end_byte, chunk_content FROM mcp_file_chunks",
+    ) == [("/a", 0, 0, 11, "hello world")]
+    assert rows(box, "SELECT length(content_hash), last_served_at FROM mcp_file_chunks") == [
+        (64, None)
     ]
-    assert rows(box, "SELECT length(content_hash), last_served_at FROM mcp_file_chunks") == [(64, None)]
-    assert rows(box, "SELECT token_count, tokenizer FROM mcp_file_chunk_bm25") == [(2, "commonplace-text-1")]
+    assert rows(box, "SELECT token_count, tokenizer FROM mcp_file_chunk_bm25") == [
+        (2, "commonplace-text-1")
+    ]
 
 
 def test_last_served_is_set_for_returned_chunks_only(box: Box) -> None:
@@ -302,7 +333,10 @@ def test_last_served_is_set_for_returned_chunks_only(box: Box) -> None:
     box.index()
     returned = box.found("needle", limit=3)
     box.index()
-    served = rows(box, "SELECT file_path FROM mcp_file_chunks WHERE last_served_at IS NOT NULL ORDER BY file_path")
+    served = rows(
+        box,
+        "SELECT file_path FROM mcp_file_chunks WHERE last_served_at IS NOT NULL ORDER BY file_path",
+    )
     assert [row[0] for row in served] == sorted(returned)
 
 
@@ -310,15 +344,26 @@ def test_a_failing_job_is_retried_then_buried_and_seen(make_box: MakeBox) -> Non
     """7.1; dead letters are visible"""
 
     class Broken:
-        async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+        async def synchronise(
+            self,
+            partition: Partition,
+            prefix: str,
+            passages: Sequence[Passage],
+            *,
+            most: int | None = None,
+        ) -> int:
             raise RuntimeError("the model is away")
 
-    box = make_box(FilesSettings(index=FilesIndex(retry_max=2, retry_backoff_ms=0)), listener=Broken())
+    box = make_box(
+        FilesSettings(index=FilesIndex(retry_max=2, retry_backoff_ms=0)), listener=Broken()
+    )
     box.write("/a", "needle")
     box.index()
     state = box.call("file_index_status")
     assert (state["pending"], state["dead"], state["up_to_date"]) == (0, 1, False)
-    assert state["dead_letters"] == [{"file_path": "/a", "error": "RuntimeError: the model is away"}]
+    assert state["dead_letters"] == [
+        {"file_path": "/a", "error": "RuntimeError: the model is away"}
+    ]
     assert box.found("needle") == ["/a"]  # the lexical side was committed before
     box.write("/a", "needle again")
     assert box.call("file_index_status")["pending"] == 1
@@ -328,7 +373,14 @@ def test_a_listener_is_told_the_passages_of_each_file(make_box: MakeBox) -> None
     told: dict[str, list[str]] = {}
 
     class Listener:
-        async def synchronise(self, partition: Partition, prefix: str, passages: Sequence[Passage], *, most: int | None = None) -> int:
+        async def synchronise(
+            self,
+            partition: Partition,
+            prefix: str,
+            passages: Sequence[Passage],
+            *,
+            most: int | None = None,
+        ) -> int:
             assert all(passage.key.startswith(prefix) for passage in passages)
             told[f"{partition.scope}:{prefix}"] = [passage.text for passage in passages]
             return 0
@@ -354,7 +406,9 @@ def test_a_claimed_job_is_nobody_elses_until_its_lease_ends(box: Box) -> None:
 
 
 def test_what_a_dead_worker_had_claimed_is_done_by_the_next_one(box: Box) -> None:
-    """On one machine a new leader takes it over at once; among many workers, when its lease has run out."""
+    """On one machine a new leader takes it over at once; among many workers, when its lease has
+    run out.
+    """
     box.write("/a", "needle")
     asyncio.run(box.files.service._chunks.claim("dead worker", 10))  # type: ignore[attr-defined]
     if box.url:
@@ -398,7 +452,10 @@ def test_a_lock_that_is_not_free_in_time_is_resource_busy(make_box: MakeBox) -> 
     box = make_box(FilesSettings(lock_timeout_ms=150))
     box.write("/a", "before")
     with box.locked():
-        for tool, arguments in (("file_write", {"path": "/a", "content": "x"}), ("file_delete", {"path": "/a"})):
+        for tool, arguments in (
+            ("file_write", {"path": "/a", "content": "x"}),
+            ("file_delete", {"path": "/a"}),
+        ):
             error = box.error(tool, **arguments)
             assert (error.code.name, error.retryable) == ("RESOURCE_BUSY", True)
         assert box.read("/a") == "before"  # reads do not wait for writers
@@ -413,7 +470,9 @@ def test_concurrent_appends_are_one_sequence(box: Box) -> None:
     async def run() -> None:
         from commonplace.kernel.auth import local_user
 
-        await asyncio.gather(*(service.write(local_user(), "p", "/log", f"{n}\n") for n in range(200)))
+        await asyncio.gather(
+            *(service.write(local_user(), "p", "/log", f"{n}\n") for n in range(200))
+        )
 
     asyncio.run(run())
     lines = box.call("file_read", "local", path="/log")["content"].split()
@@ -464,7 +523,11 @@ def test_what_was_deleted_hides_nothing_else_while_the_index_catches_up(box: Box
     """003-6.7, 8"""
     for number in range(60):
         box.write(f"/d/{number}.md", f"koala koala koala {number}")
-    box.write("/z.md", "Among many other things, once, a koala is mentioned here in a sentence that is rather long.")
+    box.write(
+        "/z.md",
+        "Among many other things, once, a koala is mentioned here in a sentence that is rather "
+        "long.",
+    )
     box.index()
     box.call("file_delete", path="/d", recursive=True)
     assert box.found("koala") == ["/z.md"]

@@ -1,4 +1,6 @@
-"""Names outside the contract's alphabet: stored under a legal path, with the original kept as `source_path`."""
+"""Names outside the contract's alphabet: stored under a legal path, with the original kept as
+`source_path`.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def sources(box: Box) -> dict[str, str | None]:
 
 
 def import_folder(box: Box, folder: Path, *, delete: bool = False, under: str = "") -> ImportReport:
-    work = FolderImport(box.files.service, AuthContext(Tenant("t1"), ALL_SCOPES, "t1"), "p", folder, under)
+    work = FolderImport(
+        box.files.service, AuthContext(Tenant("t1"), ALL_SCOPES, "t1"), "p", folder, under
+    )
     return asyncio.run(work.run(scan(folder), delete=delete))
 
 
@@ -48,10 +52,16 @@ def test_the_original_path_is_in_stat_list_and_search(box: Box) -> None:
     assert box.call("file_stat", path=STORED)["source_path"] == ORIGINAL
     assert "source_path" not in box.call("file_stat", path="/plain.md")
     assert sources(box) == {STORED: ORIGINAL, "/plain.md": None}
-    assert [entry.get("source_path") for entry in box.call("file_list", path="/app/_x5Bid_x5D")["entries"]] == [ORIGINAL]
+    assert [
+        entry.get("source_path")
+        for entry in box.call("file_list", path="/app/_x5Bid_x5D")["entries"]
+    ] == [ORIGINAL]
     assert box.call("file_browse", path="/app/_x5Bid_x5D")["entries"][0]["source_path"] == ORIGINAL
     box.index()
-    found = {chunk["file_path"]: chunk.get("source_path") for chunk in box.call("file_search", query="walrus")["chunks"]}
+    found = {
+        chunk["file_path"]: chunk.get("source_path")
+        for chunk in box.call("file_search", query="walrus")["chunks"]
+    }
     assert found == {STORED: ORIGINAL, "/plain.md": None}
 
 
@@ -88,14 +98,27 @@ def test_a_rename_keeps_the_original_names_that_it_did_not_replace(box: Box) -> 
         ("/_xED_xA0_x80", "/\ud800"),
     ],
 )
-def test_a_source_path_that_the_path_does_not_spell_is_refused(box: Box, path: str, source: str) -> None:
+def test_a_source_path_that_the_path_does_not_spell_is_refused(
+    box: Box, path: str, source: str
+) -> None:
     error = box.error("file_write", path=path, content="x", mode="TRUNCATE", source_path=source)
     assert error.code.name in ("INVALID_PATH", "INVALID_ARGUMENT")
     assert sources(box) == {}
 
 
-def test_an_import_spells_illegal_names_and_the_legal_file_keeps_its_own(box: Box, tmp_path: Path) -> None:
-    folder = make(tmp_path / "site", "[id]/page.tsx", "_x5Bid_x5D/page.tsx", "a b.md", "a_x20b.md", "é.md", "[x]/y", "_x5Bx_x5D")
+def test_an_import_spells_illegal_names_and_the_legal_file_keeps_its_own(
+    box: Box, tmp_path: Path
+) -> None:
+    folder = make(
+        tmp_path / "site",
+        "[id]/page.tsx",
+        "_x5Bid_x5D/page.tsx",
+        "a b.md",
+        "a_x20b.md",
+        "é.md",
+        "[x]/y",
+        "_x5Bx_x5D",
+    )
     report = import_folder(box, folder)
     assert (report.stored, report.skipped) == (7, [])
     assert sources(box) == {
@@ -116,7 +139,9 @@ def test_an_import_spells_illegal_names_and_the_legal_file_keeps_its_own(box: Bo
     assert (again.stored, again.unchanged, again.missing) == (0, 7, [])
 
 
-def test_an_import_replaces_no_other_file_that_has_the_spelled_name(box: Box, tmp_path: Path) -> None:
+def test_an_import_replaces_no_other_file_that_has_the_spelled_name(
+    box: Box, tmp_path: Path
+) -> None:
     box.write("/a_x20b.md", "written by an agent")
     folder = make(tmp_path / "docs", "a b.md")
     import_folder(box, folder)
@@ -129,7 +154,9 @@ def test_an_import_replaces_no_other_file_that_has_the_spelled_name(box: Box, tm
     assert sources(box) == {"/a_x20b.md": "/a b.md", "/a_x20b_2.md": None}
 
 
-def test_a_second_import_says_what_is_gone_and_deletes_it_on_demand(box: Box, tmp_path: Path) -> None:
+def test_a_second_import_says_what_is_gone_and_deletes_it_on_demand(
+    box: Box, tmp_path: Path
+) -> None:
     folder = make(tmp_path / "docs", "keep.md", "gone.md", "sub/[gone].md", "kept.md")
     box.write("/docs/agent.md", "not from the folder")
     import_folder(box, folder, under="/docs")
@@ -143,7 +170,13 @@ def test_a_second_import_says_what_is_gone_and_deletes_it_on_demand(box: Box, tm
     assert import_folder(box, make(tmp_path / "other", "x.md"), under="/docs").missing == []
     report = import_folder(box, folder, under="/docs", delete=True)
     assert (report.missing, report.deleted) == (gone, 2)
-    assert sorted(sources(box)) == ["/docs/.gitignore", "/docs/agent.md", "/docs/keep.md", "/docs/moved.md", "/docs/x.md"]
+    assert sorted(sources(box)) == [
+        "/docs/.gitignore",
+        "/docs/agent.md",
+        "/docs/keep.md",
+        "/docs/moved.md",
+        "/docs/x.md",
+    ]
     assert import_folder(box, folder, under="/docs", delete=True).missing == []
 
 
@@ -171,7 +204,9 @@ def test_outputs_declare_the_optional_field_and_keep_the_contracts(box: Box) -> 
         assert "'source_path'" not in str(re.findall(r"'required': \[[^]]*\]", schema))
 
 
-def test_an_examination_reads_every_live_file_of_all_tenants_with_its_original_name(box: Box) -> None:
+def test_an_examination_reads_every_live_file_of_all_tenants_with_its_original_name(
+    box: Box,
+) -> None:
     stored = "/a_xE2_x80_xAEb.md"
     write(box, stored, "/a\u202eb.md")
     box.call("file_write", "t2", path="/a.md", content="b\u200bc")

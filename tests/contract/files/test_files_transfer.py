@@ -1,4 +1,6 @@
-"""Texts larger than one request may carry are stored in parts, and a transfer that fails leaves what was there before."""
+"""Texts larger than one request may carry are stored in parts, and a transfer that fails leaves
+what was there before.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ SMALL = FilesSettings(max_payload_bytes=1_000, max_file_bytes=30_000)
 
 
 class Client:
-    """Calls the tools as a client does; `refuse_after` lets a call of file_write fail as a broken connection would."""
+    """Calls the tools as a client does; `refuse_after` lets a call of file_write fail as a
+    broken connection would.
+    """
 
     def __init__(self, box: Box, refuse_after: int | None = None) -> None:
         self.box = box
@@ -25,7 +29,11 @@ class Client:
 
     def __call__(self, tool: str, arguments: dict[str, Any]) -> Reply:
         self.calls.append(tool)
-        if self.refuse_after is not None and self.calls.count("file_write") > self.refuse_after and tool == "file_write":
+        if (
+            self.refuse_after is not None
+            and self.calls.count("file_write") > self.refuse_after
+            and tool == "file_write"
+        ):
             return Stored(None, {"code": "STORAGE_UNAVAILABLE", "message": "away"})
         try:
             return Stored(self.box.call(tool, **arguments))
@@ -33,7 +41,12 @@ class Client:
             return Stored(None, error.as_dict())
 
     def write(self, content: str, mode: str = "TRUNCATE", **more: Any) -> Reply:
-        return run(write_in_parts({"project": "p", "path": "/a.md", "content": content, "mode": mode, **more}), self)
+        return run(
+            write_in_parts(
+                {"project": "p", "path": "/a.md", "content": content, "mode": mode, **more}
+            ),
+            self,
+        )
 
 
 def test_a_long_text_is_stored_in_parts_and_moved_into_place(make_box: MakeBox) -> None:
@@ -41,7 +54,10 @@ def test_a_long_text_is_stored_in_parts_and_moved_into_place(make_box: MakeBox) 
     client = Client(box)
     answer = client.write(TEXT, if_match="")
     assert answer.error is None
-    assert (answer.output["bytes_written"], answer.output["size"]) == (len(TEXT.encode()), len(TEXT.encode()))
+    assert (answer.output["bytes_written"], answer.output["size"]) == (
+        len(TEXT.encode()),
+        len(TEXT.encode()),
+    )
     assert box.read("/a.md") == TEXT
     assert box.paths() == ["/a.md"]
     assert client.calls.count("file_write") > 10
@@ -63,7 +79,9 @@ def test_a_short_text_is_one_call(make_box: MakeBox) -> None:
 
 
 @pytest.mark.parametrize("fails", ["connection", "size", "changed", "exists"])
-def test_a_transfer_that_fails_leaves_the_file_that_was_there(make_box: MakeBox, fails: str) -> None:
+def test_a_transfer_that_fails_leaves_the_file_that_was_there(
+    make_box: MakeBox, fails: str
+) -> None:
     box = make_box(SMALL)
     box.write("/a.md", "as it was")
     client = Client(box, refuse_after=5 if fails == "connection" else None)
@@ -71,7 +89,9 @@ def test_a_transfer_that_fails_leaves_the_file_that_was_there(make_box: MakeBox,
     given = {"changed": {"if_match": "0" * 64}, "exists": {"if_match": ""}}.get(fails, {})
     answer = client.write(text, **given)
     assert answer.error is not None
-    wanted = {"connection": "STORAGE_UNAVAILABLE", "size": "PAYLOAD_TOO_LARGE"}.get(fails, "CONTENT_CHANGED")
+    wanted = {"connection": "STORAGE_UNAVAILABLE", "size": "PAYLOAD_TOO_LARGE"}.get(
+        fails, "CONTENT_CHANGED"
+    )
     assert answer.error["code"] == wanted
     assert (box.read("/a.md"), box.paths()) == ("as it was", ["/a.md"])
 
@@ -79,10 +99,20 @@ def test_a_transfer_that_fails_leaves_the_file_that_was_there(make_box: MakeBox,
 def test_a_source_path_survives_a_transfer(make_box: MakeBox) -> None:
     box = make_box(SMALL)
     client = Client(box)
-    steps = write_in_parts({"project": "p", "path": "/_x5Ba_x5D.md", "content": TEXT, "mode": "TRUNCATE", "source_path": "/[a].md"})
+    steps = write_in_parts(
+        {
+            "project": "p",
+            "path": "/_x5Ba_x5D.md",
+            "content": TEXT,
+            "mode": "TRUNCATE",
+            "source_path": "/[a].md",
+        }
+    )
     assert run(steps, client).error is None
     assert box.call("file_stat", path="/_x5Ba_x5D.md")["source_path"] == "/[a].md"
-    again = write_in_parts({"project": "p", "path": "/_x5Ba_x5D.md", "content": TEXT + TEXT, "mode": "TRUNCATE"})
+    again = write_in_parts(
+        {"project": "p", "path": "/_x5Ba_x5D.md", "content": TEXT + TEXT, "mode": "TRUNCATE"}
+    )
     assert run(again, client).error is None
     assert box.call("file_stat", path="/_x5Ba_x5D.md")["source_path"] == "/[a].md"
 
@@ -101,15 +131,27 @@ def test_a_rename_replaces_a_file_only_where_it_is_told_to(box: Box) -> None:
     assert box.code("file_rename", path="/new", new_path="/old") == "ALREADY_EXISTS"
     assert box.code("file_rename", path="/new", new_path="/d", overwrite=True) == "ALREADY_EXISTS"
     assert box.code("file_rename", path="/d", new_path="/old", overwrite=True) == "ALREADY_EXISTS"
-    assert box.code("file_rename", path="/new", new_path="/old", overwrite=True, if_match="0" * 64) == "CONTENT_CHANGED"
-    assert box.code("file_rename", path="/new", new_path="/old", overwrite=True, if_match="") == "CONTENT_CHANGED"
+    assert (
+        box.code("file_rename", path="/new", new_path="/old", overwrite=True, if_match="0" * 64)
+        == "CONTENT_CHANGED"
+    )
+    assert (
+        box.code("file_rename", path="/new", new_path="/old", overwrite=True, if_match="")
+        == "CONTENT_CHANGED"
+    )
     digest = box.call("file_stat", path="/old")["content_hash"]
-    assert box.call("file_rename", path="/new", new_path="/old", overwrite=True, if_match=digest) == {"renamed": 1}
+    assert box.call(
+        "file_rename", path="/new", new_path="/old", overwrite=True, if_match=digest
+    ) == {"renamed": 1}
     assert box.read("/old") == "new"
     assert box.paths() == ["/d", "/old"]
     assert box.call("file_usage")["size_bytes"] == len("new" + "inside")
     box.index()
-    assert (box.found("new"), box.found("old"), box.found("inside")) == (["/old"], ["/old"], ["/d/x"])  # its path has the word
+    assert (box.found("new"), box.found("old"), box.found("inside")) == (
+        ["/old"],
+        ["/old"],
+        ["/d/x"],
+    )  # its path has the word
     box.call("file_delete", path="/old")
     assert box.call("file_restore", path="/old")["restored"] == 1
     assert box.read("/old") == "new"

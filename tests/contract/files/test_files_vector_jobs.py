@@ -1,4 +1,6 @@
-"""Vectors of an external model as a second step, on both databases: words never wait, keys arrive sealed, jobs wait for keys."""
+"""Vectors of an external model as a second step, on both databases: words never wait, keys
+arrive sealed, jobs wait for keys.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ from commonplace.search.model_http import (
     ModelUnavailableError,
 )
 from commonplace.search.store import KeyNeededError, Partition, Passage
-from commonplace.storage.credentials import CredentialsUnavailableError, Handover, MemoryEnvelopes, Purpose
+from commonplace.storage.credentials import (
+    CredentialsUnavailableError,
+    Handover,
+    MemoryEnvelopes,
+    Purpose,
+)
 from commonplace.storage.envelope import Keyring
 
 KEY, OTHER = "sk-caller-0123456789", "sk-second-0123456789"
@@ -35,7 +42,13 @@ class Listener:
         self.failure: Exception | None = None
 
     async def synchronise(
-        self, partition: Partition, prefix: str, passages: Sequence[Passage], model_key: str | None, *, most: int | None = None
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        model_key: str | None,
+        *,
+        most: int | None = None,
     ) -> int:
         texts = [passage.text for passage in passages]
         if set(texts) - set(self.texts.get(prefix, [])):
@@ -171,12 +184,16 @@ def test_a_store_of_envelopes_that_is_away_costs_vectors_but_no_call(world: Worl
         (RuntimeError("a defect"), (0, 1, 0)),
     ],
 )
-def test_after_the_last_try_the_envelope_goes(failure: ModelError, left: tuple[int, int, int], make_box: MakeBox) -> None:
+def test_after_the_last_try_the_envelope_goes(
+    failure: ModelError, left: tuple[int, int, int], make_box: MakeBox
+) -> None:
     world = World(make_box, retry_max=2)
     world.listener.failure = failure
     world.box.write("/a", "green walnut")
     world.box.index()
-    assert len(world.listener.keys) == (3 if left == (0, 1, 0) and not isinstance(failure, ModelKeyRefusedError) else 1)
+    assert len(world.listener.keys) == (
+        3 if left == (0, 1, 0) and not isinstance(failure, ModelKeyRefusedError) else 1
+    )
     assert len(world.envelopes) == 0
     world.box.model_key = None
     assert world.state() == left
@@ -208,7 +225,10 @@ def test_moved_restored_and_deleted_files_take_their_vectors_along(world: World)
     world.box.index()
     world.box.call("file_rename", path="/d", new_path="/e")
     world.box.index()
-    assert {key: texts for key, texts in world.listener.texts.items() if texts} == {"/e/a#": ["one"], "/e/b#": ["two"]}
+    assert {key: texts for key, texts in world.listener.texts.items() if texts} == {
+        "/e/a#": ["one"],
+        "/e/b#": ["two"],
+    }
     world.box.call("file_delete", path="/e", recursive=True)
     world.box.model_key = None
     world.box.index()
@@ -216,12 +236,17 @@ def test_moved_restored_and_deleted_files_take_their_vectors_along(world: World)
     world.box.model_key = KEY
     world.box.call("file_restore", path="/e")
     world.box.index()
-    assert {key: texts for key, texts in world.listener.texts.items() if texts} == {"/e/a#": ["one"], "/e/b#": ["two"]}
+    assert {key: texts for key, texts in world.listener.texts.items() if texts} == {
+        "/e/a#": ["one"],
+        "/e/b#": ["two"],
+    }
     assert world.state() == (0, 0, 0)
 
 
 def test_a_key_that_comes_while_its_job_is_under_way_is_not_lost(world: World) -> None:
-    """The worker finds no key and is about to let the job wait; at that moment the tenant's call brings one."""
+    """The worker finds no key and is about to let the job wait; at that moment the tenant's call
+    brings one.
+    """
     world.box.model_key = None
     world.box.write("/a", "green walnut")
     world.box.index()
@@ -253,7 +278,9 @@ def test_an_expired_lease_is_taken_over_and_the_late_worker_changes_nothing(worl
 
 
 def test_names_that_look_like_others_stay_apart(world: World) -> None:
-    """A prefix of a path is not its parent: keys are offered to what was changed and what is below it."""
+    """A prefix of a path is not its parent: keys are offered to what was changed and what is
+    below it.
+    """
     for path in ("/a", "/a.b", "/a-b", "/ab"):
         world.box.model_key = None
         world.box.write(path, f"text of {path}")
@@ -298,10 +325,18 @@ def test_an_index_that_waits_for_a_key_is_not_up_to_date(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keks", "said"), [({7: "another-secret-of-length"}, "this process has 7"), ({1: "another-secret"}, "under that id")]
+    ("keks", "said"),
+    [
+        ({7: "another-secret-of-length"}, "this process has 7"),
+        ({1: "another-secret"}, "under that id"),
+    ],
 )
-def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(world: World, keks: dict[int, str], said: str) -> None:
-    """Servers and workers with different encryption_keks: the worker cannot take out what a server sealed."""
+def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(
+    world: World, keks: dict[int, str], said: str
+) -> None:
+    """Servers and workers with different encryption_keks: the worker cannot take out what a
+    server sealed.
+    """
     world.box.write("/a", "green walnut")
     (worker,) = world.box.files.indexer._embedding
     worker._handover = Handover(Keyring(keks), world.envelopes, "cred", 300)
@@ -315,7 +350,9 @@ def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(world: World
     assert "encryption_keks" in reason
     assert KEY not in reason
     finding = next(
-        check for check in vector_checks(world.box._loop.run_until_complete(world.deposit.counts())) if check["status"] == "warn"
+        check
+        for check in vector_checks(world.box._loop.run_until_complete(world.deposit.counts()))
+        if check["status"] == "warn"
     )
     assert "sealed with key 1" in finding["finding"]
     assert "encryption_keks" in finding["fix"]
@@ -323,7 +360,9 @@ def test_an_envelope_that_cannot_be_opened_says_which_key_sealed_it(world: World
 
 def test_a_malformed_answer_is_tried_again_and_given_up_in_the_end(make_box: MakeBox) -> None:
     world = World(make_box, retry_max=2)
-    world.listener.failure = ModelMalformedError("the embedding model answered without the vectors that were asked for")
+    world.listener.failure = ModelMalformedError(
+        "the embedding model answered without the vectors that were asked for"
+    )
     world.box.write("/a", "green walnut")
     world.box.index()
     assert len(world.listener.keys) == 3

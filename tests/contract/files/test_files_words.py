@@ -1,4 +1,6 @@
-"""Contract 003's transitional lexical mode on PostgreSQL: what it finds, what it shows, and how a database changes between the modes."""
+"""Contract 003's transitional lexical mode on PostgreSQL: what it finds, what it shows, and how
+a database changes between the modes.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from commonplace.files.postgres_sides import LocalSide
 from commonplace.files.postgres_words import fit_mode, lexical_mode, words_of
 from commonplace.kernel.auth import Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.settings import Embedding, FilesSearch, FilesSettings, LexicalMode, McpSettings, Settings, StorageSettings
+from commonplace.kernel.settings import (
+    Embedding,
+    FilesSearch,
+    FilesSettings,
+    LexicalMode,
+    McpSettings,
+    Settings,
+    StorageSettings,
+)
 from commonplace.search.engine import HybridRetriever
 from commonplace.search.postgres import PostgresPostings
 from commonplace.storage.postgres import PostgresDatabase, opened
@@ -53,7 +63,9 @@ def hybrid_box(path: Path, url: str, mode: LexicalMode, embedder: Words) -> Box:
         path,
         chosen,
         url=url,
-        retriever=HybridRetriever(lexical_store(database, chosen, PostgresPostings(database)), external=side),
+        retriever=HybridRetriever(
+            lexical_store(database, chosen, PostgresPostings(database)), external=side
+        ),
         listener=side,
     )
     box.also = database  # type: ignore[attr-defined]
@@ -65,21 +77,28 @@ def close(box: Box) -> None:
     box.also.close()  # type: ignore[attr-defined]
 
 
-def test_both_modes_find_the_same_files_and_agree_on_the_first(tmp_path: Path, postgres_url: str) -> None:
+def test_both_modes_find_the_same_files_and_agree_on_the_first(
+    tmp_path: Path, postgres_url: str
+) -> None:
     answers: dict[str, list[tuple[set[str], str]]] = {}
     for mode in ("bm25", "tsvector"):
         box = Box(tmp_path, with_mode(mode), url=postgres_url)
         for path, text in TEXTS.items():
             box.call("file_write", mode, path=path, content=text)
         box.index()
-        found = [[chunk["file_path"] for chunk in box.call("file_search", mode, query=query)["chunks"]] for query in QUERIES]
+        found = [
+            [chunk["file_path"] for chunk in box.call("file_search", mode, query=query)["chunks"]]
+            for query in QUERIES
+        ]
         assert all(found), dict(zip(QUERIES, found, strict=True))
         answers[mode] = [(set(paths), paths[0]) for paths in found]
         box.close()
     assert answers["tsvector"] == answers["bm25"]
 
 
-def test_the_components_of_the_score_stay_visible_and_are_fused(tmp_path: Path, postgres_url: str) -> None:
+def test_the_components_of_the_score_stay_visible_and_are_fused(
+    tmp_path: Path, postgres_url: str
+) -> None:
     """003-7.4.4"""
     box = hybrid_box(tmp_path, postgres_url, "tsvector", Words())
     for path, text in TEXTS.items():
@@ -99,7 +118,9 @@ def test_the_components_of_the_score_stay_visible_and_are_fused(tmp_path: Path, 
     close(box)
 
 
-def test_more_of_the_words_and_rarer_words_rank_higher_and_the_text_before_the_path(tmp_path: Path, postgres_url: str) -> None:
+def test_more_of_the_words_and_rarer_words_rank_higher_and_the_text_before_the_path(
+    tmp_path: Path, postgres_url: str
+) -> None:
     box = Box(tmp_path, with_mode("tsvector"), url=postgres_url)
     box.write("/both.md", "alder birch")
     box.write("/one.md", "alder maple")
@@ -112,13 +133,18 @@ def test_more_of_the_words_and_rarer_words_rank_higher_and_the_text_before_the_p
     assert box.found("alder maple")[0] == "/one.md"
     assert box.found("birch maple")[0] == "/both.md"  # the rarer word tells more
     assert box.found("oak") == ["/text.md", "/oak.md"]
-    scores = [chunk["score"] for chunk in box.call("file_search", query="alder birch maple", limit=20)["chunks"]]
+    scores = [
+        chunk["score"]
+        for chunk in box.call("file_search", query="alder birch maple", limit=20)["chunks"]
+    ]
     assert all(0 < score <= 1 for score in scores)
     box.close()
 
 
 def test_an_index_scan_reads_no_other_tenants_words(tmp_path: Path, postgres_url: str) -> None:
-    """The partition's own lexeme is in the index: a common word of forty tenants costs one of them what it holds itself."""
+    """The partition's own lexeme is in the index: a common word of forty tenants costs one of
+    them what it holds itself.
+    """
     box = Box(tmp_path, with_mode("tsvector"), url=postgres_url)
     for tenant in range(3):
         box.call("file_write", f"t{tenant}", path="/a", content="common words here")
@@ -126,23 +152,40 @@ def test_an_index_scan_reads_no_other_tenants_words(tmp_path: Path, postgres_url
     mine = tenant_hash(Tenant("t1"))
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(
-            "INSERT INTO mcp_file_chunks (apikey_hash, project, file_path, chunk_index, start_byte, end_byte, chunk_content, content_hash,"
-            " context) SELECT lpad((n % 40)::text, 64, '0'), 'p', '/f' || n, 0, 0, 1, 'x', repeat('a', 64), ''"
+            "INSERT INTO mcp_file_chunks (apikey_hash, project, file_path, chunk_index, "
+            "start_byte, end_byte, chunk_content, content_hash,"
+            " context) SELECT lpad((n % 40)::text, 64, '0'), 'p', '/f' || n, 0, 0, 1, 'x', "
+            "repeat('a', 64), ''"
             " FROM generate_series(1, 8000) n"
         )
         connection.execute(
-            "INSERT INTO mcp_file_chunk_words SELECT id, ('''#' || 100000 + id % 40 || ''' common:1A')::tsvector FROM mcp_file_chunks"
+            "INSERT INTO mcp_file_chunk_words SELECT id, ('''#' || 100000 + id % 40 || ''' "
+            "common:1A')::tsvector FROM mcp_file_chunks"
             " WHERE file_path LIKE '/f%'"
         )
         connection.execute("VACUUM ANALYZE")
-        (number,) = connection.execute("SELECT id FROM search_partition WHERE tenant = %s", (mine,)).fetchone()  # type: ignore[misc]
+        (number,) = connection.execute(
+            "SELECT id FROM search_partition WHERE tenant = %s", (mine,)
+        ).fetchone()  # type: ignore[misc]
         from commonplace.files.postgres_words import _QUERIES
 
         terms = json.dumps([[f"'#{number}' & 'common'", "'common'", 1.0]])
         place = {"tenant": mine, "project": "p", "prefix": "", "upper": ""}
-        values = {**place, "terms": terms, "weights": [0.0, 0.0, 0.4, 1.0], "ids": None, "limit": 30}
-        (plan,) = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {_QUERIES['words_rank']}", values).fetchone()  # type: ignore[misc]
-    scans = [node for node in nodes(plan[0]["Plan"]) if node.get("Relation Name") == "mcp_file_chunk_words"]
+        values = {
+            **place,
+            "terms": terms,
+            "weights": [0.0, 0.0, 0.4, 1.0],
+            "ids": None,
+            "limit": 30,
+        }
+        (plan,) = connection.execute(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) {_QUERIES['words_rank']}", values
+        ).fetchone()  # type: ignore[misc]
+    scans = [
+        node
+        for node in nodes(plan[0]["Plan"])
+        if node.get("Relation Name") == "mcp_file_chunk_words"
+    ]
     assert [node["Node Type"] for node in scans] == ["Bitmap Heap Scan"]
     assert scans[0]["Actual Rows"] * scans[0]["Actual Loops"] == 1
     assert scans[0].get("Rows Removed by Index Recheck", 0) == 0
@@ -158,18 +201,26 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @settings(max_examples=200)
 @given(
-    held=st.dictionaries(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20), st.integers(1, 300), max_size=8)
+    held=st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20),
+        st.integers(1, 300),
+        max_size=8,
+    )
 )
 def test_any_term_is_a_lexeme(held: dict[str, int]) -> None:
     from servers import migrated_database
 
     with psycopg.connect(migrated_database()) as connection:
-        row = connection.execute("SELECT tsvector_to_array(%s::text::tsvector)", (words_of(7, {"text": held}),)).fetchone()
+        row = connection.execute(
+            "SELECT tsvector_to_array(%s::text::tsvector)", (words_of(7, {"text": held}),)
+        ).fetchone()
     assert row is not None
     assert set(row[0]) == {*held, "#7"}
 
 
-def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(tmp_path: Path, postgres_url: str) -> None:
+def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(
+    tmp_path: Path, postgres_url: str
+) -> None:
     embedder = Words()
     box = hybrid_box(tmp_path, postgres_url, "bm25", embedder)
     for path, text in TEXTS.items():
@@ -201,10 +252,13 @@ def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(t
     assert embedder.embedded == embedded
     # The statistics are those of a database that was never in the other mode.
     statistics = (
-        "SELECT field, documents, length FROM search_field f JOIN search_partition p ON p.id = f.partition_id ORDER BY p.scope, field"
+        "SELECT field, documents, length FROM search_field f JOIN search_partition p ON "
+        "p.id = f.partition_id ORDER BY p.scope, field"
     )
     kept = box.rows(statistics)
-    asyncio.run(box.files.service._chunks.enqueue_all(tenant_hash(Tenant("t1")), None, rebuild=True))
+    asyncio.run(
+        box.files.service._chunks.enqueue_all(tenant_hash(Tenant("t1")), None, rebuild=True)
+    )
     box.index()
     assert box.rows(statistics) == kept
     close(box)
@@ -212,12 +266,18 @@ def test_a_database_changes_its_mode_and_back_without_embedding_anything_again(t
 
 def test_a_server_refuses_the_other_mode_until_migrated(tmp_path: Path, postgres_url: str) -> None:
     search = FilesSearch(lexical="tsvector", embedding=Embedding(provider="off"))
-    chosen = Settings(data=tmp_path, storage=StorageSettings(url=postgres_url), mcp=McpSettings(files=FilesSettings(search=search)))
+    chosen = Settings(
+        data=tmp_path,
+        storage=StorageSettings(url=postgres_url),
+        mcp=McpSettings(files=FilesSettings(search=search)),
+    )
     with build(chosen) as app, pytest.raises(CommonplaceError) as refused:
         app.start(http=False)
     assert refused.value.code.name == "SCHEMA_MISMATCH"
     assert "commonplace migrate" in str(refused.value.hint)
-    assert [step for step in _on_postgres(chosen, check=True) if step.found != step.needed] == [Step("lexical mode", "bm25", "tsvector")]
+    assert [step for step in _on_postgres(chosen, check=True) if step.found != step.needed] == [
+        Step("lexical mode", "bm25", "tsvector")
+    ]
     list(_on_postgres(chosen, check=False))
     assert all(step.found == step.needed for step in _on_postgres(chosen, check=True))
     with build(chosen) as app:

@@ -1,4 +1,6 @@
-"""A catalogue behind the real pipeline, without a server: what every contract test of the instructions calls."""
+"""A catalogue behind the real pipeline, without a server: what every contract test of the
+instructions calls.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,21 @@ class Desk:
         self.data = data
         self.folder = data / "instructions"
         self.mutation = True
-        self.service = Service(self.folder, data, InstructionsSettings(watch=False, **settings), mutation_enabled=lambda: self.mutation)
+        self.service = Service(
+            self.folder,
+            data,
+            InstructionsSettings(watch=False, **settings),
+            mutation_enabled=lambda: self.mutation,
+        )
         self.registry = Registry([toolset(lambda: self.service)])
         self.pipeline = Pipeline(self.registry, mutation_enabled=lambda: self.mutation)
 
-    def outcome(self, name: str, arguments: Mapping[str, Any], auth: AuthContext | None = None) -> Outcome:
-        return asyncio.run(self.pipeline.run(Call(name, arguments, auth or local_user(), bare="/" in name)))
+    def outcome(
+        self, name: str, arguments: Mapping[str, Any], auth: AuthContext | None = None
+    ) -> Outcome:
+        return asyncio.run(
+            self.pipeline.run(Call(name, arguments, auth or local_user(), bare="/" in name))
+        )
 
     def call(self, name: str, /, **arguments: Any) -> Any:
         outcome = self.outcome(name, arguments)
@@ -58,7 +69,9 @@ class Desk:
         """Write a file behind the server's back."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / name
-        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        path.write_text(
+            content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
+        )
         return path
 
     def stored(self, id_: str) -> Any:

@@ -1,6 +1,8 @@
-"""What contracts 000 and 001 promise about instructions: one id per promise, each held by a test that names it.
+"""What contracts 000 and 001 promise about instructions: one id per promise, each held by a test
+that names it.
 
-`python tests/contract/instructions/instruction_promises.py` writes the table in the docs."""
+`python tests/contract/instructions/instruction_promises.py` writes the table in the docs.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ PROMISES: dict[str, str] = {
     "000-capabilities-shape": "capabilities answers version, actions, switch, features and limits",
     "000-health-shape": "health answers status, uptime, catalogue, performance and disk figures",
     "000-health-degraded": "health is degraded by a broken file and names it with its reason",
-    "000-add-created": "add answers id, hash, created, overwritten, skipped, verified, sourceHash, governanceHash",
+    "000-add-created": "add answers id, hash, created, overwritten, skipped, verified, sourceHash, "
+    "governanceHash",
     "000-add-exists": "add of an existing id without overwrite is skipped",
     "000-add-overwrite": "add with overwrite replaces and says so",
     "000-add-lax": "lax fills missing fields; without it they are an error",
@@ -60,8 +63,10 @@ PROMISES: dict[str, str] = {
     "000-add-hydrate": "overwrite without body or title keeps the stored ones",
     "000-add-hydration-mismatch": "overwrite without body over an unreadable file answers hydration_mismatch",
     "000-add-changelog": "a malformed change log is repaired",
-    "000-add-owner": "mandatory and critical entries need an owner; the failure carries feedbackHint and reproEntry",
-    "000-import-counts": "import answers hash, imported, skipped, overwritten, total, errors and processingTimeMs",
+    "000-add-owner": "mandatory and critical entries need an owner; the failure carries feedbackHint and "
+    "reproEntry",
+    "000-import-counts": "import answers hash, imported, skipped, overwritten, total, errors and "
+    "processingTimeMs",
     "000-import-modes": "import skips, overwrites or merges existing ids",
     "000-import-errors": "import errors carry index, id, error and code, and do not stop the others",
     "000-import-validate": "validate=false trusts values but never ids",
@@ -72,18 +77,22 @@ PROMISES: dict[str, str] = {
     "000-reload-shape": "reload answers reloaded, hash and count",
     "000-groom-shape": "groom answers all its counts",
     "000-groom-dry": "dryRun changes nothing and notes what would change",
-    "000-groom-merge": "mergeDuplicates keeps the earliest, with all categories, least priority and highest risk",
+    "000-groom-merge": "mergeDuplicates keeps the earliest, with all categories, least priority and highest "
+    "risk",
     "000-groom-deprecated": "removeDeprecated removes only what has a present replacement, and prunes its usage",
     "000-groom-scopes": "purgeLegacyScopes takes scope tokens out of the files",
     "000-groom-hashes": "groom corrects stored hashes and normalises categories",
     "000-repair-hashes": "repair mends stored hashes that do not fit",
     "000-repair-diff": "repair with clientHash or known answers like diff, mutation or not",
     "000-enrich-shape": "enrich persists missing governance fields",
-    "000-governance-update": "governanceUpdate changes governance, bumps versions, answers previousVersion and newVersion",
+    "000-governance-update": "governanceUpdate changes governance, bumps versions, answers previousVersion and "
+    "newVersion",
     "000-governance-flat": "governanceUpdate takes the peer's flat fields",
-    "000-governance-hash": "governanceHash answers count, hash, algorithm, and items when asked; stable across restarts",
+    "000-governance-hash": "governanceHash answers count, hash, algorithm, and items when asked; stable across "
+    "restarts",
     "000-governance-newline": "GOV_HASH_TRAILING_NEWLINE changes the governance hash",
-    "000-usage-context": "usage/track with instructionId, context and metrics answers tracked, sessionId, aggregatedCount",
+    "000-usage-context": "usage/track with instructionId, context and metrics answers tracked, sessionId, "
+    "aggregatedCount",
     "000-inspect-scopes": "inspect answers raw, normalized, validation, metadata and filesystem for every scope",
     "000-batch-isolated": "batch runs each operation; a failure stays in its place",
     "000-batch-limit": "more than 100 operations are -32001",
@@ -91,7 +100,8 @@ PROMISES: dict[str, str] = {
     "000-enhanced-repair": "getEnhanced shows a hidden file, or says why it cannot",
     "000-marker": "removing .catalog-version forces a reload",
     "000-mutation-off": "every write is -32000 while mutation is off, also inside batch",
-    "000-mutation-not-gated": "groom dry run, comparing repair, usage/track and feedback/submit work while mutation is off",
+    "000-mutation-not-gated": "groom dry run, comparing repair, usage/track and feedback/submit work while mutation "
+    "is off",
     "000-limit-results": "more than 1000 results are -32001",
     "000-limit-file": "a file above 2 MiB is -32001",
     "000-integrity-code": "a write whose expectedHash does not match is -32003 and changes nothing",
@@ -111,7 +121,8 @@ PROMISES: dict[str, str] = {
     "001-source-hash": "sourceHash is sha256 of the body",
     "001-review-shape": "prompt/review answers issues with ruleId, severity, description, match, and a summary",
     "001-review-extras": "each issue carries its category and a remediation",
-    "001-review-limit": "prompts above 10,000 characters answer truncated, message, max; null bytes are stripped",
+    "001-review-limit": "prompts above 10,000 characters answer truncated, message, max; null bytes are "
+    "stripped",
     "001-review-safe": "a pattern that RE2 cannot run is reported with its rule, and the others run",
     "001-verify": "integrity/verify answers hash, count, issues with expected and actual, issueCount",
     "001-track": "usage/track answers id, usageCount, lastUsedAt, or notFound",
@@ -138,7 +149,10 @@ def table() -> str:
     lines = [
         "# What the instruction contracts promise",
         "",
-        "Generated from `tests/contract/instructions/instruction_promises.py`. Each id is held by at least one test of that folder.",
+        (
+            "Generated from `tests/contract/instructions/instruction_promises.py`. Each id is held "
+            "by at least one test of that folder."
+        ),
         "",
         "| id | promise |",
         "|---|---|",

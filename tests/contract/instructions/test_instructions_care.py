@@ -35,13 +35,22 @@ def test_prompt_criteria_are_found_in_docs_then_the_instruction_folder_then_the_
 
 
 def track(desk: Any, **metrics: Any) -> Any:
-    context = {"userId": "ann", "workspaceId": "w1", "sessionId": "s-1", "timestamp": "2025-09-01T12:00:00Z"}
+    context = {
+        "userId": "ann",
+        "workspaceId": "w1",
+        "sessionId": "s-1",
+        "timestamp": "2025-09-01T12:00:00Z",
+    }
     return desk.call("usage/track", instructionId="a", context=context, metrics=metrics)
 
 
 def test_usage_keeps_and_adds_up_context_and_metrics(desk: Any, desks: Callable[..., Any]) -> None:
     desk.add("a")
-    assert track(desk, executionTime=10, success=True) == {"tracked": True, "sessionId": "s-1", "aggregatedCount": 1}
+    assert track(desk, executionTime=10, success=True) == {
+        "tracked": True,
+        "sessionId": "s-1",
+        "aggregatedCount": 1,
+    }
     track(desk, executionTime=30.5, success=False, errorCode="E_TIMEOUT")
     desk.call("usage/track", id="a")
     for reader in (desk, desks()):
@@ -54,7 +63,12 @@ def test_usage_keeps_and_adds_up_context_and_metrics(desk: Any, desks: Callable[
             "executionTime": {"count": 2, "mean": 20.25, "max": 30.5},
             "errorCodes": {"E_TIMEOUT": 1},
         }
-        assert told["contexts"] == {"users": 1, "workspaces": 1, "sessions": 1, "lastTimestamp": "2025-09-01T12:00:00Z"}
+        assert told["contexts"] == {
+            "users": 1,
+            "workspaces": 1,
+            "sessions": 1,
+            "lastTimestamp": "2025-09-01T12:00:00Z",
+        }
     stored = json.loads((desk.data / "usage-snapshot.json").read_text())["a"]
     assert stored["contexts"]["users"] == {"ann": 2}
 
@@ -72,7 +86,9 @@ def test_usage_keeps_and_adds_up_context_and_metrics(desk: Any, desks: Callable[
         ({"userId": 7}, {}),
     ],
 )
-def test_usage_refuses_what_it_cannot_add_up(desk: Any, context: dict[str, Any], metrics: dict[str, Any]) -> None:
+def test_usage_refuses_what_it_cannot_add_up(
+    desk: Any, context: dict[str, Any], metrics: dict[str, Any]
+) -> None:
     desk.add("a")
     error = desk.error("usage/track", instructionId="a", context=context, metrics=metrics)
     assert error.code.kind is Kind.INVALID_ARGUMENT
@@ -80,10 +96,32 @@ def test_usage_refuses_what_it_cannot_add_up(desk: Any, context: dict[str, Any],
 
 
 def test_groom_without_a_mode_keeps_scopes_and_unreadable_values(desk: Any) -> None:
-    desk.file("a.json", {"id": "a", "body": "A", "categories": ["B", "scope:workspace:W1", "a"], "sourceHash": "0" * 64})
-    desk.file("b.json", {"id": "b", "body": "B", "priority": "high", "categories": "x,y", "status": "soonish", "sourceHash": "0" * 64})
+    desk.file(
+        "a.json",
+        {
+            "id": "a",
+            "body": "A",
+            "categories": ["B", "scope:workspace:W1", "a"],
+            "sourceHash": "0" * 64,
+        },
+    )
+    desk.file(
+        "b.json",
+        {
+            "id": "b",
+            "body": "B",
+            "priority": "high",
+            "categories": "x,y",
+            "status": "soonish",
+            "sourceHash": "0" * 64,
+        },
+    )
     answer = desk.do("groom")
-    assert (answer["purgedScopes"], answer["normalizedCategories"], answer["repairedHashes"]) == (0, 1, 2)
+    assert (answer["purgedScopes"], answer["normalizedCategories"], answer["repairedHashes"]) == (
+        0,
+        1,
+        2,
+    )
     assert desk.stored("a")["categories"] == ["a", "b", "scope:workspace:W1"]
     kept = desk.stored("b")
     assert (kept["priority"], kept["categories"], kept["status"]) == ("high", "x,y", "soonish")
@@ -101,8 +139,15 @@ def test_groom_with_update_hashes_off_leaves_hashes_alone(desk: Any) -> None:
     desk.file("b.json", {"id": "b", "body": "B", "categories": ["a"], "sourceHash": "0" * 64})
     untouched = (desk.folder / "b.json").read_text()
     answer = desk.do("groom", mode={"updateHashes": False})
-    assert (answer["repairedHashes"], answer["normalizedCategories"], answer["filesRewritten"]) == (0, 1, 1)
-    assert (desk.stored("a")["sourceHash"], desk.stored("a")["categories"]) == ("0" * 64, ["a", "b"])
+    assert (answer["repairedHashes"], answer["normalizedCategories"], answer["filesRewritten"]) == (
+        0,
+        1,
+        1,
+    )
+    assert (desk.stored("a")["sourceHash"], desk.stored("a")["categories"]) == (
+        "0" * 64,
+        ["a", "b"],
+    )
     assert (desk.folder / "b.json").read_text() == untouched
     assert desk.call("integrity/verify")["issueCount"] == 2
 
@@ -138,9 +183,14 @@ def test_duplicates_of_different_scopes_are_not_merged(desk: Any) -> None:
     assert desk.do("groom", mode={"mergeDuplicates": True})["duplicatesMerged"] == 0
     desk.add("again", "Same", workspaceId="w1")
     answer = desk.do("groom", mode={"mergeDuplicates": True})
-    assert (answer["duplicatesMerged"], desk.do("get", id="again")["item"]["deprecatedBy"]) == (1, "first")
+    assert (answer["duplicatesMerged"], desk.do("get", id="again")["item"]["deprecatedBy"]) == (
+        1,
+        "first",
+    )
     scoped = desk.do("listScoped", workspaceId="w2")
-    assert [(item["id"], item["requirement"]) for item in scoped["items"]] == [("second", "optional")]
+    assert [(item["id"], item["requirement"]) for item in scoped["items"]] == [
+        ("second", "optional")
+    ]
 
 
 def test_history_names_the_agent(desks: Callable[..., Any]) -> None:
@@ -153,7 +203,9 @@ def test_history_names_the_agent(desks: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("overwritten", [True, False])
-def test_restore_brings_back_the_last_version_after_a_deletion_by_hand(desk: Any, desks: Callable[..., Any], overwritten: bool) -> None:
+def test_restore_brings_back_the_last_version_after_a_deletion_by_hand(
+    desk: Any, desks: Callable[..., Any], overwritten: bool
+) -> None:
     desk.add("a", "First")
     if overwritten:
         desk.do("add", entry={"id": "a", "body": "Second"}, overwrite=True)
@@ -185,8 +237,16 @@ def test_a_read_key_reads_in_a_batch_that_also_writes(desk: Any) -> None:
         {"action": "groom", "mode": {"dryRun": True}},
         {"action": "get", "id": "a"},
     ]
-    results = desk.outcome("instructions/batch", {"operations": operations}, reader).output["results"]
-    assert [result.get("error", {}).get("code") for result in results] == [None, -32004, -32004, None, None]
+    results = desk.outcome("instructions/batch", {"operations": operations}, reader).output[
+        "results"
+    ]
+    assert [result.get("error", {}).get("code") for result in results] == [
+        None,
+        -32004,
+        -32004,
+        None,
+        None,
+    ]
     assert desk.do("list")["count"] == 1
 
 

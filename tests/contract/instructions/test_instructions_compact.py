@@ -1,4 +1,6 @@
-"""What an agent reads stays short on a large catalogue; the contract's letter stands everywhere else."""
+"""What an agent reads stays short on a large catalogue; the contract's letter stands everywhere
+else.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from commonplace.kernel.settings import InstructionsSettings
 ENTRIES = 5_000
 MOST_BYTES = 37_000  # 10,000 tokens of English and JSON
 BODY = "Never push with force to a shared branch, because others build on it.\n" * 60
-LETTER = {"get", "getEnhanced", "diff", "export", "repair"}  # decisions.md: the contract's letter under every name
+LETTER = {
+    "get",
+    "getEnhanced",
+    "diff",
+    "export",
+    "repair",
+}  # decisions.md: the contract's letter under every name
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "search": {"q": "force"},
     "inspect": {"scope": "governance"},
@@ -46,11 +54,20 @@ class Agent:
     """Calls tools as a client of `tools/call` does."""
 
     def __init__(self, home: Path) -> None:
-        self.service = Service(home / "instructions", home, InstructionsSettings(watch=False), mutation_enabled=lambda: True)
-        self.pipeline = Pipeline(Registry([toolset(lambda: self.service)]), mutation_enabled=lambda: True)
+        self.service = Service(
+            home / "instructions",
+            home,
+            InstructionsSettings(watch=False),
+            mutation_enabled=lambda: True,
+        )
+        self.pipeline = Pipeline(
+            Registry([toolset(lambda: self.service)]), mutation_enabled=lambda: True
+        )
 
     def call(self, name: str, /, **arguments: Any) -> Any:
-        outcome = asyncio.run(self.pipeline.run(Call(name, arguments, local_user(), from_agent=True)))
+        outcome = asyncio.run(
+            self.pipeline.run(Call(name, arguments, local_user(), from_agent=True))
+        )
         if outcome.error is not None:
             raise outcome.error
         assert outcome.output is not None
@@ -78,9 +95,14 @@ def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     made = Agent(home)
     for number in range(30):
         made.call(
-            "instructions_add", entry={"id": "edited", "body": f"{number}\n{BODY}", "rationale": BODY}, lax=True, overwrite=number > 0
+            "instructions_add",
+            entry={"id": "edited", "body": f"{number}\n{BODY}", "rationale": BODY},
+            lax=True,
+            overwrite=number > 0,
         )
-        made.call("feedback_submit", type="issue", severity="low", title="t", description=BODY[:2000])
+        made.call(
+            "feedback_submit", type="issue", severity="low", title="t", description=BODY[:2000]
+        )
     yield made
     made.service.close()
 
@@ -97,11 +119,16 @@ def test_default_answers_stay_under_ten_thousand_tokens(agent: Agent, action: st
 
 @pytest.mark.parametrize("format_", ["json", "dot", "mermaid"])
 @pytest.mark.parametrize("enrich", [False, True])
-def test_graphs_are_bounded_and_say_what_was_left_out(agent: Agent, format_: str, enrich: bool) -> None:
+def test_graphs_are_bounded_and_say_what_was_left_out(
+    agent: Agent, format_: str, enrich: bool
+) -> None:
     graph = agent.call("graph_export", format=format_, enrich=enrich, includeCategoryNodes=enrich)
     assert len(orjson.dumps(graph)) < MOST_BYTES
     assert graph["meta"]["truncated"]
-    assert (graph["meta"]["nodeCount"], graph["meta"]["edgeCount"]) == (len(graph["nodes"]), len(graph["edges"]))
+    assert (graph["meta"]["nodeCount"], graph["meta"]["edgeCount"]) == (
+        len(graph["nodes"]),
+        len(graph["edges"]),
+    )
     assert "of 5001 instructions" in graph["meta"]["notes"][-1]
     assert "full: true" in graph["meta"]["notes"][-1]
     shown = {node["id"] for node in graph["nodes"]}
@@ -130,24 +157,40 @@ def test_pages_of_compact_items_reach_every_entry(agent: Agent) -> None:
     seen: list[str] = []
     cursor: str | None = None
     while cursor is not None or not seen:
-        answer = agent.call("instructions_query", limit=1000, **({"cursor": cursor} if cursor else {}))
+        answer = agent.call(
+            "instructions_query", limit=1000, **({"cursor": cursor} if cursor else {})
+        )
         seen += [item["id"] for item in answer["items"]]
         cursor = answer.get("nextCursor")
     assert len(seen) == len(set(seen)) == ENTRIES + 1
-    assert [item["id"] for item in agent.call("instructions_list", offset=4_999, limit=5)["items"]] == seen[4_999:]
+    assert [
+        item["id"] for item in agent.call("instructions_list", offset=4_999, limit=5)["items"]
+    ] == seen[4_999:]
 
 
 def test_full_slash_names_and_bare_calls_keep_the_letter(agent: Agent) -> None:
-    for name, arguments in (("list", {"limit": 3}), ("search", {"q": "branch", "limit": 3}), ("query", {"limit": 3})):
+    for name, arguments in (
+        ("list", {"limit": 3}),
+        ("search", {"q": "branch", "limit": 3}),
+        ("query", {"limit": 3}),
+    ):
         for called in (
-            lambda name=name, arguments=arguments: agent.call(f"instructions_{name}", full=True, **arguments),
+            lambda name=name, arguments=arguments: agent.call(
+                f"instructions_{name}", full=True, **arguments
+            ),
             lambda name=name, arguments=arguments: agent.call(f"instructions/{name}", **arguments),
-            lambda name=name, arguments=arguments: agent.call("instructions/dispatch", action=name, **arguments),
-            lambda name=name, arguments=arguments: agent.call("instructions_dispatch", action=name, full=True, **arguments),
+            lambda name=name, arguments=arguments: agent.call(
+                "instructions/dispatch", action=name, **arguments
+            ),
+            lambda name=name, arguments=arguments: agent.call(
+                "instructions_dispatch", action=name, full=True, **arguments
+            ),
         ):
             items = called()["items"]
             assert len(items) == 3
-            assert all("snippet" not in item and item["body"] and item["rationale"] for item in items)
+            assert all(
+                "snippet" not in item and item["body"] and item["rationale"] for item in items
+            )
     assert len(agent.call("instructions/list")["items"]) == 1000
     assert len(agent.call("instructions_list", full=True)["items"]) == 1000
     assert agent.call("instructions_get", id="rule-0001")["item"]["body"] == BODY

@@ -1,4 +1,6 @@
-"""Contract 000 and 001: graph, health, inspection, usage, gates, prompt review, integrity, feedback."""
+"""Contract 000 and 001: graph, health, inspection, usage, gates, prompt review, integrity,
+feedback.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from commonplace.kernel.errors import Kind
 @pytest.fixture
 def pair(desk: Any) -> Any:
     desk.add("instr.beta", "B", categories=["ai", "code"], primaryCategory="ai")
-    desk.add("instr.alpha", "A", categories=["ai"], priority=10, owner="team-x", createdAt="2025-09-01T12:00:00Z")
+    desk.add(
+        "instr.alpha",
+        "A",
+        categories=["ai"],
+        priority=10,
+        owner="team-x",
+        createdAt="2025-09-01T12:00:00Z",
+    )
     return desk
 
 
@@ -37,12 +46,28 @@ def test_the_plain_graph_is_schema_one(pair: Any) -> None:
 def test_the_enriched_graph_is_schema_two(pair: Any) -> None:
     graph = pair.call("graph/export", enrich=True, includeCategoryNodes=True)
     assert graph["meta"]["graphSchemaVersion"] == 2
-    assert [node["id"] for node in graph["nodes"]] == ["instr.alpha", "instr.beta", "category:ai", "category:code"]
+    assert [node["id"] for node in graph["nodes"]] == [
+        "instr.alpha",
+        "instr.beta",
+        "category:ai",
+        "category:code",
+    ]
     alpha = graph["nodes"][0]
-    assert (alpha["nodeType"], alpha["categories"], alpha["primaryCategory"]) == ("instruction", ["ai"], "ai")
-    assert (alpha["priority"], alpha["owner"], alpha["status"], alpha["createdAt"]) == (10, "team-x", "approved", "2025-09-01T12:00:00Z")
+    assert (alpha["nodeType"], alpha["categories"], alpha["primaryCategory"]) == (
+        "instruction",
+        ["ai"],
+        "ai",
+    )
+    assert (alpha["priority"], alpha["owner"], alpha["status"], alpha["createdAt"]) == (
+        10,
+        "team-x",
+        "approved",
+        "2025-09-01T12:00:00Z",
+    )
     assert graph["nodes"][2] == {"id": "category:ai", "nodeType": "category"}
-    assert [(edge["from"], edge["to"], edge["type"], edge["weight"]) for edge in graph["edges"]] == [
+    assert [
+        (edge["from"], edge["to"], edge["type"], edge["weight"]) for edge in graph["edges"]
+    ] == [
         ("instr.alpha", "category:ai", "primary", 1),
         ("instr.alpha", "category:ai", "belongs", 1),
         ("instr.alpha", "instr.beta", "category", 1),
@@ -61,7 +86,12 @@ def test_the_enriched_graph_is_schema_two(pair: Any) -> None:
 def test_edges_are_filtered_then_truncated(pair: Any) -> None:
     cut = pair.call("graph/export", includeEdgeTypes=["primary"], maxEdges=1)
     assert [edge["type"] for edge in cut["edges"]] == ["primary"]
-    assert cut["meta"] == {"graphSchemaVersion": 1, "nodeCount": 2, "edgeCount": 1, "truncated": True}
+    assert cut["meta"] == {
+        "graphSchemaVersion": 1,
+        "nodeCount": 2,
+        "edgeCount": 1,
+        "truncated": True,
+    }
     exact = pair.call("graph/export", includeEdgeTypes=["primary"], maxEdges=2)
     assert "truncated" not in exact["meta"]
     assert pair.call("graph/export", maxEdges=0)["edges"] == []
@@ -69,7 +99,13 @@ def test_edges_are_filtered_then_truncated(pair: Any) -> None:
 
 @promise("000-graph-dot")
 def test_the_dot_drawing(pair: Any) -> None:
-    graph = pair.call("graph/export", format="dot", enrich=True, includeCategoryNodes=True, includeEdgeTypes=["primary", "category"])
+    graph = pair.call(
+        "graph/export",
+        format="dot",
+        enrich=True,
+        includeCategoryNodes=True,
+        includeEdgeTypes=["primary", "category"],
+    )
     assert graph["dot"] == (
         "graph Instructions {\n"
         '  "instr.alpha";\n'
@@ -155,12 +191,34 @@ def test_the_plain_graph_follows_every_change(pair: Any) -> None:
 @promise("000-capabilities-shape")
 def test_capabilities(desk: Any) -> None:
     answer = desk.do("capabilities")
-    assert set(answer) == {"version", "protocolVersion", "supportedActions", "mutationEnabled", "features", "limits"}
+    assert set(answer) == {
+        "version",
+        "protocolVersion",
+        "supportedActions",
+        "mutationEnabled",
+        "features",
+        "limits",
+    }
     assert answer["version"] != "0.0.0"
-    assert set(answer["features"]) == {"advancedQuery", "bulkOperations", "governanceTracking", "usageAnalytics"}
-    assert {"list", "get", "search", "query", "categories", "diff", "add", "import", "remove", "groom", "batch"} <= set(
-        answer["supportedActions"]
-    )
+    assert set(answer["features"]) == {
+        "advancedQuery",
+        "bulkOperations",
+        "governanceTracking",
+        "usageAnalytics",
+    }
+    assert {
+        "list",
+        "get",
+        "search",
+        "query",
+        "categories",
+        "diff",
+        "add",
+        "import",
+        "remove",
+        "groom",
+        "batch",
+    } <= set(answer["supportedActions"])
     assert answer["mutationEnabled"] is True
 
 
@@ -169,7 +227,9 @@ def test_health_and_what_degrades_it(desk: Any) -> None:
     desk.add("a", categories=["x"])
     answer = desk.do("health")
     assert answer["status"] == "healthy"
-    assert {"status", "version", "uptime", "catalogStats", "performance", "diskUsage"} == set(answer)
+    assert {"status", "version", "uptime", "catalogStats", "performance", "diskUsage"} == set(
+        answer
+    )
     assert answer["catalogStats"]["totalInstructions"] == 1
     assert answer["catalogStats"]["totalCategories"] == 1
     assert answer["catalogStats"]["integrityHash"] == desk.do("list")["hash"]
@@ -203,19 +263,29 @@ def test_inspect_every_scope(desk: Any) -> None:
     assert one["raw"]["id"] == one["normalized"]["id"] == "a"
     assert one["validation"]["valid"] is True
     assert one["filesystem"]["exists"] is True
-    assert desk.do("inspect", scope="governance")["data"]["normalized"]["owner"] == {"ann": 1, "unowned": 1}
+    assert desk.do("inspect", scope="governance")["data"]["normalized"]["owner"] == {
+        "ann": 1,
+        "unowned": 1,
+    }
     assert desk.do("inspect", scope="usage")["data"]["raw"]["a"]["usageCount"] == 1
     bad = desk.do("inspect", scope="instruction", id="bad")["data"]
     assert bad["normalized"] is None
     assert "id-mismatch" in bad["validation"]["issues"][0]
-    assert desk.do("inspect", scope="instruction", id="../x")["data"]["filesystem"]["exists"] is False
+    assert (
+        desk.do("inspect", scope="instruction", id="../x")["data"]["filesystem"]["exists"] is False
+    )
     assert desk.error("instructions/inspect", scope="everything").code.kind is Kind.INVALID_ARGUMENT
 
 
 @promise("001-verify")
 def test_integrity_verify_reports_drift(desk: Any) -> None:
     desk.add("a", "Body")
-    assert desk.call("integrity/verify") == {"hash": desk.do("list")["hash"], "count": 1, "issues": [], "issueCount": 0}
+    assert desk.call("integrity/verify") == {
+        "hash": desk.do("list")["hash"],
+        "count": 1,
+        "issues": [],
+        "issueCount": 0,
+    }
     stored = desk.stored("a")
     desk.file("a.json", {**stored, "body": "Tampered"})
     answer = desk.call("integrity/verify")
@@ -236,11 +306,19 @@ def test_usage_in_both_shapes(desk: Any) -> None:
         "context": {"sessionId": "s-1", "timestamp": "2025-01-01T00:00:00Z", "userId": "u"},
         "metrics": {"success": True, "executionTime": 12.5},
     }
-    assert desk.call("usage/track", instructionId="a", **rich) == {"tracked": True, "sessionId": "s-1", "aggregatedCount": 2}
+    assert desk.call("usage/track", instructionId="a", **rich) == {
+        "tracked": True,
+        "sessionId": "s-1",
+        "aggregatedCount": 2,
+    }
     missing = desk.call("usage/track", instructionId="nope", **rich)
     assert (missing["tracked"], missing["sessionId"]) == (False, "s-1")
     assert desk.do("get", id="a")["item"]["usageCount"] == 2
-    for wrong in ({}, {"id": "a", "instructionId": "a"}, {"instructionId": "a", "metrics": {"success": "yes?"}}):
+    for wrong in (
+        {},
+        {"id": "a", "instructionId": "a"},
+        {"instructionId": "a", "metrics": {"success": "yes?"}},
+    ):
         assert desk.error("usage/track", **wrong).code.kind is Kind.INVALID_ARGUMENT
 
 
@@ -270,7 +348,11 @@ def test_hotset_ranks_by_count_then_recency(desk: Any) -> None:
             desk.call("usage/track", id=id_)
     answer = desk.call("usage/hotset")
     assert (answer["count"], answer["limit"], answer["hash"]) == (3, 10, desk.do("list")["hash"])
-    assert [(item["id"], item["usageCount"]) for item in answer["items"]] == [("b", 3), ("c", 1), ("a", 1)]
+    assert [(item["id"], item["usageCount"]) for item in answer["items"]] == [
+        ("b", 3),
+        ("c", 1),
+        ("a", 1),
+    ]
     assert desk.call("usage/hotset", limit=1)["count"] == 1
     assert desk.call("usage/hotset", limit=1000)["limit"] == 100
     assert desk.call("usage/hotset", limit=0)["limit"] == 1
@@ -282,14 +364,36 @@ def test_gates(desk: Any) -> None:
     desk.add("alpha", priority=5)
     desk.add("beta", requirement="mandatory", owner="ann")
     gates = [
-        {"id": "min-alpha", "type": "count", "where": {"requirement": "mandatory"}, "op": ">=", "value": 1, "severity": "error"},
-        {"id": "few-low", "type": "count", "where": {"priorityGt": 40}, "op": "<", "value": 1, "severity": "warn", "description": "d"},
+        {
+            "id": "min-alpha",
+            "type": "count",
+            "where": {"requirement": "mandatory"},
+            "op": ">=",
+            "value": 1,
+            "severity": "error",
+        },
+        {
+            "id": "few-low",
+            "type": "count",
+            "where": {"priorityGt": 40},
+            "op": "<",
+            "value": 1,
+            "severity": "warn",
+            "description": "d",
+        },
         {"id": "none", "type": "count", "op": "==", "value": 0, "severity": "error"},
     ]
     desk.file("gates.json", {"gates": gates})
     answer = desk.call("gates/evaluate")
     assert set(answer) == {"generatedAt", "results", "summary"}
-    assert answer["results"][0] == {"id": "min-alpha", "passed": True, "count": 1, "op": ">=", "value": 1, "severity": "error"}
+    assert answer["results"][0] == {
+        "id": "min-alpha",
+        "passed": True,
+        "count": 1,
+        "op": ">=",
+        "value": 1,
+        "severity": "error",
+    }
     assert [result["passed"] for result in answer["results"]] == [True, False, False]
     assert answer["summary"] == {"errors": 1, "warnings": 1, "total": 3}
     assert desk.do("list")["count"] == 2
@@ -309,14 +413,21 @@ def test_broken_configuration_files_say_where(desk: Any) -> None:
         assert "gates.json" in error.message
     desk.file("PROMPT-CRITERIA.json", '{"categories": [{"id": "c", "rules": [{"id": "r"}]}]}')
     assert desk.error("prompt/review", prompt="x").code.kind is Kind.INVALID_DATA
-    assert desk.do("health")["configurationProblems"].keys() == {"gates.json", "PROMPT-CRITERIA.json"}
+    assert desk.do("health")["configurationProblems"].keys() == {
+        "gates.json",
+        "PROMPT-CRITERIA.json",
+    }
 
 
 @promise("001-review-shape", "001-review-extras")
 def test_prompt_review_shape_and_built_in_rules(desk: Any) -> None:
     answer = desk.call("prompt/review", prompt="Use AKIAIOSFODNN7EXAMPLE to deploy.")
     issue = answer["issues"][0]
-    assert (issue["ruleId"], issue["severity"], issue["match"]) == ("no-secrets", "critical", "AKIA...")
+    assert (issue["ruleId"], issue["severity"], issue["match"]) == (
+        "no-secrets",
+        "critical",
+        "AKIA...",
+    )
     assert issue["description"]
     assert issue["category"] == "secrets"
     assert issue["remediation"]
@@ -370,7 +481,9 @@ def test_prompt_review_shape_and_built_in_rules(desk: Any) -> None:
     ],
 )
 def test_built_in_rules_find_what_they_are_for(desk: Any, prompt: str, rule: str) -> None:
-    assert rule in {issue["ruleId"] for issue in desk.call("prompt/review", prompt=prompt)["issues"]}
+    assert rule in {
+        issue["ruleId"] for issue in desk.call("prompt/review", prompt=prompt)["issues"]
+    }
 
 
 @pytest.mark.parametrize(
@@ -381,7 +494,10 @@ def test_built_in_rules_find_what_they_are_for(desk: Any, prompt: str, rule: str
         "max_tokens: 100000 for the client; the token is refreshed every 15 minutes.",
         "Set `api_key: ${API_KEY}` in values.yaml and password=$DB_PASSWORD in the compose file.",
         "const token = process.env.TOKEN2;",
-        "Write docs for `Authorization: Bearer $TOKEN`, and keep secret: path/to/file.txt as it is.",
+        (
+            "Write docs for `Authorization: Bearer $TOKEN`, and keep secret: path/to/file.txt as it "
+            "is."
+        ),
         "The commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b broke the build; find out why.",
         "Ignore the lint rule E501 in tests/data.py because the lines are fixtures.",
         "Ignore all files listed in .gitignore and any trailing whitespace in the prompt field.",
@@ -415,7 +531,12 @@ def test_rules_of_a_file_run_safely(desk: Any, capfd: pytest.CaptureFixture[str]
     rules = [
         {"id": "look", "pattern": "(?<=a)b", "severity": "high", "description": "lookbehind"},
         {"id": "back", "pattern": r"(a)\1", "severity": "high"},
-        {"id": "slow", "pattern": "(a+)+$", "severity": "low", "description": "would hang a backtracking engine"},
+        {
+            "id": "slow",
+            "pattern": "(a+)+$",
+            "severity": "low",
+            "description": "would hang a backtracking engine",
+        },
         {"id": "must", "mustContain": "please", "severity": "medium", "description": "be polite"},
     ]
     desk.file("PROMPT-CRITERIA.json", {"version": "1", "categories": [{"id": "c", "rules": rules}]})
@@ -428,27 +549,55 @@ def test_rules_of_a_file_run_safely(desk: Any, capfd: pytest.CaptureFixture[str]
 
 @promise("000-feedback")
 def test_feedback_from_submission_to_statistics(desk: Any) -> None:
-    submitted = desk.call("feedback/submit", type="bug-report", severity="high", title="T" * 300, description="D" * 3000, tags=["a"] * 20)
+    submitted = desk.call(
+        "feedback/submit",
+        type="bug-report",
+        severity="high",
+        title="T" * 300,
+        description="D" * 3000,
+        tags=["a"] * 20,
+    )
     assert submitted["success"] is True
     assert len(submitted["feedbackId"]) == 16
     assert submitted["timestamp"]
     desk.call("feedback/submit", type="issue", title="second", description="d", tags=["b"])
     listed = desk.call("feedback/list")
-    assert (listed["total"], listed["limit"], listed["offset"], listed["hasMore"]) == (2, 50, 0, False)
+    assert (listed["total"], listed["limit"], listed["offset"], listed["hasMore"]) == (
+        2,
+        50,
+        0,
+        False,
+    )
     assert [entry["title"][:6] for entry in listed["entries"]] == ["second", "TTTTTT"]
     entry = desk.call("feedback/get", id=submitted["feedbackId"])["entry"]
-    assert (len(entry["title"]), len(entry["description"]), len(entry["tags"]), entry["status"]) == (200, 2000, 10, "new")
+    assert (
+        len(entry["title"]),
+        len(entry["description"]),
+        len(entry["tags"]),
+        entry["status"],
+    ) == (200, 2000, 10, "new")
     assert desk.call("feedback/get", id="nope")["notFound"] is True
-    updated = desk.call("feedback/update", id=submitted["feedbackId"], status="resolved", metadata={"by": "me"})
+    updated = desk.call(
+        "feedback/update", id=submitted["feedbackId"], status="resolved", metadata={"by": "me"}
+    )
     assert (updated["entry"]["status"], updated["entry"]["metadata"]) == ("resolved", {"by": "me"})
     assert updated["entry"]["lastUpdated"]
-    for filters, total in (({"type": "issue"}, 1), ({"status": "resolved"}, 1), ({"severity": "low"}, 0), ({"tags": ["b"]}, 1)):
+    for filters, total in (
+        ({"type": "issue"}, 1),
+        ({"status": "resolved"}, 1),
+        ({"severity": "low"}, 0),
+        ({"tags": ["b"]}, 1),
+    ):
         assert desk.call("feedback/list", **filters)["total"] == total
     assert desk.call("feedback/list", since="2999-01-01")["total"] == 0
     assert desk.call("feedback/list", limit=1)["hasMore"] is True
     assert desk.call("feedback/list", limit=1000)["limit"] == 200
     stats = desk.call("feedback/stats")["stats"]
-    assert (stats["total"], stats["byType"], stats["recentActivity"]["last24h"]) == (2, {"bug-report": 1, "issue": 1}, 2)
+    assert (stats["total"], stats["byType"], stats["recentActivity"]["last24h"]) == (
+        2,
+        {"bug-report": 1, "issue": 1},
+        2,
+    )
     health = desk.call("feedback/health")
     assert (health["status"], health["storage"]["writable"]) == ("ok", True)
     for wrong in (
@@ -460,13 +609,21 @@ def test_feedback_from_submission_to_statistics(desk: Any) -> None:
 
 
 def test_reviews_list_what_is_overdue_longest_first_and_count_the_catalogue(desk: Any) -> None:
-    desk.add("late", "L", nextReviewDue="2020-01-01T00:00:00.000Z", owner="team-a", status="approved")
-    desk.add("later", "L", nextReviewDue="2021-01-01T00:00:00.000Z", owner="team-b", status="review")
-    desk.add("fine", "F", nextReviewDue="2999-01-01T00:00:00.000Z", owner="team-a", status="approved")
+    desk.add(
+        "late", "L", nextReviewDue="2020-01-01T00:00:00.000Z", owner="team-a", status="approved"
+    )
+    desk.add(
+        "later", "L", nextReviewDue="2021-01-01T00:00:00.000Z", owner="team-b", status="review"
+    )
+    desk.add(
+        "fine", "F", nextReviewDue="2999-01-01T00:00:00.000Z", owner="team-a", status="approved"
+    )
     found = desk.call("instructions_reviews")
     assert [item["id"] for item in found["items"]] == ["late", "later"]
     assert (found["total"], found["due"]) == (3, 2)
     assert found["counts"]["owner"] == {"team-a": 2, "team-b": 1}
     assert found["counts"]["status"] == {"approved": 2, "review": 1}
-    assert [item["id"] for item in desk.call("instructions_reviews", limit=1, offset=1)["items"]] == ["later"]
+    assert [
+        item["id"] for item in desk.call("instructions_reviews", limit=1, offset=1)["items"]
+    ] == ["later"]
     assert desk.call("instructions_reviews", before="3000-01-01T00:00:00Z")["due"] == 3

@@ -1,4 +1,6 @@
-"""Every action under all of its names, its schemas, its errors; and the table of promises, complete both ways."""
+"""Every action under all of its names, its schemas, its errors; and the table of promises,
+complete both ways.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from commonplace.instructions.toolset import ACTIONS, BARE, OURS, tool_name
 from commonplace.kernel.errors import Kind
 
 LISTED = {f"instructions_{name}" for name in ("dispatch", "search", "query", "get", "list", "add")}
-LISTED |= {"graph_export", "prompt_review", "gates_evaluate", "integrity_verify", "usage_track", "feedback_submit"}
+LISTED |= {
+    "graph_export",
+    "prompt_review",
+    "gates_evaluate",
+    "integrity_verify",
+    "usage_track",
+    "feedback_submit",
+}
 
 
 @promise("000-dispatch-names")
@@ -46,7 +55,9 @@ def test_dispatch_errors_carry_what_the_contract_says(desk: Any) -> None:
     missing = error_map.rpc_error(desk.error("instructions/dispatch", id="x")).as_dict()
     assert missing["code"] == -32602
     assert missing["data"]["reason"] == "missing_action"
-    wrong = error_map.rpc_error(desk.error("instructions/dispatch", action="list", limit="x", colour=1)).as_dict()
+    wrong = error_map.rpc_error(
+        desk.error("instructions/dispatch", action="list", limit="x", colour=1)
+    ).as_dict()
     assert wrong["code"] == -32602
     assert wrong["data"]["action"] == "list"
     assert {problem["field"] for problem in wrong["data"]["validation"]} == {"limit", "colour"}
@@ -72,7 +83,9 @@ def test_schemas_are_valid_and_every_argument_is_described(desk: Any) -> None:
         assert schema["type"] == "object"
         for name, field in schema.get("properties", {}).items():
             assert field.get("description"), f"{tool.name}.{name}"
-        jsonschema.Draft202012Validator.check_schema(dict(tool.output_schema) if tool.output_schema else output_schema(tool.output))
+        jsonschema.Draft202012Validator.check_schema(
+            dict(tool.output_schema) if tool.output_schema else output_schema(tool.output)
+        )
 
 
 def test_every_answer_fits_its_schema(desk: Any) -> None:
@@ -132,11 +145,16 @@ def test_every_answer_fits_its_schema(desk: Any) -> None:
 
 @pytest.mark.parametrize("action", [action for action in ACTIONS if action != "add"])
 def test_no_action_takes_unknown_arguments(desk: Any, action: str) -> None:
-    assert desk.error("instructions/dispatch", action=action, unheardOf=1).code.kind is Kind.INVALID_ARGUMENT
+    assert (
+        desk.error("instructions/dispatch", action=action, unheardOf=1).code.kind
+        is Kind.INVALID_ARGUMENT
+    )
 
 
 def test_every_promise_is_held_and_every_held_promise_is_listed() -> None:
     for module in Path(__file__).parent.glob("test_*.py"):
         importlib.import_module(module.stem)
     assert set(HELD) == set(PROMISES)
-    assert TABLE.read_text(encoding="utf-8") == table(), "run python tests/contract/instructions/instruction_promises.py"
+    assert TABLE.read_text(encoding="utf-8") == table(), (
+        "run python tests/contract/instructions/instruction_promises.py"
+    )

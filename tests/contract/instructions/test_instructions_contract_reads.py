@@ -25,7 +25,14 @@ def filled(desk: Any) -> Any:
         owner="team-x",
         createdAt="2025-01-01T00:00:00Z",
     )
-    desk.add("beta", "Never log secrets. Redact tokens.", title="Secrets", categories=["ai"], priority=30, createdAt="2025-02-01T00:00:00Z")
+    desk.add(
+        "beta",
+        "Never log secrets. Redact tokens.",
+        title="Secrets",
+        categories=["ai"],
+        priority=30,
+        createdAt="2025-02-01T00:00:00Z",
+    )
     desk.add(
         "gamma",
         "Prefer small functions.",
@@ -35,7 +42,14 @@ def filled(desk: Any) -> Any:
         status="draft",
         createdAt="2025-03-01T00:00:00Z",
     )
-    desk.add("delta", "Write tests first.", categories=["code"], priority=90, classification="public", createdAt="2025-04-01T00:00:00Z")
+    desk.add(
+        "delta",
+        "Write tests first.",
+        categories=["code"],
+        priority=90,
+        classification="public",
+        createdAt="2025-04-01T00:00:00Z",
+    )
     return desk
 
 
@@ -168,7 +182,14 @@ def test_query_applies_each_filter(desk: Any) -> None:
         status="review",
         classification="restricted",
     )
-    desk.add("x", "Other rule", priority=5, owner="bob", createdAt="2020-01-01T00:00:00Z", requirement="recommended")
+    desk.add(
+        "x",
+        "Other rule",
+        priority=5,
+        owner="bob",
+        createdAt="2020-01-01T00:00:00Z",
+        requirement="recommended",
+    )
     cases: list[tuple[dict[str, Any], set[str]]] = [
         ({"categories": ["uncategorized"]}, {"w", "x"}),
         ({"priorityTiers": ["P1"]}, {"x"}),
@@ -189,21 +210,32 @@ def test_query_applies_each_filter(desk: Any) -> None:
         answer = desk.do("query", filters=filters)
         assert {item["id"] for item in answer["items"]} == expected, filters
         assert answer["total"] == len(expected)
-    for wrong in ({"status": ["great"]}, {"createdAfter": "yesterday"}, {"colour": "red"}, {"priorityTiers": ["P9"]}):
+    for wrong in (
+        {"status": ["great"]},
+        {"createdAfter": "yesterday"},
+        {"colour": "red"},
+        {"priorityTiers": ["P9"]},
+    ):
         assert desk.error("instructions/query", filters=wrong).code.kind is Kind.INVALID_ARGUMENT
 
 
 @promise("000-query-sort")
 def test_query_sorts_both_ways(filled: Any) -> None:
     def ids(field: str, direction: str) -> list[str]:
-        return [item["id"] for item in filled.do("query", sort={"field": field, "direction": direction})["items"]]
+        return [
+            item["id"]
+            for item in filled.do("query", sort={"field": field, "direction": direction})["items"]
+        ]
 
     assert ids("priority", "asc") == ["alpha", "beta", "gamma", "delta"]
     assert ids("priority", "desc") == ["delta", "gamma", "beta", "alpha"]
     assert ids("createdAt", "desc") == ["delta", "gamma", "beta", "alpha"]
     assert ids("title", "asc") == ["delta", "alpha", "beta", "gamma"]
     assert ids("updatedAt", "asc") == ["alpha", "beta", "gamma", "delta"]
-    assert filled.error("instructions/query", sort={"field": "body", "direction": "asc"}).code.kind is Kind.INVALID_ARGUMENT
+    assert (
+        filled.error("instructions/query", sort={"field": "body", "direction": "asc"}).code.kind
+        is Kind.INVALID_ARGUMENT
+    )
 
 
 @promise("000-query-cursor")
@@ -231,7 +263,12 @@ def test_query_pages_without_repeats_or_gaps(desk: Any, field: str | None, direc
 @promise("000-query-bad-cursor")
 def test_a_foreign_cursor_is_refused(filled: Any) -> None:
     good = filled.do("query", limit=1, sort={"field": "priority", "direction": "asc"})["nextCursor"]
-    for cursor, sort in (("garbage", None), (good, None), (good, {"field": "title", "direction": "asc"}), ("", None)):
+    for cursor, sort in (
+        ("garbage", None),
+        (good, None),
+        (good, {"field": "title", "direction": "asc"}),
+        ("", None),
+    ):
         arguments = {"cursor": cursor, **({"sort": sort} if sort else {})}
         if cursor:
             error = filled.error("instructions/query", **arguments)
@@ -255,7 +292,11 @@ def test_query_takes_the_peers_flat_keys(filled: Any) -> None:
 @promise("000-categories-shape")
 def test_categories_answers_its_shape(filled: Any) -> None:
     answer = filled.do("categories")
-    assert [(c["name"], c["count"]) for c in answer["categories"]] == [("ai", 2), ("code", 2), ("style", 1)]
+    assert [(c["name"], c["count"]) for c in answer["categories"]] == [
+        ("ai", 2),
+        ("code", 2),
+        ("style", 1),
+    ]
     assert all(c["lastUpdated"] for c in answer["categories"])
     assert answer["totalDistinct"] == 3
     assert answer["catalogHash"] == filled.do("list")["hash"]
@@ -275,7 +316,11 @@ def test_diff_without_known(filled: Any) -> None:
 def test_diff_with_known_is_precise(filled: Any) -> None:
     listing = filled.do("list")
     hashes = {item["id"]: item["sourceHash"] for item in listing["items"]}
-    known = [{"id": "alpha", "sourceHash": hashes["alpha"]}, {"id": "beta", "sourceHash": "old"}, {"id": "gone", "sourceHash": "x"}]
+    known = [
+        {"id": "alpha", "sourceHash": hashes["alpha"]},
+        {"id": "beta", "sourceHash": "old"},
+        {"id": "gone", "sourceHash": "x"},
+    ]
     answer = filled.do("diff", known=known)
     assert set(answer) == {"hash", "added", "updated", "removed"}
     assert [item["id"] for item in answer["added"]] == ["delta", "gamma"]
@@ -291,8 +336,28 @@ def test_diff_with_known_is_precise(filled: Any) -> None:
 @promise("000-entry-fields", "001-entry")
 def test_an_entry_has_the_fields_of_both_contracts(filled: Any) -> None:
     item = filled.do("get", id="alpha")["item"]
-    required = {"id", "title", "body", "categories", "priority", "requirement", "version", "status", "owner", "classification", "createdAt"}
-    required |= {"updatedAt", "sourceHash", "governanceHash", "priorityTier", "audience", "schemaVersion", "riskScore"}
+    required = {
+        "id",
+        "title",
+        "body",
+        "categories",
+        "priority",
+        "requirement",
+        "version",
+        "status",
+        "owner",
+        "classification",
+        "createdAt",
+    }
+    required |= {
+        "updatedAt",
+        "sourceHash",
+        "governanceHash",
+        "priorityTier",
+        "audience",
+        "schemaVersion",
+        "riskScore",
+    }
     assert required <= set(item)
     assert item["categories"] == ["ai", "code"]
     assert item["priorityTier"] == "P1"
@@ -306,25 +371,40 @@ def test_source_hash_is_the_sha256_of_the_body(filled: Any) -> None:
 
 
 @promise("000-governance-hash")
-def test_governance_hash_with_items_survives_a_restart(filled: Any, desks: Callable[..., Any]) -> None:
+def test_governance_hash_with_items_survives_a_restart(
+    filled: Any, desks: Callable[..., Any]
+) -> None:
     answer = filled.do("governanceHash")
     assert set(answer) == {"count", "governanceHash", "algorithm"}
     assert answer["algorithm"] == "sha256"
     detailed = filled.do("governanceHash", includeItems=True)
     assert [item["id"] for item in detailed["items"]] == ["alpha", "beta", "delta", "gamma"]
-    lines = [json.dumps(item["governance"], separators=(",", ":"), ensure_ascii=False) for item in detailed["items"]]
+    lines = [
+        json.dumps(item["governance"], separators=(",", ":"), ensure_ascii=False)
+        for item in detailed["items"]
+    ]
     assert hashlib.sha256("\n".join(lines).encode()).hexdigest() == answer["governanceHash"]
-    assert [hashlib.sha256(line.encode()).hexdigest() for line in lines] == [item["hash"] for item in detailed["items"]]
+    assert [hashlib.sha256(line.encode()).hexdigest() for line in lines] == [
+        item["hash"] for item in detailed["items"]
+    ]
     again = desks()
     assert again.do("governanceHash") == answer
     assert again.do("list") == filled.do("list")
 
 
 @promise("000-governance-newline")
-def test_the_trailing_newline_flag_changes_the_governance_hash(filled: Any, desks: Callable[..., Any]) -> None:
+def test_the_trailing_newline_flag_changes_the_governance_hash(
+    filled: Any, desks: Callable[..., Any]
+) -> None:
     compatible = desks(hash_trailing_newline=True).do("governanceHash", includeItems=True)
-    lines = [json.dumps(item["governance"], separators=(",", ":"), ensure_ascii=False) for item in compatible["items"]]
-    assert compatible["governanceHash"] == hashlib.sha256(("\n".join(lines) + "\n").encode()).hexdigest()
+    lines = [
+        json.dumps(item["governance"], separators=(",", ":"), ensure_ascii=False)
+        for item in compatible["items"]
+    ]
+    assert (
+        compatible["governanceHash"]
+        == hashlib.sha256(("\n".join(lines) + "\n").encode()).hexdigest()
+    )
     assert compatible["governanceHash"] != filled.do("governanceHash")["governanceHash"]
 
 

@@ -1,4 +1,6 @@
-"""Contract 000, the rest of writing: upkeep of the whole catalogue, governance, batches, and who may write at all."""
+"""Contract 000, the rest of writing: upkeep of the whole catalogue, governance, batches, and who
+may write at all.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from instruction_promises import promise
 from commonplace.kernel.auth import AuthContext, Scope, Tenant
 from commonplace.kernel.errors import Kind
 
-WHOLE = {"priority": 40, "requirement": "optional", "categories": ["x"], "audience": "all", "title": "T"}
+WHOLE = {
+    "priority": 40,
+    "requirement": "optional",
+    "categories": ["x"],
+    "audience": "all",
+    "title": "T",
+}
 
 
 @promise("000-reload-shape")
@@ -25,36 +33,74 @@ def test_reload_reads_the_folder_again(desk: Any) -> None:
 
 @promise("000-groom-shape", "000-groom-hashes", "000-groom-dry")
 def test_groom_mends_hashes_and_categories_and_a_dry_run_only_says_so(desk: Any) -> None:
-    desk.file("a.json", {"id": "a", "body": "A", "sourceHash": "0" * 64, "categories": ["B", "a", "b"]})
+    desk.file(
+        "a.json", {"id": "a", "body": "A", "sourceHash": "0" * 64, "categories": ["B", "a", "b"]}
+    )
     desk.add("fine", categories=["x"])
-    fields = {"previousHash", "hash", "scanned", "repairedHashes", "normalizedCategories", "deprecatedRemoved", "duplicatesMerged"}
+    fields = {
+        "previousHash",
+        "hash",
+        "scanned",
+        "repairedHashes",
+        "normalizedCategories",
+        "deprecatedRemoved",
+        "duplicatesMerged",
+    }
     fields |= {"usagePruned", "filesRewritten", "purgedScopes", "dryRun", "notes", "performanceMs"}
     before = (desk.folder / "a.json").read_text()
     desk.do("reload")
     dry = desk.do("groom", mode={"dryRun": True})
     assert set(dry) == fields
-    assert (dry["dryRun"], dry["filesRewritten"], dry["repairedHashes"], dry["normalizedCategories"]) == (True, 0, 1, 1)
+    assert (
+        dry["dryRun"],
+        dry["filesRewritten"],
+        dry["repairedHashes"],
+        dry["normalizedCategories"],
+    ) == (True, 0, 1, 1)
     assert dry["previousHash"] == dry["hash"]
     assert dry["notes"] == ["would-rewrite:1"]
     assert (desk.folder / "a.json").read_text() == before
     wet = desk.do("groom")
-    assert (wet["scanned"], wet["repairedHashes"], wet["normalizedCategories"], wet["filesRewritten"]) == (2, 1, 1, 1)
+    assert (
+        wet["scanned"],
+        wet["repairedHashes"],
+        wet["normalizedCategories"],
+        wet["filesRewritten"],
+    ) == (2, 1, 1, 1)
     assert desk.stored("a")["categories"] == ["a", "b"]
     assert desk.stored("a")["sourceHash"] == hashlib.sha256(b"A").hexdigest()
     idle = desk.do("groom", mode={"normalizeCategories": True, "updateHashes": True})
-    assert (idle["filesRewritten"], idle["repairedHashes"], idle["normalizedCategories"]) == (0, 0, 0)
-    assert desk.error("instructions/groom", mode={"everything": True}).code.kind is Kind.INVALID_ARGUMENT
+    assert (idle["filesRewritten"], idle["repairedHashes"], idle["normalizedCategories"]) == (
+        0,
+        0,
+        0,
+    )
+    assert (
+        desk.error("instructions/groom", mode={"everything": True}).code.kind
+        is Kind.INVALID_ARGUMENT
+    )
 
 
 @promise("000-groom-merge")
 def test_duplicates_merge_into_the_earliest(desk: Any) -> None:
-    desk.add("late", "Same", categories=["b"], priority=5, createdAt="2025-02-01T00:00:00Z", riskScore=300)
+    desk.add(
+        "late",
+        "Same",
+        categories=["b"],
+        priority=5,
+        createdAt="2025-02-01T00:00:00Z",
+        riskScore=300,
+    )
     desk.add("early", "Same", categories=["a"], priority=50, createdAt="2025-01-01T00:00:00Z")
     desk.add("same-time", "\nSame\n", categories=["c"], createdAt="2025-01-01T00:00:00Z")
     answer = desk.do("groom", mode={"mergeDuplicates": True})
     assert answer["duplicatesMerged"] == 2
     primary = desk.do("get", id="early")["item"]
-    assert (primary["categories"], primary["priority"], primary["riskScore"]) == (["a", "b", "c"], 5, 300)
+    assert (primary["categories"], primary["priority"], primary["riskScore"]) == (
+        ["a", "b", "c"],
+        5,
+        300,
+    )
     for other in ("late", "same-time"):
         item = desk.do("get", id=other)["item"]
         assert (item["requirement"], item["deprecatedBy"]) == ("deprecated", "early")
@@ -121,19 +167,42 @@ def test_enrich_persists_what_files_lack(desk: Any) -> None:
 @promise("000-governance-update", "000-governance-flat")
 def test_governance_update_nested_and_flat(desk: Any) -> None:
     desk.add("a", version="1.2.3")
-    answer = desk.do("governanceUpdate", id="a", patch={"owner": "ann", "status": "review"}, bump="minor")
-    assert (answer["id"], answer["previousVersion"], answer["newVersion"]) == ("a", "1.2.3", "1.3.0")
+    answer = desk.do(
+        "governanceUpdate", id="a", patch={"owner": "ann", "status": "review"}, bump="minor"
+    )
+    assert (answer["id"], answer["previousVersion"], answer["newVersion"]) == (
+        "a",
+        "1.2.3",
+        "1.3.0",
+    )
     item = desk.do("get", id="a")["item"]
     assert (item["owner"], item["status"], item["version"]) == ("ann", "review", "1.3.0")
     assert item["changeLog"][-1]["version"] == "1.3.0"
-    flat = desk.call("instructions/governanceUpdate", id="a", owner="bob", nextReviewDue="2030-01-01T00:00:00Z")
-    assert (flat["changed"], flat["owner"], flat["previousVersion"], flat["newVersion"]) == (True, "bob", "1.3.0", "1.3.0")
+    flat = desk.call(
+        "instructions/governanceUpdate", id="a", owner="bob", nextReviewDue="2030-01-01T00:00:00Z"
+    )
+    assert (flat["changed"], flat["owner"], flat["previousVersion"], flat["newVersion"]) == (
+        True,
+        "bob",
+        "1.3.0",
+        "1.3.0",
+    )
     assert desk.do("governanceUpdate", id="a", owner="bob")["changed"] is False
     assert desk.do("governanceUpdate", id="a", bump="major")["newVersion"] == "2.0.0"
     assert desk.do("governanceUpdate", id="a", bump="patch")["newVersion"] == "2.0.1"
     assert desk.do("governanceUpdate", id="nope", owner="x")["notFound"] is True
-    for patch in ({"status": "great"}, {"body": "x"}, {"version": "1.0"}, {"version": "1.0.0"}, {"nextReviewDue": "soon"}, {"owner": ""}):
-        assert desk.error("instructions/governanceUpdate", id="a", patch=patch).code.kind is Kind.INVALID_DATA, patch
+    for patch in (
+        {"status": "great"},
+        {"body": "x"},
+        {"version": "1.0"},
+        {"version": "1.0.0"},
+        {"nextReviewDue": "soon"},
+        {"owner": ""},
+    ):
+        assert (
+            desk.error("instructions/governanceUpdate", id="a", patch=patch).code.kind
+            is Kind.INVALID_DATA
+        ), patch
 
 
 @promise("000-batch-isolated", "000-batch-nested")
@@ -173,7 +242,15 @@ def test_limits_of_capabilities_are_limits(desk: Any) -> None:
         ("instructions/search", {"q": "x", "limit": 1001}),
         (
             "instructions/add",
-            {"entry": {"id": "big", "body": "é" * 1_000_000, "rationale": "é" * 20_000, "examples": ["x" * 20_000] * 10}, "lax": True},
+            {
+                "entry": {
+                    "id": "big",
+                    "body": "é" * 1_000_000,
+                    "rationale": "é" * 20_000,
+                    "examples": ["x" * 20_000] * 10,
+                },
+                "lax": True,
+            },
         ),
     ]
     for name, arguments in cases:
@@ -197,14 +274,21 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 
 @promise("000-mutation-off")
 @pytest.mark.parametrize(("action", "arguments"), WRITES, ids=[action for action, _ in WRITES])
-def test_no_write_passes_while_mutation_is_off(desk: Any, action: str, arguments: dict[str, Any]) -> None:
+def test_no_write_passes_while_mutation_is_off(
+    desk: Any, action: str, arguments: dict[str, Any]
+) -> None:
     desk.add("a")
     before = {path.name: path.read_bytes() for path in desk.folder.iterdir()}
     desk.mutation = False
-    assert desk.error("instructions/dispatch", action=action, **arguments).code.kind is Kind.MUTATION_OFF
+    assert (
+        desk.error("instructions/dispatch", action=action, **arguments).code.kind
+        is Kind.MUTATION_OFF
+    )
     if action != "restore":
         assert desk.error(f"instructions/{action}", **arguments).code.kind is Kind.MUTATION_OFF
-    inside = desk.do("batch", operations=[{"action": action, **arguments}, {"action": "list"}])["results"]
+    inside = desk.do("batch", operations=[{"action": action, **arguments}, {"action": "list"}])[
+        "results"
+    ]
     assert inside[0]["error"]["code"] == -32000
     assert "MCP_ENABLE_MUTATION" in inside[0]["error"]["data"]["suggestion"]
     assert inside[1]["count"] == 1
@@ -217,7 +301,9 @@ def test_no_write_passes_while_mutation_is_off(desk: Any, action: str, arguments
 def test_the_switch_is_looked_at_before_the_arguments(desk: Any, action: str) -> None:
     desk.mutation = False
     assert desk.error(f"instructions/{action}", nonsense=1).code.kind is Kind.MUTATION_OFF
-    assert desk.do("batch", operations=[{"action": action}])["results"][0]["error"]["code"] == -32000
+    assert (
+        desk.do("batch", operations=[{"action": action}])["results"][0]["error"]["code"] == -32000
+    )
     desk.mutation = True
     assert desk.error(f"instructions/{action}", nonsense=1).code.kind is Kind.INVALID_ARGUMENT
 
@@ -243,12 +329,23 @@ def test_writing_needs_the_scope_also_inside_batch(desk: Any) -> None:
         error = desk.outcome(name, arguments, reader).error
         assert error is not None
         assert error.code.kind is Kind.PERMISSION
-    operations = [{"action": "get", "id": "a"}, {"action": "remove", "ids": ["a"]}, {"action": "list"}]
-    for name, arguments in (("instructions/batch", {}), ("instructions/dispatch", {"action": "batch"})):
-        first, second, third = desk.outcome(name, {**arguments, "operations": operations}, reader).output["results"]
+    operations = [
+        {"action": "get", "id": "a"},
+        {"action": "remove", "ids": ["a"]},
+        {"action": "list"},
+    ]
+    for name, arguments in (
+        ("instructions/batch", {}),
+        ("instructions/dispatch", {"action": "batch"}),
+    ):
+        first, second, third = desk.outcome(
+            name, {**arguments, "operations": operations}, reader
+        ).output["results"]
         assert (first["item"]["id"], second["error"]["code"], third["count"]) == ("a", -32004, 1)
     stranger = AuthContext(Tenant("t"), frozenset(Scope), "stranger", configured=False)
-    outcome = desk.outcome("instructions/batch", {"operations": [{"action": "remove", "ids": ["a"]}]}, stranger)
+    outcome = desk.outcome(
+        "instructions/batch", {"operations": [{"action": "remove", "ids": ["a"]}]}, stranger
+    )
     assert outcome.output["results"][0]["error"]["code"] == -32004
     assert desk.do("list")["count"] == 1
     assert desk.outcome("instructions/get", {"id": "a"}, reader).output["item"]["id"] == "a"
@@ -257,19 +354,34 @@ def test_writing_needs_the_scope_also_inside_batch(desk: Any) -> None:
 @promise("000-integrity-code")
 def test_expected_hash_guards_every_write(desk: Any) -> None:
     source = desk.add("a")["sourceHash"]
-    for action, arguments in (*WRITES[1:], ("add", {"entry": {"id": "a", "body": "new"}, "overwrite": True, "lax": True})):
-        error = desk.error("instructions/dispatch", action=action, expectedHash="0" * 64, **arguments)
+    for action, arguments in (
+        *WRITES[1:],
+        ("add", {"entry": {"id": "a", "body": "new"}, "overwrite": True, "lax": True}),
+    ):
+        error = desk.error(
+            "instructions/dispatch", action=action, expectedHash="0" * 64, **arguments
+        )
         assert error.code.kind is Kind.INTEGRITY, action
         assert error.details["catalogHash"] == desk.do("list")["hash"]
-    assert desk.do("add", entry={"id": "a", "body": "new"}, overwrite=True, lax=True, expectedHash=source)["overwritten"]
-    assert desk.error("instructions/add", entry={"id": "a", "body": "newer"}, overwrite=True, lax=True, expectedHash=source)
+    assert desk.do(
+        "add", entry={"id": "a", "body": "new"}, overwrite=True, lax=True, expectedHash=source
+    )["overwritten"]
+    assert desk.error(
+        "instructions/add",
+        entry={"id": "a", "body": "newer"},
+        overwrite=True,
+        lax=True,
+        expectedHash=source,
+    )
     assert desk.do("remove", ids=["a"], expectedHash=desk.do("list")["hash"])["removed"] == 1
 
 
 @promise("000-strict-create")
 def test_strict_create_refuses_to_overwrite_nothing(desks: Callable[..., Any]) -> None:
     desk = desks(strict_create=True)
-    outcome = desk.outcome("instructions/add", {"entry": {"id": "a", "body": "x"}, "lax": True, "overwrite": True})
+    outcome = desk.outcome(
+        "instructions/add", {"entry": {"id": "a", "body": "x"}, "lax": True, "overwrite": True}
+    )
     assert outcome.output.output["error"] == "strict_create"
     desk.add("a")
     assert desk.do("add", entry={"id": "a", "body": "y"}, lax=True, overwrite=True)["overwritten"]
@@ -310,7 +422,11 @@ def test_history_shows_every_change_and_restore_undoes_them(desk: Any) -> None:
     desk.do("add", entry={"id": "a", "body": "One\nthree\n"}, overwrite=True, lax=True)
     desk.do("governanceUpdate", id="a", owner="bob")
     history = desk.do("history", id="a")
-    assert [change["action"] for change in history["changes"]] == ["governanceUpdate", "overwrite", "add"]
+    assert [change["action"] for change in history["changes"]] == [
+        "governanceUpdate",
+        "overwrite",
+        "add",
+    ]
     assert history["changes"][0]["diff"]["fields"]["owner"] == {"from": "ann", "to": "bob"}
     assert "-two" in history["changes"][1]["diff"]["bodyDiff"]
     assert "+three" in history["changes"][1]["diff"]["bodyDiff"]
@@ -332,7 +448,11 @@ def test_history_shows_every_change_and_restore_undoes_them(desk: Any) -> None:
 def test_history_shows_only_the_callers_tenant_unless_admin(desk: Any) -> None:
     desk.add("a")
     other = AuthContext(Tenant("other"), frozenset({Scope.READ, Scope.WRITE}), "other")
-    desk.outcome("instructions_add", {"entry": {"id": "a", "body": "By other"}, "overwrite": True, "lax": True}, other)
+    desk.outcome(
+        "instructions_add",
+        {"entry": {"id": "a", "body": "By other"}, "overwrite": True, "lax": True},
+        other,
+    )
     seen = desk.outcome("instructions_history", {"id": "a"}, other).output
     assert [change["by"] for change in seen["changes"]] == ["other"]
     assert len(desk.do("history", id="a")["changes"]) == 2

@@ -10,15 +10,35 @@ from instruction_promises import promise
 
 from commonplace.kernel.errors import Kind
 
-WHOLE = {"priority": 40, "requirement": "optional", "categories": ["x"], "audience": "all", "title": "T"}
+WHOLE = {
+    "priority": 40,
+    "requirement": "optional",
+    "categories": ["x"],
+    "audience": "all",
+    "title": "T",
+}
 
 
 @promise("000-add-created")
 def test_add_answers_its_shape_and_is_readable(desk: Any) -> None:
     answer = desk.call("instructions/add", entry={"id": "one", "body": "Body", **WHOLE})
-    expected = {"id", "hash", "created", "overwritten", "skipped", "verified", "sourceHash", "governanceHash"}
+    expected = {
+        "id",
+        "hash",
+        "created",
+        "overwritten",
+        "skipped",
+        "verified",
+        "sourceHash",
+        "governanceHash",
+    }
     assert expected <= set(answer)
-    assert (answer["created"], answer["overwritten"], answer["skipped"], answer["verified"]) == (True, False, False, True)
+    assert (answer["created"], answer["overwritten"], answer["skipped"], answer["verified"]) == (
+        True,
+        False,
+        False,
+        True,
+    )
     item = desk.do("get", id="one")
     assert (item["hash"], item["item"]["sourceHash"]) == (answer["hash"], answer["sourceHash"])
     assert item["item"]["governanceHash"] == answer["governanceHash"]
@@ -37,14 +57,29 @@ def test_an_existing_id_without_overwrite_is_skipped(desk: Any) -> None:
 def test_overwrite_replaces_and_bumps_the_patch_silently(desk: Any) -> None:
     desk.add("one", "First")
     unversioned = desk.do("add", entry={"id": "one", "body": "Second"}, overwrite=True, lax=True)
-    assert (unversioned["created"], unversioned["overwritten"], unversioned["version"]) == (False, True, "1.0.1")
-    same = desk.do("add", entry={"id": "one", "body": "Third", "version": "1.0.1"}, overwrite=True, lax=True)
+    assert (unversioned["created"], unversioned["overwritten"], unversioned["version"]) == (
+        False,
+        True,
+        "1.0.1",
+    )
+    same = desk.do(
+        "add", entry={"id": "one", "body": "Third", "version": "1.0.1"}, overwrite=True, lax=True
+    )
     assert same["version"] == "1.0.2"
-    chosen = desk.do("add", entry={"id": "one", "body": "Fourth", "version": "2.0.0"}, overwrite=True, lax=True)
+    chosen = desk.do(
+        "add", entry={"id": "one", "body": "Fourth", "version": "2.0.0"}, overwrite=True, lax=True
+    )
     assert chosen["version"] == "2.0.0"
     item = desk.do("get", id="one")["item"]
     assert [line["version"] for line in item["changeLog"]] == ["1.0.0", "1.0.1", "1.0.2", "2.0.0"]
-    lower = desk.outcome("instructions_add", {"entry": {"id": "one", "body": "Fifth", "version": "1.0.0"}, "overwrite": True, "lax": True})
+    lower = desk.outcome(
+        "instructions_add",
+        {
+            "entry": {"id": "one", "body": "Fifth", "version": "1.0.0"},
+            "overwrite": True,
+            "lax": True,
+        },
+    )
     assert lower.rejected
     assert lower.output.output["error"] == "version_not_bumped"
 
@@ -56,7 +91,12 @@ def test_overwrite_without_body_or_title_keeps_the_stored_ones(desk: Any) -> Non
     assert answer["overwritten"] is True
     item = desk.do("get", id="one")["item"]
     assert (item["body"], item["title"], item["owner"]) == ("The body", "The title", "ann")
-    assert (item["tags"], item["priority"], item["priorityTier"], item["version"]) == (["fresh"], 5, "P1", "1.0.0")
+    assert (item["tags"], item["priority"], item["priorityTier"], item["version"]) == (
+        ["fresh"],
+        5,
+        "P1",
+        "1.0.0",
+    )
 
 
 @promise("000-add-hydration-mismatch")
@@ -80,7 +120,12 @@ def test_lax_fills_what_strict_demands(desk: Any) -> None:
     assert desk.do("get", id="one")["notFound"] is True
     desk.do("add", entry={"id": "one", "body": "Body"}, lax=True)
     item = desk.do("get", id="one")["item"]
-    assert (item["title"], item["priority"], item["audience"], item["requirement"]) == ("one", 50, "all", "optional")
+    assert (item["title"], item["priority"], item["audience"], item["requirement"]) == (
+        "one",
+        50,
+        "all",
+        "optional",
+    )
     assert item["categories"] == ["uncategorized"]
     without_body = desk.outcome("instructions/add", {"entry": {"id": "two"}, "lax": True})
     assert without_body.output.output["error"] == "missing required fields"
@@ -88,7 +133,12 @@ def test_lax_fills_what_strict_demands(desk: Any) -> None:
 
 @promise("000-add-missing-entry")
 def test_an_unwrapped_entry_answers_missing_entry(desk: Any) -> None:
-    for arguments in ({"id": "my-instruction", "body": "Content"}, {}, {"entry": "text"}, {"entry": None}):
+    for arguments in (
+        {"id": "my-instruction", "body": "Content"},
+        {},
+        {"entry": "text"},
+        {"entry": None},
+    ):
         outcome = desk.outcome("instructions/add", arguments)
         assert outcome.rejected
         answer = outcome.output.output
@@ -101,23 +151,50 @@ def test_an_unwrapped_entry_answers_missing_entry(desk: Any) -> None:
 @promise("000-add-missing-id")
 def test_an_entry_without_id_or_with_a_bad_one(desk: Any) -> None:
     for entry in ({"body": "x"}, {"id": "", "body": "x"}, {"id": 3, "body": "x"}):
-        assert desk.outcome("instructions/add", {"entry": entry, "lax": True}).output.output["error"] == "missing id"
-    for bad in ("Upper", "a/b", "../up", "a..b", ".hidden", "-x", "x-", "a b", "é", "x" * 121, "a\0b", "a\n", "gates.json/../x"):
-        assert desk.outcome("instructions/add", {"entry": {"id": bad, "body": "x"}, "lax": True}).output.output["error"] == "invalid_id", (
-            bad
+        assert (
+            desk.outcome("instructions/add", {"entry": entry, "lax": True}).output.output["error"]
+            == "missing id"
         )
+    for bad in (
+        "Upper",
+        "a/b",
+        "../up",
+        "a..b",
+        ".hidden",
+        "-x",
+        "x-",
+        "a b",
+        "é",
+        "x" * 121,
+        "a\0b",
+        "a\n",
+        "gates.json/../x",
+    ):
+        assert (
+            desk.outcome(
+                "instructions/add", {"entry": {"id": bad, "body": "x"}, "lax": True}
+            ).output.output["error"]
+            == "invalid_id"
+        ), bad
     for reserved in ("gates", "owners", "prompt-criteria"):
         assert (
-            desk.outcome("instructions/add", {"entry": {"id": reserved, "body": "x"}, "lax": True}).output.output["error"] == "reserved_id"
+            desk.outcome(
+                "instructions/add", {"entry": {"id": reserved, "body": "x"}, "lax": True}
+            ).output.output["error"]
+            == "reserved_id"
         )
     assert desk.do("list")["count"] == 0
     assert desk.add("instr.alpha")["created"]
 
 
 @promise("000-add-semver")
-@pytest.mark.parametrize("version", ["1.0", "v1.0.0", "1.0.0-beta", "2024.09", "2024.09.01", "1.0.0.0", "", "1.0.0\n", 3])
+@pytest.mark.parametrize(
+    "version", ["1.0", "v1.0.0", "1.0.0-beta", "2024.09", "2024.09.01", "1.0.0.0", "", "1.0.0\n", 3]
+)
 def test_versions_are_strict(desk: Any, version: Any) -> None:
-    answer = desk.outcome("instructions/add", {"entry": {"id": "one", "body": "x", "version": version}, "lax": True}).output.output
+    answer = desk.outcome(
+        "instructions/add", {"entry": {"id": "one", "body": "x", "version": version}, "lax": True}
+    ).output.output
     assert answer["error"] == "invalid_semver"
     assert answer["created"] is False
     assert desk.do("list")["count"] == 0
@@ -125,7 +202,11 @@ def test_versions_are_strict(desk: Any, version: Any) -> None:
 
 @promise("000-add-changelog")
 def test_a_malformed_change_log_is_repaired(desk: Any) -> None:
-    log = ["nonsense", {"version": "0.9.0", "summary": "old", "changedAt": "not a date"}, {"summary": "no version"}]
+    log = [
+        "nonsense",
+        {"version": "0.9.0", "summary": "old", "changedAt": "not a date"},
+        {"summary": "no version"},
+    ]
     desk.add("one", changeLog=log, version="1.0.0")
     repaired = desk.do("get", id="one")["item"]["changeLog"]
     assert [line["version"] for line in repaired] == ["0.9.0", "1.0.0"]
@@ -142,9 +223,14 @@ def test_binding_entries_need_an_owner(desk: Any) -> None:
     assert answer["reproEntry"]["bodyPreview"] == "B" * 200
     assert "feedback/submit" in answer["feedbackHint"]
     assert desk.add("problem-id", "B", requirement="critical", owner="ann")["created"]
-    tier = desk.outcome("instructions/add", {"entry": {"id": "p", "body": "B", "priorityTier": "P1"}, "lax": True}).output.output
+    tier = desk.outcome(
+        "instructions/add", {"entry": {"id": "p", "body": "B", "priorityTier": "P1"}, "lax": True}
+    ).output.output
     assert tier["error"] == "P1 requires category & owner"
-    gone = desk.outcome("instructions/add", {"entry": {"id": "d", "body": "B", "requirement": "deprecated"}, "lax": True}).output.output
+    gone = desk.outcome(
+        "instructions/add",
+        {"entry": {"id": "d", "body": "B", "requirement": "deprecated"}, "lax": True},
+    ).output.output
     assert gone["error"] == "deprecated requires deprecatedBy"
     desk.file("owners.json", {"ownership": [{"pattern": "^sec-", "owner": "security"}]})
     assert desk.add("sec-1", requirement="mandatory")["created"]
@@ -152,36 +238,89 @@ def test_binding_entries_need_an_owner(desk: Any) -> None:
 
 
 def test_wrong_values_are_named(desk: Any) -> None:
-    entry = {"id": "one", "body": "x", "priority": 101, "status": "great", "categories": ["ok", "no spaces"], "nextReviewDue": "soon"}
+    entry = {
+        "id": "one",
+        "body": "x",
+        "priority": 101,
+        "status": "great",
+        "categories": ["ok", "no spaces"],
+        "nextReviewDue": "soon",
+    }
     answer = desk.outcome("instructions/add", {"entry": entry, "lax": True}).output.output
     assert answer["error"] == "invalid_fields"
-    assert {problem["field"] for problem in answer["validation"]} == {"priority", "status", "categories", "nextReviewDue"}
-    unknown = desk.outcome("instructions/add", {"entry": {"id": "one", "body": "x", **WHOLE, "colour": "red"}}).output.output
+    assert {problem["field"] for problem in answer["validation"]} == {
+        "priority",
+        "status",
+        "categories",
+        "nextReviewDue",
+    }
+    unknown = desk.outcome(
+        "instructions/add", {"entry": {"id": "one", "body": "x", **WHOLE, "colour": "red"}}
+    ).output.output
     assert unknown["error"] == "unknown_fields"
     desk.add("one", "x", colour="red")
     assert desk.do("get", id="one")["item"]["extensions"] == {"colour": "red"}
-    assert desk.outcome("instructions/add", {"entry": {"id": "t", "body": "x", "title": "t" * 201}, "lax": True}).rejected
-    assert desk.outcome("instructions/add", {"entry": {"id": "t", "body": "x" * 1_000_001}, "lax": True}).rejected
+    assert desk.outcome(
+        "instructions/add", {"entry": {"id": "t", "body": "x", "title": "t" * 201}, "lax": True}
+    ).rejected
+    assert desk.outcome(
+        "instructions/add", {"entry": {"id": "t", "body": "x" * 1_000_001}, "lax": True}
+    ).rejected
     long = desk.add("t", "x" * 60_000)
     assert long["warnings"]
 
 
 @promise("000-import-counts", "000-import-modes")
 def test_import_skips_overwrites_and_merges(desk: Any) -> None:
-    first = desk.do("import", entries=[{"id": "a", "body": "A", "rationale": "why"}, {"id": "b", "body": "B"}], mode="skip")
-    assert {"hash", "imported", "skipped", "overwritten", "total", "errors", "processingTimeMs"} <= set(first)
-    assert (first["imported"], first["skipped"], first["overwritten"], first["total"], first["errors"]) == (2, 0, 0, 2, [])
-    again = desk.call("instructions/import", entries=[{"id": "a", "body": "A2"}, {"id": "c", "body": "C"}])
+    first = desk.do(
+        "import",
+        entries=[{"id": "a", "body": "A", "rationale": "why"}, {"id": "b", "body": "B"}],
+        mode="skip",
+    )
+    assert {
+        "hash",
+        "imported",
+        "skipped",
+        "overwritten",
+        "total",
+        "errors",
+        "processingTimeMs",
+    } <= set(first)
+    assert (
+        first["imported"],
+        first["skipped"],
+        first["overwritten"],
+        first["total"],
+        first["errors"],
+    ) == (2, 0, 0, 2, [])
+    again = desk.call(
+        "instructions/import", entries=[{"id": "a", "body": "A2"}, {"id": "c", "body": "C"}]
+    )
     assert (again["imported"], again["skipped"], again["overwritten"]) == (1, 1, 0)
     assert desk.do("get", id="a")["item"]["body"] == "A"
     merged = desk.do("import", entries=[{"id": "a", "owner": "ann"}], mode="merge")
     assert merged["overwritten"] == 1
     item = desk.do("get", id="a")["item"]
-    assert (item["body"], item["owner"], item["rationale"], item["version"]) == ("A", "ann", "why", "1.0.0")
+    assert (item["body"], item["owner"], item["rationale"], item["version"]) == (
+        "A",
+        "ann",
+        "why",
+        "1.0.0",
+    )
     desk.do("import", entries=[{"id": "a", "body": "A3"}], mode="overwrite")
     item = desk.do("get", id="a")["item"]
-    assert (item["body"], item["owner"], item["version"], item.get("rationale")) == ("A3", "unowned", "1.0.1", None)
-    twice = desk.do("import", entries=[{"id": "z", "body": "1"}, {"id": "z", "body": "2"}], mode="overwrite", batchSize=1)
+    assert (item["body"], item["owner"], item["version"], item.get("rationale")) == (
+        "A3",
+        "unowned",
+        "1.0.1",
+        None,
+    )
+    twice = desk.do(
+        "import",
+        entries=[{"id": "z", "body": "1"}, {"id": "z", "body": "2"}],
+        mode="overwrite",
+        batchSize=1,
+    )
     assert (twice["imported"], twice["overwritten"]) == (1, 1)
     assert desk.do("get", id="z")["item"]["body"] == "2"
 
@@ -207,24 +346,38 @@ def test_import_errors_have_place_and_code_and_stop_nobody(desk: Any) -> None:
     ]
     assert answer["errors"][0]["id"] == "../x"
     assert all(error["error"] for error in answer["errors"])
-    assert desk.error("instructions/import", entries=[], mode="replace").code.kind is Kind.INVALID_ARGUMENT
+    assert (
+        desk.error("instructions/import", entries=[], mode="replace").code.kind
+        is Kind.INVALID_ARGUMENT
+    )
 
 
 @promise("000-import-validate")
 def test_import_without_validation_still_guards_ids(desk: Any) -> None:
-    entries = [{"id": "odd", "body": "x", "priority": 900, "requirement": "MUST"}, {"id": "../../etc/x", "body": "x"}]
+    entries = [
+        {"id": "odd", "body": "x", "priority": 900, "requirement": "MUST"},
+        {"id": "../../etc/x", "body": "x"},
+    ]
     answer = desk.do("import", entries=entries, mode="skip", validate=False)
     assert answer["imported"] == 1
     assert [error["code"] for error in answer["errors"]] == ["invalid_id"]
     item = desk.do("get", id="odd")["item"]
     assert (item["priority"], item["requirement"]) == (50, "mandatory")
-    strict = desk.do("import", entries=[{"id": "odd2", "body": "x", "priority": 900}], mode="skip", validate=True)
+    strict = desk.do(
+        "import", entries=[{"id": "odd2", "body": "x", "priority": 900}], mode="skip", validate=True
+    )
     assert [error["code"] for error in strict["errors"]] == ["invalid_fields"]
 
 
 @promise("000-import-time")
 def test_import_sets_timestamps_and_hashes_itself(desk: Any) -> None:
-    entry = {"id": "a", "body": "A", "createdAt": "2001-01-01T00:00:00Z", "updatedAt": "2001-01-01T00:00:00Z", "sourceHash": "f" * 64}
+    entry = {
+        "id": "a",
+        "body": "A",
+        "createdAt": "2001-01-01T00:00:00Z",
+        "updatedAt": "2001-01-01T00:00:00Z",
+        "sourceHash": "f" * 64,
+    }
     desk.do("import", entries=[entry], mode="skip")
     item = desk.do("get", id="a")["item"]
     assert item["createdAt"] > "2020"
@@ -237,7 +390,13 @@ def test_remove_answers_its_shape(desk: Any) -> None:
     desk.add("a")
     desk.add("b")
     answer = desk.do("remove", ids=["a", "nope", "a"])
-    assert (answer["removed"], answer["removedIds"], answer["missing"], answer["errorCount"], answer["errors"]) == (
+    assert (
+        answer["removed"],
+        answer["removedIds"],
+        answer["missing"],
+        answer["errorCount"],
+        answer["errors"],
+    ) == (
         1,
         ["a"],
         ["nope"],
@@ -264,7 +423,9 @@ def test_more_than_ten_need_confirmation(desk: Any) -> None:
     for id_ in ids[:10]:
         desk.add(id_)
     assert desk.do("remove", ids=ids, confirm=True)["removed"] == 11
-    assert desk.error("instructions/remove", ids=ids).code.kind is Kind.INVALID_ARGUMENT  # eleven are asked for, whether they exist or not
+    assert (
+        desk.error("instructions/remove", ids=ids).code.kind is Kind.INVALID_ARGUMENT
+    )  # eleven are asked for, whether they exist or not
     assert desk.do("remove", ids=ids, confirm=True)["missing"] == ids
 
 
@@ -291,6 +452,8 @@ def test_an_entry_nested_too_deep_is_refused_with_its_field(desk: Any, levels: i
         answer = desk.do("add", entry={"id": "a", "body": "x", field: {"deep": deep}}, lax=True)
         assert (answer["created"], answer["error"]) == (False, "invalid_fields")
         assert field in answer["feedbackHint"]
-        imported = desk.do("import", entries=[{"id": "a", "body": "x", field: {"deep": deep}}], mode="overwrite")
+        imported = desk.do(
+            "import", entries=[{"id": "a", "body": "x", field: {"deep": deep}}], mode="overwrite"
+        )
         assert imported["imported"] == 0
         assert len(imported["errors"]) == 1

@@ -13,7 +13,15 @@ import pytest
 from commonplace.instructions.engine.hashing import governance_record
 from commonplace.kernel.errors import Kind
 
-ENTRY = {"id": "a", "body": "Do it.", "categories": ["x"], "owner": "ann", "dependencies": ["b"], "teamIds": ["t"], "tags": ["one"]}
+ENTRY = {
+    "id": "a",
+    "body": "Do it.",
+    "categories": ["x"],
+    "owner": "ann",
+    "dependencies": ["b"],
+    "teamIds": ["t"],
+    "tags": ["one"],
+}
 CHANGES: tuple[tuple[str, Any], ...] = (
     ("title", "Another"),
     ("body", "Do it now."),
@@ -47,11 +55,15 @@ CHANGES: tuple[tuple[str, Any], ...] = (
 
 
 @pytest.mark.parametrize(("field", "value"), CHANGES)
-def test_every_field_changes_both_hashes_and_is_caught_by_compare_and_set(desk: Any, field: str, value: Any) -> None:
+def test_every_field_changes_both_hashes_and_is_caught_by_compare_and_set(
+    desk: Any, field: str, value: Any
+) -> None:
     desk.do("add", entry=ENTRY, lax=True)
     listed = desk.do("list")
     before = listed["items"][0]
-    known = [{"id": "a", "sourceHash": before["sourceHash"], "governanceHash": before["governanceHash"]}]
+    known = [
+        {"id": "a", "sourceHash": before["sourceHash"], "governanceHash": before["governanceHash"]}
+    ]
     assert desk.do("diff", clientHash=listed["hash"]) == {"upToDate": True, "hash": listed["hash"]}
     assert desk.do("add", entry={"id": "a", field: value}, overwrite=True, lax=True)["overwritten"]
     after = desk.do("get", id="a")
@@ -62,36 +74,70 @@ def test_every_field_changes_both_hashes_and_is_caught_by_compare_and_set(desk: 
     assert [item["id"] for item in changed["updated"]] == ["a"]
     assert "metadataMayDiffer" not in changed
     for stale in (before["governanceHash"], listed["hash"]):
-        error = desk.error("instructions/add", entry={"id": "a", "owner": "eve"}, overwrite=True, lax=True, expectedHash=stale)
+        error = desk.error(
+            "instructions/add",
+            entry={"id": "a", "owner": "eve"},
+            overwrite=True,
+            lax=True,
+            expectedHash=stale,
+        )
         assert error.code.kind is Kind.INTEGRITY
-        assert desk.error("instructions/governanceUpdate", id="a", status="draft", expectedHash=stale).code.kind is Kind.INTEGRITY
-        assert desk.error("instructions/remove", ids=["a"], expectedHash=stale).code.kind is Kind.INTEGRITY
+        assert (
+            desk.error(
+                "instructions/governanceUpdate", id="a", status="draft", expectedHash=stale
+            ).code.kind
+            is Kind.INTEGRITY
+        )
+        assert (
+            desk.error("instructions/remove", ids=["a"], expectedHash=stale).code.kind
+            is Kind.INTEGRITY
+        )
     assert desk.do("get", id="a")["item"]["owner"] != "eve"
 
 
 def test_a_second_editor_cannot_overwrite_an_approval(desk: Any) -> None:
     desk.add("a", status="review")
     read = desk.do("get", id="a")["item"]
-    approved = desk.do("governanceUpdate", id="a", patch={"status": "approved"}, expectedHash=read["governanceHash"])
+    approved = desk.do(
+        "governanceUpdate",
+        id="a",
+        patch={"status": "approved"},
+        expectedHash=read["governanceHash"],
+    )
     assert approved["governanceHash"] != read["governanceHash"]
     for stale in (read["sourceHash"], read["governanceHash"]):
-        error = desk.error("instructions/add", entry={**read, "title": "Mine"}, overwrite=True, expectedHash=stale)
+        error = desk.error(
+            "instructions/add", entry={**read, "title": "Mine"}, overwrite=True, expectedHash=stale
+        )
         assert error.code.kind is Kind.INTEGRITY
         assert error.details["governanceHash"] == approved["governanceHash"]
     assert "governanceHash" in error.hint or error.hint.startswith("Read it again")
     assert desk.do("get", id="a")["item"]["status"] == "approved"
     fresh = desk.do("get", id="a")["item"]
-    assert desk.do("add", entry={"id": "a", "title": "Mine"}, overwrite=True, lax=True, expectedHash=fresh["governanceHash"])["overwritten"]
+    assert desk.do(
+        "add",
+        entry={"id": "a", "title": "Mine"},
+        overwrite=True,
+        lax=True,
+        expectedHash=fresh["governanceHash"],
+    )["overwritten"]
 
 
 def test_the_source_hash_is_enough_where_only_the_body_changes(desk: Any) -> None:
     desk.add("a", status="review", owner="ann")
     read = desk.do("get", id="a")["item"]
     desk.do("governanceUpdate", id="a", patch={"status": "approved"})
-    assert desk.do("add", entry={"id": "a", "body": "New"}, overwrite=True, expectedHash=read["sourceHash"])["overwritten"]
+    assert desk.do(
+        "add", entry={"id": "a", "body": "New"}, overwrite=True, expectedHash=read["sourceHash"]
+    )["overwritten"]
     item = desk.do("get", id="a")["item"]
     assert (item["status"], item["owner"], item["body"]) == ("approved", "ann", "New")
-    error = desk.error("instructions/add", entry={"id": "a", "owner": "bob"}, overwrite=True, expectedHash=item["sourceHash"])
+    error = desk.error(
+        "instructions/add",
+        entry={"id": "a", "owner": "bob"},
+        overwrite=True,
+        expectedHash=item["sourceHash"],
+    )
     assert "covers its body only" in error.message
 
 
@@ -101,7 +147,12 @@ def test_diff_without_governance_hashes_says_what_it_cannot_know(desk: Any) -> N
     known = [{"id": "a", "sourceHash": listed["items"][0]["sourceHash"]}]
     desk.do("governanceUpdate", id="a", patch={"status": "deprecated"})
     answer = desk.do("diff", clientHash=listed["hash"], known=known)
-    assert (answer["added"], answer["updated"], answer["removed"], answer["metadataMayDiffer"]) == ([], [], [], True)
+    assert (answer["added"], answer["updated"], answer["removed"], answer["metadataMayDiffer"]) == (
+        [],
+        [],
+        [],
+        True,
+    )
     assert "metadataMayDiffer" not in desk.do("diff", known=known)
     current = desk.do("list")["hash"]
     assert desk.do("diff", clientHash=current, known=known) == {"upToDate": True, "hash": current}
@@ -110,12 +161,30 @@ def test_diff_without_governance_hashes_says_what_it_cannot_know(desk: Any) -> N
 def test_the_governance_hash_names_the_fields_of_the_contract(desk: Any) -> None:
     desk.do("add", entry=ENTRY, lax=True)
     record = desk.do("governanceHash", includeItems=True)["items"][0]["governance"]
-    named = {"status", "classification", "requirement", "categories", "owner", "priority", "priorityTier", "version"}
-    assert named | {"reviewIntervalDays", "nextReviewDue", "workspaceId", "userId", "teamIds", "deprecatedBy"} <= set(record)
+    named = {
+        "status",
+        "classification",
+        "requirement",
+        "categories",
+        "owner",
+        "priority",
+        "priorityTier",
+        "version",
+    }
+    assert named | {
+        "reviewIntervalDays",
+        "nextReviewDue",
+        "workspaceId",
+        "userId",
+        "teamIds",
+        "deprecatedBy",
+    } <= set(record)
     assert record == governance_record(desk.do("get", id="a")["item"])
 
 
-def test_hand_edits_and_owner_rules_change_the_catalogue_hash_and_layout_and_checkouts_do_not(desk: Any, desks: Callable[..., Any]) -> None:
+def test_hand_edits_and_owner_rules_change_the_catalogue_hash_and_layout_and_checkouts_do_not(
+    desk: Any, desks: Callable[..., Any]
+) -> None:
     path = desk.file("a.json", {"id": "a", "body": "A"})
     known = desks().do("list")["hash"]
     os.utime(path, (1_700_000_000, 1_700_000_000))  # as after a checkout
@@ -129,7 +198,9 @@ def test_hand_edits_and_owner_rules_change_the_catalogue_hash_and_layout_and_che
     assert len({known, owned, edited}) == 3
 
 
-@pytest.mark.parametrize("body", ["a  \nb", "  indented\n", "\r\na\r\nb\r\n", "\n\n a \t\n \n", "x\u2028y", "ä  "])
+@pytest.mark.parametrize(
+    "body", ["a  \nb", "  indented\n", "\r\na\r\nb\r\n", "\n\n a \t\n \n", "x\u2028y", "ä  "]
+)
 def test_source_hash_is_that_of_the_body_in_every_answer(desk: Any, body: str) -> None:
     answer = desk.add("a", body)
     desk.file("b.json", {"id": "b", "body": body})

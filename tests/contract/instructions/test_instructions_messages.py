@@ -22,7 +22,11 @@ def refused(desk: Any, lax: bool = False, **fields: Any) -> Any:
         ("title", "x" * 4000, "has 4000 characters; the most is 200"),
         ("tags", ["x" * 30_000], "has 30000 characters; the most is 20000"),
         ("tags", ["x"] * 101, "has 101 items; the most is 100"),
-        ("requirement", "foo", 'must be one of mandatory, critical, recommended, optional, deprecated; it is "foo"'),
+        (
+            "requirement",
+            "foo",
+            'must be one of mandatory, critical, recommended, optional, deprecated; it is "foo"',
+        ),
         ("status", "x" * 4000, 'must be one of draft, review, approved, deprecated; it is "xxx'),
         ("classification", 3, "must be one of public, internal, restricted; it is 3"),
         ("priority", "7", 'must be a whole number; it is "7"'),
@@ -32,7 +36,9 @@ def refused(desk: Any, lax: bool = False, **fields: Any) -> Any:
         ("nextReviewDue", "soon", 'is not an ISO 8601 time; it is "soon"'),
     ],
 )
-def test_a_refusal_gives_the_reason_and_every_allowed_value(desk: Any, field: str, value: Any, said: str) -> None:
+def test_a_refusal_gives_the_reason_and_every_allowed_value(
+    desk: Any, field: str, value: Any, said: str
+) -> None:
     answer = refused(desk, **{field: value})
     problem = answer["validation"][0]
     assert problem["field"].split(".")[0] == field
@@ -45,9 +51,16 @@ def test_a_refusal_gives_the_reason_and_every_allowed_value(desk: Any, field: st
 def test_an_unknown_field_is_named_and_the_nearest_one_too(desk: Any) -> None:
     strict = refused(desk, prioritty=7)
     assert strict["error"] == "unknown_fields"
-    assert "prioritty: is no field of an instruction. Did you mean priority?" in strict["feedbackHint"]
+    assert (
+        "prioritty: is no field of an instruction. Did you mean priority?" in strict["feedbackHint"]
+    )
     answer = desk.call("instructions/add", entry={"id": "a", "body": "x", "prioritty": 7}, lax=True)
-    assert answer["warnings"] == ["prioritty is no field of an instruction and was kept under extensions. Did you mean priority?"]
+    assert answer["warnings"] == [
+        (
+            "prioritty is no field of an instruction and was kept under extensions. Did you mean "
+            "priority?"
+        )
+    ]
     assert desk.stored("a")["extensions"] == {"prioritty": 7}
     imported = desk.do("import", entries=[{"id": "b", "body": "x", "prioritty": 7}])
     assert imported["warnings"][0]["id"] == "b"
@@ -55,16 +68,26 @@ def test_an_unknown_field_is_named_and_the_nearest_one_too(desk: Any) -> None:
 
 
 def test_hand_edits_that_cannot_be_read_are_told(desk: Any) -> None:
-    desk.file("a.json", {"id": "a", "body": "A", "priority": "high", "categories": "a,b", "prioritty": 3})
+    desk.file(
+        "a.json", {"id": "a", "body": "A", "priority": "high", "categories": "a,b", "prioritty": 3}
+    )
     desk.add("b")
     item = desk.do("get", id="a")["item"]
     assert (item["priority"], item["categories"]) == (50, ["uncategorized"])
     told = [
         {"id": "a", "field": "priority", "problem": '"high" cannot be read; it is read as 50'},
-        {"id": "a", "field": "categories", "problem": '"a,b" cannot be read; it is read as uncategorized'},
+        {
+            "id": "a",
+            "field": "categories",
+            "problem": '"a,b" cannot be read; it is read as uncategorized',
+        },
     ]
     health = desk.do("health")
-    assert (health["status"], health["unreadableValues"], health["unreadableCount"]) == ("degraded", told, 2)
+    assert (health["status"], health["unreadableValues"], health["unreadableCount"]) == (
+        "degraded",
+        told,
+        2,
+    )
     validation = desk.do("inspect", scope="catalog")["data"]["validation"]
     assert validation["unreadable"] == told
     unknown = validation["unknownFields"][0]
@@ -72,7 +95,10 @@ def test_hand_edits_that_cannot_be_read_are_told(desk: Any) -> None:
     assert "Did you mean priority?" in unknown["problem"]
     warnings = desk.do("inspect", id="a")["data"]["validation"]["warnings"]
     assert len(warnings) == 3
-    assert any(check["finding"].endswith("values in files cannot be read") for check in desk.service.doctor())
+    assert any(
+        check["finding"].endswith("values in files cannot be read")
+        for check in desk.service.doctor()
+    )
     kept = desk.do("add", entry={"id": "a", "title": "T"}, overwrite=True)
     assert "cannot be read for priority, categories" in kept["warnings"][0]
 
@@ -93,7 +119,15 @@ def test_links_and_subfolders_are_named_for_what_they_are(desk: Any, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "filters", [{"categories": []}, {"status": []}, {"owners": []}, {"teamIds": []}, {"workspaceId": ""}, {"text": " "}]
+    "filters",
+    [
+        {"categories": []},
+        {"status": []},
+        {"owners": []},
+        {"teamIds": []},
+        {"workspaceId": ""},
+        {"text": " "},
+    ],
 )
 def test_an_empty_filter_is_no_filter(desk: Any, filters: dict[str, Any]) -> None:
     desk.add("a", categories=["x"])

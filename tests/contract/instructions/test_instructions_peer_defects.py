@@ -11,12 +11,17 @@ import pytest
 from commonplace.kernel.document import encode
 
 
-@pytest.mark.parametrize("id_", ["../outside", "sub/../../outside", "a/b", "..", "/etc/passwd", "a\\..\\b", "a%2f..%2fb"])
+@pytest.mark.parametrize(
+    "id_", ["../outside", "sub/../../outside", "a/b", "..", "/etc/passwd", "a\\..\\b", "a%2f..%2fb"]
+)
 def test_an_id_cannot_leave_the_folder(desk: Any, id_: str) -> None:
     desk.add("ok")
     before = sorted(str(path) for path in desk.data.rglob("*") if path.is_file())
     for overwrite in (False, True):
-        answer = desk.outcome("instructions/add", {"entry": {"id": id_, "body": "x"}, "lax": True, "overwrite": overwrite})
+        answer = desk.outcome(
+            "instructions/add",
+            {"entry": {"id": id_, "body": "x"}, "lax": True, "overwrite": overwrite},
+        )
         assert answer.rejected
         assert answer.output.output["created"] is False
     desk.do("import", entries=[{"id": id_, "body": "x"}], validate=False, mode="overwrite")
@@ -65,7 +70,9 @@ def test_trailing_blanks_are_no_drift(desk: Any, desks: Callable[..., Any]) -> N
         assert reader.call("integrity/verify")["issueCount"] == 0
         assert reader.do("repair")["repaired"] == 0
         assert reader.do("groom")["repairedHashes"] == 0
-    assert desk.do("get", id="a")["item"]["body"] == body.replace("\r\n", "\n").replace("\u2028", "\n")
+    assert desk.do("get", id="a")["item"]["body"] == body.replace("\r\n", "\n").replace(
+        "\u2028", "\n"
+    )
 
 
 def test_a_limit_limits_and_a_search_needs_a_query(desk: Any) -> None:
@@ -77,7 +84,9 @@ def test_a_limit_limits_and_a_search_needs_a_query(desk: Any) -> None:
 
 def test_reads_never_rescan_the_folder_without_a_reason(desk: Any) -> None:
     desk.add("a")
-    (desk.folder / "silent.json").write_text(json.dumps({"id": "silent", "body": "x"}))  # no watcher here, no marker moved
+    (desk.folder / "silent.json").write_text(
+        json.dumps({"id": "silent", "body": "x"})
+    )  # no watcher here, no marker moved
     for _ in range(5):
         assert desk.do("list")["count"] == 1
         assert desk.do("get", id="silent")["notFound"] is True
@@ -101,7 +110,10 @@ def test_nothing_is_printed(desk: Any, capfd: pytest.CaptureFixture[str]) -> Non
 
 
 def test_prerelease_versions_never_vanish(desk: Any, desks: Callable[..., Any]) -> None:
-    refused = desk.outcome("instructions/add", {"entry": {"id": "a", "body": "x", "version": "1.0.0-beta"}, "lax": True})
+    refused = desk.outcome(
+        "instructions/add",
+        {"entry": {"id": "a", "body": "x", "version": "1.0.0-beta"}, "lax": True},
+    )
     assert refused.output.output["error"] == "invalid_semver"
     desk.file("b.json", {"id": "b", "body": "x", "version": "1.0.0-beta"})
     fresh = desks()

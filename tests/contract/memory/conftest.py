@@ -1,4 +1,6 @@
-"""Memory for the contract tests: every test with these fixtures runs on SQLite and on PostgreSQL, each time without rows."""
+"""Memory for the contract tests: every test with these fixtures runs on SQLite and on
+PostgreSQL, each time without rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The two dialects of memory's SQL define the same statements, and the two databases give the same answers."""
+"""The two dialects of memory's SQL define the same statements, and the two databases give the
+same answers.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,20 @@ from commonplace.memory.sqlite import QUERIES as SQLITE
 from memory_calls import Calls
 from servers import empty_tables
 
-WORDS = ("gateway", "timeout", "safari", "cookie", "deploy", "runner", "disk", "cache", "30", "90", "never", "always")
+WORDS = (
+    "gateway",
+    "timeout",
+    "safari",
+    "cookie",
+    "deploy",
+    "runner",
+    "disk",
+    "cache",
+    "30",
+    "90",
+    "never",
+    "always",
+)
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join)
 KINDS = st.sampled_from(("bug", "config", "decision"))
 
@@ -32,7 +47,11 @@ def test_both_dialects_define_the_same_statements_with_the_same_parameters() -> 
 
 @pytest.fixture
 def pair(tmp_path: Path, postgres_url: str) -> Any:
-    """Memory in each database. Without vectors: those are rounded differently, so that a cosine at a threshold may fall either way."""
+    """Memory in each database.
+
+    Without vectors: those are rounded differently, so that a cosine at a threshold may fall either
+    way.
+    """
     both = Calls(tmp_path), Calls(tmp_path, url=postgres_url)
     yield both
     for calls in both:
@@ -47,7 +66,9 @@ class Named:
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: self(item) for key, item in value.items() if not key.endswith("_at")}  # the clocks tick on their own
+            return {
+                key: self(item) for key, item in value.items() if not key.endswith("_at")
+            }  # the clocks tick on their own
         if isinstance(value, list):
             return [self(item) for item in value]
         if isinstance(value, float):
@@ -62,9 +83,17 @@ def script(calls: Calls, texts: list[tuple[str, str]]) -> list[Any]:
     seen, answers = Named(), []
     ids = []
     for number, (kind, text) in enumerate(texts):
-        added = calls("rekall_add", type=kind, title=f"{text} ({number})", content=f"{text}.", context=text if number % 2 else "")
+        added = calls(
+            "rekall_add",
+            type=kind,
+            title=f"{text} ({number})",
+            content=f"{text}.",
+            context=text if number % 2 else "",
+        )
         ids.append(added["id"])
-        answers.append({key: added[key] for key in ("created", "embeddings_calculated", "suggestions_created")})
+        answers.append(
+            {key: added[key] for key in ("created", "embeddings_calculated", "suggestions_created")}
+        )
     seen(ids)
     for query in ("gateway timeout", "safari cookie never", "disk"):
         found = calls("rekall_search", query=query, limit=20)
@@ -77,13 +106,20 @@ def script(calls: Calls, texts: list[tuple[str, str]]) -> list[Any]:
     answers.append(seen(calls("memory_related", id=ids[0], depth=3)["links"]))
     pairs = calls("rekall_suggest_links", limit=50)
     answers.append(pairs["total_pending"])
-    answers.append(sorted(tuple(sorted(seen([s["entry_a"]["id"], s["entry_b"]["id"]]))) for s in pairs["suggestions"]))
+    answers.append(
+        sorted(
+            tuple(sorted(seen([s["entry_a"]["id"], s["entry_b"]["id"]])))
+            for s in pairs["suggestions"]
+        )
+    )
     return answers
 
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.tuples(KINDS, TEXTS), min_size=1, max_size=7))
-def test_the_same_calls_have_the_same_answers_in_both_databases(pair: tuple[Calls, Calls], texts: list[tuple[str, str]]) -> None:
+def test_the_same_calls_have_the_same_answers_in_both_databases(
+    pair: tuple[Calls, Calls], texts: list[tuple[str, str]]
+) -> None:
     answers = []
     for calls in pair:
         calls.tenant = f"tenant {calls.count}"
@@ -93,8 +129,12 @@ def test_the_same_calls_have_the_same_answers_in_both_databases(pair: tuple[Call
 
 
 @pytest.mark.parametrize("statement", ["entries_by_id", "usage", "links_among", "clusters_with"])
-def test_what_is_asked_for_by_id_is_found_by_id_in_a_large_memory(migrated_postgres: str, statement: str) -> None:
-    """On PostgreSQL, for one tenant with thousands of entries: the plan must not go through all of them for five."""
+def test_what_is_asked_for_by_id_is_found_by_id_in_a_large_memory(
+    migrated_postgres: str, statement: str
+) -> None:
+    """On PostgreSQL, for one tenant with thousands of entries: the plan must not go through all
+    of them for five.
+    """
     ids = [f"01{number:024d}" for number in range(4000)]
     with psycopg.connect(migrated_postgres, autocommit=True) as connection:
         empty_tables(migrated_postgres)
@@ -113,7 +153,9 @@ def test_what_is_asked_for_by_id_is_found_by_id_in_a_large_memory(migrated_postg
         )
         connection.execute("ANALYZE")
         given = {"tenant": "local", "ids": json.dumps(ids[5:10])}
-        answer = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {POSTGRES[statement]}", given).fetchone()
+        answer = connection.execute(
+            f"EXPLAIN (ANALYZE, FORMAT JSON) {POSTGRES[statement]}", given
+        ).fetchone()
         empty_tables(migrated_postgres)
     assert answer is not None
     assert largest(answer[0][0]["Plan"]) < 100, answer

@@ -44,7 +44,11 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("ENTRY_NOT_FOUND", "rekall_link", {"source_id": UNKNOWN, "target_id": "{first}"}),
     ("ENTRY_NOT_FOUND", "rekall_link", {"source_id": "{first}", "target_id": UNKNOWN}),
     ("SELF_LINK_ERROR", "rekall_link", {"source_id": "{first}", "target_id": "{first}"}),
-    ("INVALID_RELATION_TYPE", "rekall_link", {"source_id": "{first}", "target_id": "{second}", "relation_type": "likes"}),
+    (
+        "INVALID_RELATION_TYPE",
+        "rekall_link",
+        {"source_id": "{first}", "target_id": "{second}", "relation_type": "likes"},
+    ),
     ("INVALID_ENTRY_TYPE", "rekall_add", {"type": "poem", "title": "x"}),
     ("INVALID_ENTRY_TYPE", "rekall_search", {"query": "x", "type": "poem"}),
     ("INVALID_ARGUMENT", "rekall_add", {"type": "bug", "title": "x" * 101}),
@@ -63,7 +67,11 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("SUGGESTION_NOT_FOUND", "rekall_accept_suggestion", {"suggestion_id": UNKNOWN}),
     ("SUGGESTION_NOT_FOUND", "rekall_reject_suggestion", {"suggestion_id": "nothing"}),
     ("ENTRY_TOO_LARGE", "rekall_add", {"type": "bug", "title": "x", "content": "y" * 1_000_001}),
-    ("ENTRY_TOO_LARGE", "rekall_add", {"type": "bug", "title": "x", "tags": [f"tag-{n}" for n in range(101)]}),
+    (
+        "ENTRY_TOO_LARGE",
+        "rekall_add",
+        {"type": "bug", "title": "x", "tags": [f"tag-{n}" for n in range(101)]},
+    ),
     ("ENTRY_NOT_FOUND", "memory_update", {"id": UNKNOWN, "title": "x"}),
     ("ENTRY_NOT_FOUND", "memory_delete", {"id": UNKNOWN}),
     ("ENTRY_NOT_FOUND", "memory_related", {"id": UNKNOWN}),
@@ -71,9 +79,14 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("code", "tool", "arguments"), CASES)
-def test_a_wrong_call_raises_its_code_and_names_the_next_step(memory: Calls, code: str, tool: str, arguments: dict[str, Any]) -> None:
+def test_a_wrong_call_raises_its_code_and_names_the_next_step(
+    memory: Calls, code: str, tool: str, arguments: dict[str, Any]
+) -> None:
     ids = {"first": memory.add("First entry"), "second": memory.add("Second entry")}
-    filled = {key: value.format(**ids) if isinstance(value, str) and value[:1] == "{" else value for key, value in arguments.items()}
+    filled = {
+        key: value.format(**ids) if isinstance(value, str) and value[:1] == "{" else value
+        for key, value in arguments.items()
+    }
     error = memory.error(tool, **filled)
     assert error.code.name == code
     assert error.hint
@@ -93,7 +106,9 @@ def test_the_bounds_of_suggestions_are_inclusive(memory: Calls, limit: int) -> N
 
 @pytest.mark.parametrize("confidence", [0, 5])
 def test_the_bounds_of_confidence_are_inclusive(memory: Calls, confidence: int) -> None:
-    assert memory("rekall_add", type="bug", title="x" * 100, confidence=confidence)["created"] is True
+    assert (
+        memory("rekall_add", type="bug", title="x" * 100, confidence=confidence)["created"] is True
+    )
 
 
 def test_linking_twice_is_a_conflict_but_another_relation_is_not(memory: Calls) -> None:
@@ -102,7 +117,12 @@ def test_linking_twice_is_a_conflict_but_another_relation_is_not(memory: Calls) 
     error = memory.error("rekall_link", source_id=first, target_id=second)
     assert error.code.name == "LINK_ALREADY_EXISTS"
     assert error.details["link_id"] == made["link_id"]
-    assert memory("rekall_link", source_id=first, target_id=second, relation_type="contradicts")["created"] is True
+    assert (
+        memory("rekall_link", source_id=first, target_id=second, relation_type="contradicts")[
+            "created"
+        ]
+        is True
+    )
     assert memory("rekall_link", source_id=second, target_id=first)["created"] is True
 
 
@@ -124,8 +144,13 @@ def test_a_prefix_of_5_characters_finds_its_only_entry_in_any_case(memory: Calls
 
 
 def test_a_second_decision_is_refused_with_the_first(memory: Calls) -> None:
-    memory.add("Gateway closes idle connections", "The gateway closes idle connections after 30 seconds.")
-    memory.add("Idle connections of the gateway", "The gateway closes idle connections after 30 seconds, always.")
+    memory.add(
+        "Gateway closes idle connections", "The gateway closes idle connections after 30 seconds."
+    )
+    memory.add(
+        "Idle connections of the gateway",
+        "The gateway closes idle connections after 30 seconds, always.",
+    )
     [suggestion] = memory("rekall_suggest_links")["suggestions"]
     memory("rekall_reject_suggestion", suggestion_id=suggestion["id"])
     for tool in ("rekall_accept_suggestion", "rekall_reject_suggestion"):

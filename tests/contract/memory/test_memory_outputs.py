@@ -1,4 +1,6 @@
-"""What the nine tools answer is valid against their own output schemas, and has the contract's values."""
+"""What the nine tools answer is valid against their own output schemas, and has the contract's
+values.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,33 @@ from memory_calls import Calls
 
 ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-CONTENT = "Safari refuses cross-origin requests whose custom header is not listed in Access-Control-Allow-Headers. " * 3
+CONTENT = (
+    "Safari refuses cross-origin requests whose custom header is not listed in "
+    "Access-Control-Allow-Headers. " * 3
+)
 
 
 def filled(memory: Calls) -> dict[str, str]:
     """Entries with a link, a contradiction and a cluster to be suggested."""
     first = memory.add("Fix CORS Safari header", CONTENT, tags=["cors", "safari"], project="web")
-    memory.add("CORS header refused by Safari", CONTENT + " Seen on iOS.", tags=["cors", "safari"], project="web")
-    memory.add("Safari and the CORS header", CONTENT + " Seen on macOS too.", tags=["cors", "safari"], project="web")
-    old = memory.add("API timeout", "The gateway closes idle connections after 30 seconds.", type="config")
-    memory.add("Gateway timeout", "The gateway closes idle connections after 90 seconds.", type="config")
+    memory.add(
+        "CORS header refused by Safari",
+        CONTENT + " Seen on iOS.",
+        tags=["cors", "safari"],
+        project="web",
+    )
+    memory.add(
+        "Safari and the CORS header",
+        CONTENT + " Seen on macOS too.",
+        tags=["cors", "safari"],
+        project="web",
+    )
+    old = memory.add(
+        "API timeout", "The gateway closes idle connections after 30 seconds.", type="config"
+    )
+    memory.add(
+        "Gateway timeout", "The gateway closes idle connections after 90 seconds.", type="config"
+    )
     return {"first": first, "old": old}
 
 
@@ -53,7 +72,9 @@ def test_every_output_is_valid_against_its_schema(memory: Calls) -> None:
     calls = calls_of(memory)
     assert set(calls) == {*CONTRACT_NAMES, *EXTENDED_NAMES}
     for name, arguments in calls.items():
-        jsonschema.validate(memory(name, **arguments), output_schema(memory.registry.tool(name).output))
+        jsonschema.validate(
+            memory(name, **arguments), output_schema(memory.registry.tool(name).output)
+        )
 
 
 @pytest.mark.parametrize("topic", ["search", "capture", "links", "citations", "all"])
@@ -65,7 +86,14 @@ def test_help_answers_each_topic_in_fewer_than_500_tokens(memory: Calls, topic: 
 
 def test_help_teaches_workflows_triggers_and_citations(memory: Calls) -> None:
     text = memory("rekall_help")["guide"]
-    for taught in ("rekall_search(", "rekall_show(", "rekall_add(", "rekall_link(", "[01HX123]", "error"):
+    for taught in (
+        "rekall_search(",
+        "rekall_show(",
+        "rekall_add(",
+        "rekall_link(",
+        "[01HX123]",
+        "error",
+    ):
         assert taught in text
 
 
@@ -87,15 +115,32 @@ def test_search_results_are_compact_ranked_and_scored_from_0_to_1(memory: Calls)
 def test_limit_type_and_project_narrow_a_search(memory: Calls) -> None:
     filled(memory)
     assert len(memory("rekall_search", query="safari gateway", limit=1)["results"]) == 1
-    assert {r["type"] for r in memory("rekall_search", query="safari gateway", type="config")["results"]} == {"config"}
-    assert {r["type"] for r in memory("rekall_search", query="safari gateway", project="web")["results"]} == {"bug"}
-    assert memory("rekall_search", query="safari gateway", project="web", type="config")["results"] == []
+    assert {
+        r["type"] for r in memory("rekall_search", query="safari gateway", type="config")["results"]
+    } == {"config"}
+    assert {
+        r["type"] for r in memory("rekall_search", query="safari gateway", project="web")["results"]
+    } == {"bug"}
+    assert (
+        memory("rekall_search", query="safari gateway", project="web", type="config")["results"]
+        == []
+    )
 
 
 def test_add_returns_a_ulid_and_says_what_happened(memory: Calls) -> None:
-    added = memory("rekall_add", type="bug", title="Fix timeout authentication API", content="30 s are too few", confidence=4)
+    added = memory(
+        "rekall_add",
+        type="bug",
+        title="Fix timeout authentication API",
+        content="30 s are too few",
+        confidence=4,
+    )
     assert ULID.fullmatch(added["id"])
-    assert (added["title"], added["type"], added["created"]) == ("Fix timeout authentication API", "bug", True)
+    assert (added["title"], added["type"], added["created"]) == (
+        "Fix timeout authentication API",
+        "bug",
+        True,
+    )
     assert added["embeddings_calculated"] is False
     assert added["similar_entries"] == []
     assert added["suggestions_created"] == 0
@@ -104,7 +149,12 @@ def test_add_returns_a_ulid_and_says_what_happened(memory: Calls) -> None:
 def test_show_gives_all_fields_with_their_defaults(memory: Calls) -> None:
     shown = memory("rekall_show", id=memory.add("Only a title"))
     assert shown["content"] == ""
-    assert (shown["tags"], shown["project"], shown["confidence"], shown["status"]) == ([], None, 3, "active")
+    assert (shown["tags"], shown["project"], shown["confidence"], shown["status"]) == (
+        [],
+        None,
+        3,
+        "active",
+    )
     assert shown["memory_type"] == "episodic"
     assert MOMENT.fullmatch(shown["created_at"])
     assert MOMENT.fullmatch(shown["updated_at"])
@@ -114,13 +164,23 @@ def test_show_gives_all_fields_with_their_defaults(memory: Calls) -> None:
 
 def test_a_link_is_seen_from_both_ends(memory: Calls) -> None:
     ids = filled(memory)
-    made = memory("rekall_link", source_id=ids["first"], target_id=ids["old"], relation_type="derived_from")
+    made = memory(
+        "rekall_link", source_id=ids["first"], target_id=ids["old"], relation_type="derived_from"
+    )
     assert made["created"] is True
     assert made["source"] == {"id": ids["first"], "title": "Fix CORS Safari header"}
     outgoing = memory("rekall_show", id=ids["first"])["links"]["outgoing"]
     incoming = memory("rekall_show", id=ids["old"])["links"]["incoming"]
-    assert outgoing == [{"target_id": ids["old"], "target_title": "API timeout", "relation_type": "derived_from"}]
-    assert incoming == [{"source_id": ids["first"], "source_title": "Fix CORS Safari header", "relation_type": "derived_from"}]
+    assert outgoing == [
+        {"target_id": ids["old"], "target_title": "API timeout", "relation_type": "derived_from"}
+    ]
+    assert incoming == [
+        {
+            "source_id": ids["first"],
+            "source_title": "Fix CORS Safari header",
+            "relation_type": "derived_from",
+        }
+    ]
 
 
 def test_accepting_a_generalisation_gives_the_command(memory: Calls) -> None:
@@ -130,15 +190,22 @@ def test_accepting_a_generalisation_gives_the_command(memory: Calls) -> None:
     accepted = memory("rekall_accept_suggestion", suggestion_id=cluster["id"])
     assert accepted["suggestion_type"] == "generalize"
     assert accepted["link_created"] is None
-    assert accepted["generalize_command"] == "rekall generalize " + " ".join(sorted(entry["id"] for entry in cluster["entries"]))
+    assert accepted["generalize_command"] == "rekall generalize " + " ".join(
+        sorted(entry["id"] for entry in cluster["entries"])
+    )
 
 
 def test_accepting_a_link_creates_it(memory: Calls) -> None:
     filled(memory)
-    suggestion = next(s for s in memory("rekall_suggest_links")["suggestions"] if s["suggestion_type"] == "link")
+    suggestion = next(
+        s for s in memory("rekall_suggest_links")["suggestions"] if s["suggestion_type"] == "link"
+    )
     accepted = memory("rekall_accept_suggestion", suggestion_id=suggestion["id"])
     link = accepted["link_created"]
-    assert {link["source_id"], link["target_id"]} == {suggestion["entry_a"]["id"], suggestion["entry_b"]["id"]}
+    assert {link["source_id"], link["target_id"]} == {
+        suggestion["entry_a"]["id"],
+        suggestion["entry_b"]["id"],
+    }
     assert accepted["generalize_command"] is None
     outgoing = memory("rekall_show", id=link["source_id"])["links"]["outgoing"]
     assert [end["target_id"] for end in outgoing] == [link["target_id"]]
@@ -146,7 +213,11 @@ def test_accepting_a_link_creates_it(memory: Calls) -> None:
 
 def test_a_contradiction_quotes_both_sides_and_becomes_a_contradicts_link(memory: Calls) -> None:
     filled(memory)
-    found = [s for s in memory("rekall_suggest_links")["suggestions"] if s["suggestion_type"] == "contradiction"]
+    found = [
+        s
+        for s in memory("rekall_suggest_links")["suggestions"]
+        if s["suggestion_type"] == "contradiction"
+    ]
     assert len(found) == 1
     assert "30 seconds" in found[0]["reason"]
     assert "90 seconds" in found[0]["reason"]

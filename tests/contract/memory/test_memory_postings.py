@@ -1,4 +1,6 @@
-"""The words of one document, written the cheapest way each database has, are found as if they had been written with others."""
+"""The words of one document, written the cheapest way each database has, are found as if they
+had been written with others.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,16 @@ def test_a_document_put_soon_twice_is_there_once_with_its_last_words(opened: Ope
             document = Document(key, {"body": words.split()})
             database.write_now(lambda c, document=document: postings.put_soon(c, HERE, document))  # type: ignore[misc]
     found = {
-        term: [match.key for match in asyncio.run(postings.search(HERE, [term], limit=5, weights={"body": 1.0})).matches]
+        term: [
+            match.key
+            for match in asyncio.run(
+                postings.search(HERE, [term], limit=5, weights={"body": 1.0})
+            ).matches
+        ]
         for term in ("first", "words", "other")
     }
     assert found == {"first": [], "words": [], "other": ["k", "l"]}
     assert database.write_now(lambda c: postings.count(c, HERE)) == 2  # type: ignore[arg-type]
-    assert asyncio.run(postings.search(HERE, ["other"], limit=5, weights={"body": 1.0})).documents == 2
+    assert (
+        asyncio.run(postings.search(HERE, ["other"], limit=5, weights={"body": 1.0})).documents == 2
+    )

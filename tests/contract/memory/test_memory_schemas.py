@@ -1,4 +1,6 @@
-"""Contract 004, tool by tool: every property, enum, default and bound of its inputs; every property of its outputs."""
+"""Contract 004, tool by tool: every property, enum, default and bound of its inputs; every
+property of its outputs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ RELATIONS = ["related", "supersedes", "derived_from", "contradicts"]
 TEXT: dict[str, Any] = {"type": "string"}
 
 INPUTS: dict[str, tuple[dict[str, dict[str, Any]], list[str]]] = {
-    "rekall_help": ({"topic": {**TEXT, "enum": ["search", "capture", "links", "citations", "all"], "default": "all"}}, []),
+    "rekall_help": (
+        {
+            "topic": {
+                **TEXT,
+                "enum": ["search", "capture", "links", "citations", "all"],
+                "default": "all",
+            }
+        },
+        [],
+    ),
     "rekall_search": (
         {
             "query": TEXT,
@@ -42,10 +53,20 @@ INPUTS: dict[str, tuple[dict[str, dict[str, Any]], list[str]]] = {
         ["type", "title"],
     ),
     "rekall_show": ({"id": TEXT}, ["id"]),
-    "rekall_suggest_links": ({"limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}}, []),
-    "rekall_suggest_generalize": ({"limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}}, []),
+    "rekall_suggest_links": (
+        {"limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}},
+        [],
+    ),
+    "rekall_suggest_generalize": (
+        {"limit": {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}},
+        [],
+    ),
     "rekall_link": (
-        {"source_id": TEXT, "target_id": TEXT, "relation_type": {**TEXT, "enum": RELATIONS, "default": "related"}},
+        {
+            "source_id": TEXT,
+            "target_id": TEXT,
+            "relation_type": {**TEXT, "enum": RELATIONS, "default": "related"},
+        },
         ["source_id", "target_id"],
     ),
     "rekall_accept_suggestion": ({"suggestion_id": TEXT}, ["suggestion_id"]),
@@ -78,13 +99,17 @@ def test_extended_tools_are_listed_only_when_all_tiers_are(memory: Calls) -> Non
 
 
 @pytest.mark.parametrize("name", CONTRACT_NAMES)
-def test_the_input_schema_has_the_contracts_properties_to_the_letter(memory: Calls, name: str) -> None:
+def test_the_input_schema_has_the_contracts_properties_to_the_letter(
+    memory: Calls, name: str
+) -> None:
     schema = input_schema(memory.registry.tool(name).input)
     properties, required = INPUTS[name]
     assert schema["type"] == "object"
     assert schema.get("required", []) == required
     for field, expected in properties.items():
-        found = {key: value for key, value in schema["properties"][field].items() if key != "description"}
+        found = {
+            key: value for key, value in schema["properties"][field].items() if key != "description"
+        }
         assert found == expected, field
 
 
@@ -108,12 +133,16 @@ def test_input_names_and_model_values_agree() -> None:
     assert [item.value for item in MemoryType] == ["episodic", "semantic"]
 
 
-@pytest.mark.parametrize("name", ["rekall_show", "rekall_suggest_links", "rekall_suggest_generalize"])
+@pytest.mark.parametrize(
+    "name", ["rekall_show", "rekall_suggest_links", "rekall_suggest_generalize"]
+)
 def test_times_are_declared_as_times(memory: Calls, name: str) -> None:
     schema = output_schema(memory.registry.tool(name).output)
     items = schema["properties"]
     if "suggestions" in items:
         items = items["suggestions"]["items"]["properties"]
-    times = {key: value for key, value in items.items() if key.endswith("_at") or key == "last_accessed"}
+    times = {
+        key: value for key, value in items.items() if key.endswith("_at") or key == "last_accessed"
+    }
     assert times
     assert all("'format': 'date-time'" in str(value) for value in times.values()), times

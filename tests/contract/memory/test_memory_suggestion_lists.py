@@ -1,4 +1,6 @@
-"""Listing suggestions reads only what it lists, however many entries and pending suggestions there are."""
+"""Listing suggestions reads only what it lists, however many entries and pending suggestions
+there are.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,25 @@ from memory_calls import Calls
 from servers import drop_database, empty_tables, make_database, shared_postgres
 
 PENDING = 4_000
-LISTING = ("suggestions_listed", "suggestions_listed_count", "suggestions_about", "accepted_link", "refresh_suggestions")
+LISTING = (
+    "suggestions_listed",
+    "suggestions_listed_count",
+    "suggestions_about",
+    "accepted_link",
+    "refresh_suggestions",
+)
 IDS = [f"01{number:024d}" for number in range(PENDING + 1)]
-GIVEN = {"tenant": "local", "type": "link", "limit": 50, "entry_id": IDS[7], "key": "pair x", "ids": json.dumps(IDS[7:9])}
+GIVEN = {
+    "tenant": "local",
+    "type": "link",
+    "limit": 50,
+    "entry_id": IDS[7],
+    "key": "pair x",
+    "ids": json.dumps(IDS[7:9]),
+}
 ENTRY_COLUMNS = (
-    "INSERT INTO memory_entries (tenant, id, type, title, content, tags, context, confidence, status, memory_type, digest, "
+    "INSERT INTO memory_entries (tenant, id, type, title, content, tags, context, confidence, "
+    "status, memory_type, digest, "
     "created_at, updated_at)"
 )
 MOMENT = "2026-01-01T00:00:00.000Z"
@@ -35,17 +51,45 @@ def fill(execute: Execute, mark: str, tables: str = "memory_suggestion_entries")
     row = ", ".join([mark] * 13)
     for id_ in IDS:
         digest = id_.encode()
-        values = ("local", id_, "bug", id_, "text", "[]", "", 3, "active", "episodic", digest, MOMENT, MOMENT)
+        values = (
+            "local",
+            id_,
+            "bug",
+            id_,
+            "text",
+            "[]",
+            "",
+            3,
+            "active",
+            "episodic",
+            digest,
+            MOMENT,
+            MOMENT,
+        )
         execute(f"{ENTRY_COLUMNS} VALUES ({row})", values)
     for number in range(PENDING):
         pair = [IDS[number], IDS[number + 1]]
         execute(
-            "INSERT INTO memory_suggestions (tenant, id, type, key, entry_ids, score, reason, decision, created_at) "
+            "INSERT INTO memory_suggestions (tenant, id, type, key, entry_ids, score, reason, "
+            "decision, created_at) "
             f"VALUES ({', '.join([mark] * 9)})",
-            ("local", f"s{number:05d}", "link", f"pair {' '.join(pair)}", json.dumps(pair), 0.8, "alike", "pending", MOMENT),
+            (
+                "local",
+                f"s{number:05d}",
+                "link",
+                f"pair {' '.join(pair)}",
+                json.dumps(pair),
+                0.8,
+                "alike",
+                "pending",
+                MOMENT,
+            ),
         )
         for entry_id in pair if tables else ():
-            execute(f"INSERT INTO {tables} VALUES ({mark}, {mark}, {mark})", ("local", entry_id, f"s{number:05d}"))
+            execute(
+                f"INSERT INTO {tables} VALUES ({mark}, {mark}, {mark})",
+                ("local", entry_id, f"s{number:05d}"),
+            )
 
 
 def rows_read(node: dict[str, Any]) -> float:
@@ -69,7 +113,9 @@ def test_postgresql_lists_from_the_index_of_listed_suggestions(migrated_postgres
         plans = {}
         for name in LISTING:
             with connection.transaction(force_rollback=True):
-                answer = connection.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {POSTGRES[name]}", GIVEN).fetchone()
+                answer = connection.execute(
+                    f"EXPLAIN (ANALYZE, FORMAT JSON) {POSTGRES[name]}", GIVEN
+                ).fetchone()
                 assert answer is not None
                 plans[name] = answer[0][0]["Plan"]
         empty_tables(migrated_postgres)
@@ -87,14 +133,21 @@ def test_sqlite_lists_from_the_index_of_listed_suggestions(tmp_path: Path) -> No
         fill(connection.execute, "?")
         connection.execute("ANALYZE")
         for name in LISTING:
-            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQLITE[name]}", GIVEN)]
-            assert not any(step.startswith("SCAN") and "json_each" not in step and "VIRTUAL TABLE" not in step for step in plan), plan
+            plan = [
+                row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {SQLITE[name]}", GIVEN)
+            ]
+            assert not any(
+                step.startswith("SCAN") and "json_each" not in step and "VIRTUAL TABLE" not in step
+                for step in plan
+            ), plan
             if name.startswith("suggestions_listed"):
                 assert len(plan) == 1
                 assert "memory_suggestions_listed" in plan[0]
 
 
-def test_the_list_is_whole_and_best_first_at_any_number_of_suggestions(memory: Calls, url: str, tmp_path: Path) -> None:
+def test_the_list_is_whole_and_best_first_at_any_number_of_suggestions(
+    memory: Calls, url: str, tmp_path: Path
+) -> None:
     if url:
         with psycopg.connect(url) as connection:
             fill(connection.execute, "%s")
@@ -116,7 +169,8 @@ def old_rows(execute: Execute, mark: str) -> None:
     fill(execute, mark, tables="")
     execute(f"UPDATE memory_entries SET deleted_at = {mark} WHERE id = {mark}", (MOMENT, IDS[10]))
     execute(
-        f"INSERT INTO memory_links (tenant, id, source_id, target_id, relation, created_at) VALUES ({', '.join([mark] * 6)})",
+        f"INSERT INTO memory_links (tenant, id, source_id, target_id, relation, created_at) "
+        f"VALUES ({', '.join([mark] * 6)})",
         ("local", "l1", IDS[1], IDS[0], "related", MOMENT),
     )
 
@@ -133,7 +187,10 @@ def test_a_database_of_the_first_version_is_migrated_on_sqlite(tmp_path: Path) -
     first = Path(__file__).parents[3] / "src/commonplace/memory/migrations/sqlite/0001_entries.sql"
     with sqlite3.connect(tmp_path / "memory.db") as connection:
         connection.executescript(first.read_text())
-        connection.execute("CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID")
+        connection.execute(
+            "CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL) "
+            "WITHOUT ROWID"
+        )
         connection.execute("INSERT INTO schema_version VALUES ('memory', 1)")
         old_rows(connection.execute, "?")
     memory = Calls(tmp_path)
@@ -146,7 +203,9 @@ def test_a_database_of_the_first_version_is_migrated_on_postgresql(tmp_path: Pat
     url = make_database(shared_postgres())
     try:
         with psycopg.connect(url) as connection:
-            connection.execute("CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL)")
+            connection.execute(
+                "CREATE TABLE schema_version (component TEXT PRIMARY KEY, version INTEGER NOT NULL)"
+            )
             connection.execute("INSERT INTO schema_version VALUES ('memory', 1)")
             connection.execute(first.read_text().encode())
             old_rows(connection.execute, "%s")

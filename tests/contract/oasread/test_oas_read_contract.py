@@ -24,23 +24,52 @@ SPEC: dict[str, Any] = {
             "get": operation(
                 operationId="listPets",
                 tags=["pets"],
-                parameters=[{"$ref": "#/components/parameters/Limit"}, {"name": "q", "in": "query", "schema": STRING}],
+                parameters=[
+                    {"$ref": "#/components/parameters/Limit"},
+                    {"name": "q", "in": "query", "schema": STRING},
+                ],
                 responses={
                     "200": {
                         "description": "a list",
-                        "headers": {"X-Next": {"schema": STRING, "description": "next page", "required": True}},
-                        "content": {"application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}}},
+                        "headers": {
+                            "X-Next": {
+                                "schema": STRING,
+                                "description": "next page",
+                                "required": True,
+                            }
+                        },
+                        "content": {
+                            "application/json": {
+                                "schema": {
+                                    "type": "array",
+                                    "items": {"$ref": "#/components/schemas/Pet"},
+                                }
+                            }
+                        },
                     },
                     "404": {"$ref": "#/components/responses/NotFound"},
                 },
             ),
-            "post": operation(operationId="addPet", tags=["pets", "admin"], deprecated=True, **{"x-internal": True}),
+            "post": operation(
+                operationId="addPet",
+                tags=["pets", "admin"],
+                deprecated=True,
+                **{"x-internal": True},
+            ),
         },
         "/pets/{id}": {
-            "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}],
+            "parameters": [
+                {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+            ],
             "get": operation(operationId="getPet", responses={"default": {"description": "any"}}),
         },
-        "/stores/{id}/pets": {"get": operation(parameters=[{"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}])},
+        "/stores/{id}/pets": {
+            "get": operation(
+                parameters=[
+                    {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+                ]
+            )
+        },
     },
     "components": {
         "schemas": {
@@ -48,7 +77,11 @@ SPEC: dict[str, Any] = {
                 "type": "object",
                 "required": ["name"],
                 "x-kind": "animal",
-                "properties": {"name": STRING, "parent": {"$ref": "#/components/schemas/Pet"}, "tags": {"type": "array", "items": STRING}},
+                "properties": {
+                    "name": STRING,
+                    "parent": {"$ref": "#/components/schemas/Pet"},
+                    "tags": {"type": "array", "items": STRING},
+                },
             },
             "Any": {"oneOf": [{"$ref": "#/components/schemas/Pet"}, STRING]},
         },
@@ -88,10 +121,26 @@ def test_the_seventeen_names_answer_and_are_listed_with_a_prefix(tools: Tools) -
 @pytest.mark.parametrize("name", [name for name in CONTRACT if name.startswith("walk_")])
 def test_walk_tools_share_their_common_fields(tools: Tools, name: str) -> None:
     fields = input_schema(tools.registry.tool(name).input)["properties"]
-    assert {"spec", "detail", "resolve_refs", "limit", "offset", "group_by", "extension"} <= fields.keys()
+    assert {
+        "spec",
+        "detail",
+        "resolve_refs",
+        "limit",
+        "offset",
+        "group_by",
+        "extension",
+    } <= fields.keys()
 
 
-@pytest.mark.parametrize("spec", [{}, {"file": "a", "url": "b"}, {"file": "", "content": ""}, {"file": "a", "content": "b", "url": "c"}])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"file": "a", "url": "b"},
+        {"file": "", "content": ""},
+        {"file": "a", "content": "b", "url": "c"},
+    ],
+)
 def test_exactly_one_input_mode_is_needed(tools: Tools, spec: Any) -> None:
     error = tools.error("validate", spec=spec)
     assert error.code.name == "SPEC_INPUT"
@@ -103,19 +152,32 @@ def test_exactly_one_input_mode_is_needed(tools: Tools, spec: Any) -> None:
 
 def test_validate_returns_its_fields(tools: Tools) -> None:
     answer = ask(tools, "validate")
-    assert {"valid", "version", "error_count", "warning_count", "errors", "warnings"} <= answer.keys()
+    assert {
+        "valid",
+        "version",
+        "error_count",
+        "warning_count",
+        "errors",
+        "warnings",
+    } <= answer.keys()
     assert (answer["valid"], answer["version"], answer["error_count"]) == (True, "3.0.3", 0)
 
 
 def test_validate_describes_each_error(tools: Tools) -> None:
     broken = (
-        "openapi: 3.0.3\ninfo: {title: t}\npaths:\n  /a/{id}:\n    get:\n      summary: s\n      responses: {'200': {description: d}}\n"
+        "openapi: 3.0.3\ninfo: {title: t}\npaths:\n  /a/{id}:\n    get:\n      summary: s\n "
+        "     responses: {'200': {description: d}}\n"
     )
     answer = ask(tools, "validate", broken)
     assert not answer["valid"]
     assert answer["error_count"] == len(answer["errors"]) == 2
     first, second = answer["errors"]
-    assert (first["path"], first["severity"], first["rule"], first["line"]) == ("/info", "error", "missing-field", 2)
+    assert (first["path"], first["severity"], first["rule"], first["line"]) == (
+        "/info",
+        "error",
+        "missing-field",
+        2,
+    )
     assert (second["path"], second["line"]) == ("/paths/~1a~1{id}/get", 5)
     assert second["message"]
     assert second["fix"]
@@ -168,8 +230,13 @@ def test_parse_of_a_part_by_pointer(tools: Tools) -> None:
 
 
 def test_parse_reads_servers_of_2_0(tools: Tools) -> None:
-    answer = ask(tools, "parse", minimal("2.0", host="h.example", basePath="/v2", schemes=["https", "http"]))
-    assert [server["url"] for server in answer["servers"]] == ["https://h.example/v2", "http://h.example/v2"]
+    answer = ask(
+        tools, "parse", minimal("2.0", host="h.example", basePath="/v2", schemes=["https", "http"])
+    )
+    assert [server["url"] for server in answer["servers"]] == [
+        "https://h.example/v2",
+        "http://h.example/v2",
+    ]
 
 
 # walks: operations
@@ -220,8 +287,14 @@ def test_walk_operations_filters(tools: Tools, filters: Any, expected: int) -> N
 
 
 def test_walk_operations_groups(tools: Tools) -> None:
-    assert ask(tools, "walk_operations", group_by="tag")["groups"] == [{"key": "pets", "count": 2}, {"key": "admin", "count": 1}]
-    assert ask(tools, "walk_operations", group_by="METHOD")["groups"] == [{"key": "GET", "count": 3}, {"key": "POST", "count": 1}]
+    assert ask(tools, "walk_operations", group_by="tag")["groups"] == [
+        {"key": "pets", "count": 2},
+        {"key": "admin", "count": 1},
+    ]
+    assert ask(tools, "walk_operations", group_by="METHOD")["groups"] == [
+        {"key": "GET", "count": 3},
+        {"key": "POST", "count": 1},
+    ]
 
 
 def test_walk_operations_detail_and_pages(tools: Tools) -> None:
@@ -242,7 +315,9 @@ def test_default_limits_are_100_and_25_in_detail_and_at_most_1000(tools: Tools) 
 
 @pytest.mark.parametrize("name", [name for name in CONTRACT if name.startswith("walk_")])
 def test_unknown_groups_and_groups_with_detail_are_errors(tools: Tools, name: str) -> None:
-    assert tools.error(name, spec=content(SPEC), group_by="nonsense").code.name == "INVALID_ARGUMENT"
+    assert (
+        tools.error(name, spec=content(SPEC), group_by="nonsense").code.name == "INVALID_ARGUMENT"
+    )
     valid = {
         "walk_operations": "tag",
         "walk_schemas": "type",
@@ -255,9 +330,15 @@ def test_unknown_groups_and_groups_with_detail_are_errors(tools: Tools, name: st
     assert error.code.name == "INVALID_ARGUMENT"
 
 
-@pytest.mark.parametrize("arguments", [{"limit": -1}, {"offset": -1}, {"extension": "internal"}, {"bogus": 1}, {"detail": "maybe"}])
+@pytest.mark.parametrize(
+    "arguments",
+    [{"limit": -1}, {"offset": -1}, {"extension": "internal"}, {"bogus": 1}, {"detail": "maybe"}],
+)
 def test_wrong_arguments_are_refused(tools: Tools, arguments: Any) -> None:
-    assert tools.error("walk_operations", spec=content(SPEC), **arguments).code.name == "INVALID_ARGUMENT"
+    assert (
+        tools.error("walk_operations", spec=content(SPEC), **arguments).code.name
+        == "INVALID_ARGUMENT"
+    )
 
 
 # walks: schemas
@@ -265,17 +346,27 @@ def test_wrong_arguments_are_refused(tools: Tools, arguments: Any) -> None:
 
 def test_walk_schemas_counts_nested_and_inline_ones(tools: Tools) -> None:
     answer = ask(tools, "walk_schemas")
-    assert answer["total"] == 6 + 5 + 3 + 2  # inline in paths, Pet with its parts, Any with its parts, in other components
+    assert (
+        answer["total"] == 6 + 5 + 3 + 2
+    )  # inline in paths, Pet with its parts, Any with its parts, in other components
     first = answer["summaries"][0]
     assert first["location"] == "inline"
     pet = next(item for item in answer["summaries"] if item["name"] == "Pet")
-    assert pet == {"name": "Pet", "type": "object", "location": "component", "property_count": 3, "required": ["name"]}
+    assert pet == {
+        "name": "Pet",
+        "type": "object",
+        "location": "component",
+        "property_count": 3,
+        "required": ["name"],
+    }
 
 
 def test_inline_schemas_are_named_by_their_json_path(tools: Tools) -> None:
     listed = names(ask(tools, "walk_schemas", inline=True), "name")
     assert "$.paths['/pets'].get.responses['200'].content['application/json'].schema" in listed
-    assert "$.paths['/pets'].get.responses['200'].content['application/json'].schema.items" in listed
+    assert (
+        "$.paths['/pets'].get.responses['200'].content['application/json'].schema.items" in listed
+    )
 
 
 def test_walk_schemas_filters(tools: Tools) -> None:
@@ -287,19 +378,31 @@ def test_walk_schemas_filters(tools: Tools) -> None:
     assert ask(tools, "walk_schemas", name="*a*", component=True)["matched"] == 4
     assert ask(tools, "walk_schemas", name="name", component=True)["matched"] == 1
     assert ask(tools, "walk_schemas", extension="x-kind=animal")["matched"] == 1
-    component, inline = ask(tools, "walk_schemas", component=True)["matched"], ask(tools, "walk_schemas", inline=True)["matched"]
+    component, inline = (
+        ask(tools, "walk_schemas", component=True)["matched"],
+        ask(tools, "walk_schemas", inline=True)["matched"],
+    )
     assert component + inline == ask(tools, "walk_schemas")["total"]
-    assert tools.error("walk_schemas", spec=content(SPEC), component=True, inline=True).code.name == "INVALID_ARGUMENT"
+    assert (
+        tools.error("walk_schemas", spec=content(SPEC), component=True, inline=True).code.name
+        == "INVALID_ARGUMENT"
+    )
 
 
 def test_the_type_filter_is_exact(tools: Tools) -> None:
-    spec = {**minimal("3.1.0"), "components": {"schemas": {"A": {"type": ["string", "null"]}, "B": STRING}}}
+    spec = {
+        **minimal("3.1.0"),
+        "components": {"schemas": {"A": {"type": ["string", "null"]}, "B": STRING}},
+    }
     assert names(ask(tools, "walk_schemas", spec, type="string"), "name") == ["B"]
     assert names(ask(tools, "walk_schemas", spec), "type") == ["string, null", "string"]
 
 
 def test_schemas_without_type_are_labelled(tools: Tools) -> None:
-    groups = {group["key"]: group["count"] for group in ask(tools, "walk_schemas", group_by="type")["groups"]}
+    groups = {
+        group["key"]: group["count"]
+        for group in ask(tools, "walk_schemas", group_by="type")["groups"]
+    }
     assert groups["(untyped)"] == 4  # oneOf, and three references
     assert sum(groups.values()) == ask(tools, "walk_schemas")["total"]
     places = {group["key"] for group in ask(tools, "walk_schemas", group_by="location")["groups"]}
@@ -309,7 +412,11 @@ def test_schemas_without_type_are_labelled(tools: Tools) -> None:
 def test_walk_schemas_detail(tools: Tools) -> None:
     answer = ask(tools, "walk_schemas", name="Any", detail=True, resolve_refs=True)
     (item,) = answer["schemas"]
-    assert (item["name"], item["json_path"], item["is_component"]) == ("Any", "$.components.schemas['Any']", True)
+    assert (item["name"], item["json_path"], item["is_component"]) == (
+        "Any",
+        "$.components.schemas['Any']",
+        True,
+    )
     assert item["schema"]["oneOf"][0]["required"] == ["name"]
     assert answer["circular_refs"] == ["#/components/schemas/Pet"]
 
@@ -318,9 +425,15 @@ def test_walk_schemas_detail(tools: Tools) -> None:
 
 
 def test_walk_parameters_labels_unresolved_references(tools: Tools) -> None:
-    groups = {group["key"]: group["count"] for group in ask(tools, "walk_parameters", group_by="location")["groups"]}
+    groups = {
+        group["key"]: group["count"]
+        for group in ask(tools, "walk_parameters", group_by="location")["groups"]
+    }
     assert groups == {"query": 2, "path": 2, "(ref)": 1}
-    resolved = {group["key"]: group["count"] for group in ask(tools, "walk_parameters", group_by="location", resolve_refs=True)["groups"]}
+    resolved = {
+        group["key"]: group["count"]
+        for group in ask(tools, "walk_parameters", group_by="location", resolve_refs=True)["groups"]
+    }
     assert resolved == {"query": 3, "path": 2}
 
 
@@ -329,7 +442,14 @@ def test_walk_parameters_resolves_references_for_in_and_name(tools: Tools) -> No
     assert ask(tools, "walk_parameters", **{"in": "query"})["matched"] == 3
     answer = ask(tools, "walk_parameters", name="LIMIT", path="/pets")
     assert answer["summaries"] == [
-        {"name": "limit", "in": "query", "path": "/pets", "method": "GET", "type": "integer", "ref": "#/components/parameters/Limit"}
+        {
+            "name": "limit",
+            "in": "query",
+            "path": "/pets",
+            "method": "GET",
+            "type": "integer",
+            "ref": "#/components/parameters/Limit",
+        }
     ]
 
 
@@ -339,7 +459,14 @@ def test_walk_parameters_filters_by_path_and_method(tools: Tools) -> None:
     groups = ask(tools, "walk_parameters", group_by="name", resolve_refs=True)["groups"]
     assert {"key": "limit", "count": 2} in groups
     detail = ask(tools, "walk_parameters", detail=True, name="q")["parameters"]
-    assert detail == [{"name": "q", "path": "/pets", "method": "GET", "parameter": {"name": "q", "in": "query", "schema": STRING}}]
+    assert detail == [
+        {
+            "name": "q",
+            "path": "/pets",
+            "method": "GET",
+            "parameter": {"name": "q", "in": "query", "schema": STRING},
+        }
+    ]
 
 
 # walks: responses, headers, security, paths, refs
@@ -350,14 +477,22 @@ def test_walk_responses(tools: Tools) -> None:
     assert ask(tools, "walk_responses", status="4XX")["matched"] == 1
     assert ask(tools, "walk_responses", status="default")["matched"] == 1
     assert ask(tools, "walk_responses", method="post")["matched"] == 1
-    codes = {group["key"]: group["count"] for group in ask(tools, "walk_responses", group_by="status_code")["groups"]}
+    codes = {
+        group["key"]: group["count"]
+        for group in ask(tools, "walk_responses", group_by="status_code")["groups"]
+    }
     assert codes == {"200": 3, "404": 1, "default": 1, "(component)": 1}
-    methods = {group["key"]: group["count"] for group in ask(tools, "walk_responses", group_by="method")["groups"]}
+    methods = {
+        group["key"]: group["count"]
+        for group in ask(tools, "walk_responses", group_by="method")["groups"]
+    }
     assert methods == {"GET": 4, "POST": 1, "(component)": 1}
     (first, *_) = ask(tools, "walk_responses", path="/pets", method="get")["summaries"]
     assert first == {"status": "200", "path": "/pets", "method": "GET", "description": "a list"}
     detail = ask(tools, "walk_responses", status="404", detail=True, resolve_refs=True)["responses"]
-    assert detail == [{"status": "404", "path": "/pets", "method": "GET", "response": {"description": "none"}}]
+    assert detail == [
+        {"status": "404", "path": "/pets", "method": "GET", "response": {"description": "none"}}
+    ]
 
 
 def test_walk_headers(tools: Tools) -> None:
@@ -374,8 +509,13 @@ def test_walk_headers(tools: Tools) -> None:
     assert ask(tools, "walk_headers", component=True)["matched"] == 1
     assert ask(tools, "walk_headers", name="x-*")["matched"] == 1
     assert ask(tools, "walk_headers", status="2xx")["matched"] == 1
-    assert ask(tools, "walk_headers", group_by="status_code")["groups"] == [{"key": "200", "count": 1}]
-    assert ask(tools, "walk_headers", group_by="name")["groups"] == [{"key": "Rate", "count": 1}, {"key": "X-Next", "count": 1}]
+    assert ask(tools, "walk_headers", group_by="status_code")["groups"] == [
+        {"key": "200", "count": 1}
+    ]
+    assert ask(tools, "walk_headers", group_by="name")["groups"] == [
+        {"key": "Rate", "count": 1},
+        {"key": "X-Next", "count": 1},
+    ]
     assert ask(tools, "walk_headers", detail=True, name="Rate")["headers"] == [
         {"name": "Rate", "header": SPEC["components"]["headers"]["Rate"]}
     ]
@@ -399,8 +539,14 @@ def test_walk_paths(tools: Tools) -> None:
     assert answer["summaries"][0] == {"path": "/pets", "method_count": 2, "summary": "All pets"}
     assert ask(tools, "walk_paths", path="/pets/*")["matched"] == 1
     assert ask(tools, "walk_paths", extension="x-owner=team-a")["matched"] == 1
-    assert ask(tools, "walk_paths", group_by="segment")["groups"] == [{"key": "pets", "count": 2}, {"key": "stores", "count": 1}]
-    assert ask(tools, "walk_paths", detail=True, limit=1)["paths"][0]["path_item"]["summary"] == "All pets"
+    assert ask(tools, "walk_paths", group_by="segment")["groups"] == [
+        {"key": "pets", "count": 2},
+        {"key": "stores", "count": 1},
+    ]
+    assert (
+        ask(tools, "walk_paths", detail=True, limit=1)["paths"][0]["path_item"]["summary"]
+        == "All pets"
+    )
 
 
 def test_walk_refs_counts_targets_in_summary_and_occurrences_otherwise(tools: Tools) -> None:
@@ -416,13 +562,19 @@ def test_walk_refs_counts_targets_in_summary_and_occurrences_otherwise(tools: To
     }
     groups = ask(tools, "walk_refs", group_by="node_type")
     assert groups["total"] == 5
-    assert groups["groups"] == [{"key": "schema", "count": 3}, {"key": "parameter", "count": 1}, {"key": "response", "count": 1}]
+    assert groups["groups"] == [
+        {"key": "schema", "count": 3},
+        {"key": "parameter", "count": 1},
+        {"key": "response", "count": 1},
+    ]
     assert ask(tools, "walk_refs", target="*schemas/*")["matched"] == 1
     assert ask(tools, "walk_refs", node_type="RESPONSE", detail=True)["matched"] == 1
 
 
 def test_details_that_do_not_fit_are_cut_and_say_so(tools: Tools) -> None:
-    big = minimal(paths={f"/p{i:02}": {"get": operation(description="x" * 100_000)} for i in range(30)})
+    big = minimal(
+        paths={f"/p{i:02}": {"get": operation(description="x" * 100_000)} for i in range(30)}
+    )
     answer = ask(tools, "walk_operations", big, detail=True)
     assert answer["truncated"]
     assert answer["returned"] == answer["next_offset"] < 25
@@ -440,16 +592,27 @@ def differ(tools: Tools, old: Any, new: Any, **arguments: Any) -> Any:
 
 
 def test_diff_fields_and_filters(tools: Tools) -> None:
-    old = minimal(paths={"/a": {"get": operation()}, "/b": {"get": operation()}}, servers=[{"url": "/x"}])
+    old = minimal(
+        paths={"/a": {"get": operation()}, "/b": {"get": operation()}}, servers=[{"url": "/x"}]
+    )
     new = minimal(paths={"/a": {"get": operation(summary="other")}})
     answer = differ(tools, old, new)
-    assert (answer["total_changes"], answer["breaking_count"], answer["warning_count"], answer["info_count"]) == (3, 1, 1, 1)
+    assert (
+        answer["total_changes"],
+        answer["breaking_count"],
+        answer["warning_count"],
+        answer["info_count"],
+    ) == (3, 1, 1, 1)
     assert [change["severity"] for change in answer["changes"]] == ["critical", "warning", "info"]
     assert answer["changes"][0].keys() >= {"severity", "type", "path", "message"}
     assert answer["changes"][0]["type"] == "removed"
     assert answer["summary"].startswith("Breaking changes detected.")
     breaking = differ(tools, old, new, breaking_only=True)
-    assert (breaking["total_changes"], breaking["breaking_count"], breaking["info_count"]) == (1, 1, 0)
+    assert (breaking["total_changes"], breaking["breaking_count"], breaking["info_count"]) == (
+        1,
+        1,
+        0,
+    )
     assert breaking["changes"][0] == answer["changes"][0]
     assert differ(tools, old, new, no_info=True)["total_changes"] == 2
     assert differ(tools, old, old) == {
@@ -476,7 +639,9 @@ def test_diff_fields_and_filters(tools: Tools) -> None:
         ("hello", "NOT_A_SPEC"),
     ],
 )
-def test_unreadable_documents_are_tool_errors(tools: Tools, name: str, text: str, code: str) -> None:
+def test_unreadable_documents_are_tool_errors(
+    tools: Tools, name: str, text: str, code: str
+) -> None:
     error = tools.error(name, spec={"content": text})
     assert error.code.name == code
     assert error.message

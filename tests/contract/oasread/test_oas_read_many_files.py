@@ -1,4 +1,6 @@
-"""A description that is spread over files is read as one: counted, walked, validated, compared and bundled."""
+"""A description that is spread over files is read as one: counted, walked, validated, compared
+and bundled.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,10 @@ get:
   summary: s
   responses: {'200': {description: ok, content: {application/json: {schema: {$ref: ../schemas/pet.yaml}}}}}
 """,
-    "schemas/pet.yaml": "type: object\nproperties: {owner: {$ref: owner.yaml}, friends: {type: array, items: {$ref: '#'}}}\n",
-    "schemas/owner.yaml": "type: object\nproperties: {pets: {type: array, items: {$ref: pet.yaml}}, kind: {$ref: '#/$defs/kind'}}\n"
+    "schemas/pet.yaml": "type: object\nproperties: {owner: {$ref: owner.yaml}, friends: {type: array, items: "
+    "{$ref: '#'}}}\n",
+    "schemas/owner.yaml": "type: object\nproperties: {pets: {type: array, items: {$ref: pet.yaml}}, kind: {$ref: "
+    "'#/$defs/kind'}}\n"
     "$defs: {kind: {type: string, enum: [a, b]}}\n",
     "shared.yaml": """parameters: {limit: {name: limit, in: query, schema: {type: integer}}}
 responses: {default: {description: err, content: {application/json: {schema: {type: object}}}}}
@@ -72,7 +76,9 @@ def test_one_file_is_made_of_them_with_the_names_they_have(ask: Any) -> None:
     whole = Tools()
     spec = {"content": made["document"]}
     assert whole.call("validate", spec=spec)["valid"]
-    assert {one["name"] for one in whole.call("walk_schemas", spec=spec, component=True)["summaries"]} >= {"Local", "Pet", "owner"}
+    assert {
+        one["name"] for one in whole.call("walk_schemas", spec=spec, component=True)["summaries"]
+    } >= {"Local", "Pet", "owner"}
     assert whole.call("walk_refs", spec=spec, target="#/components/schemas/Pet")["refs"] == [
         {"ref": "#/components/schemas/Pet", "count": 4}
     ]
@@ -94,7 +100,9 @@ def test_a_change_in_another_file_is_a_change(ask: Any, root: Path) -> None:
 def test_faults_in_other_files_are_found_and_say_where_they_come_from(ask: Any, root: Path) -> None:
     assert ask("validate")["valid"]
     (root.parent / "schemas/owner.yaml").write_text("type: objekt\n")
-    (root.parent / "paths/pet.yaml").write_text(FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list"))
+    (root.parent / "paths/pet.yaml").write_text(
+        FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list")
+    )
     errors = {one["rule"]: one for one in ask("validate")["errors"]}
     assert "owner.yaml" in errors["wrong-value"]["message"]
     assert errors["operation-id-duplicate"]["path"] == "/paths/~1pets~1{id}/get/operationId"
@@ -108,28 +116,52 @@ def test_a_missing_file_is_named_and_the_rest_is_read(ask: Any, root: Path) -> N
     assert ask("validate")["valid"] is False
 
 
-def test_references_of_other_files_that_cannot_be_followed_are_each_shown_once(ask: Any, root: Path) -> None:
+def test_references_of_other_files_that_cannot_be_followed_are_each_shown_once(
+    ask: Any, root: Path
+) -> None:
     (root.parent / "schemas/owner.yaml").write_text(
-        "type: object\nproperties: {a: {$ref: 'http://127.0.0.1:9/a.yaml'}, b: {$ref: 'http://127.0.0.1:9/b.yaml#/x'}}\n"
+        "type: object\nproperties: {a: {$ref: 'http://127.0.0.1:9/a.yaml'}, b: {$ref: "
+        "'http://127.0.0.1:9/b.yaml#/x'}}\n"
     )
     answer = ask("validate")
-    shown = [(one["message"].split()[0], one["path"].rsplit("/", 2)[-2]) for one in answer["warnings"] if one["rule"] == "ref-external"]
-    assert sorted(shown) == [("http://127.0.0.1:9/a.yaml", "a"), ("http://127.0.0.1:9/b.yaml#/x", "b")]
+    shown = [
+        (one["message"].split()[0], one["path"].rsplit("/", 2)[-2])
+        for one in answer["warnings"]
+        if one["rule"] == "ref-external"
+    ]
+    assert sorted(shown) == [
+        ("http://127.0.0.1:9/a.yaml", "a"),
+        ("http://127.0.0.1:9/b.yaml#/x", "b"),
+    ]
 
 
-def test_a_reference_that_only_the_main_folder_could_follow_is_not_passed_over(ask: Any, root: Path) -> None:
-    """Seen from the file that holds it there is nothing; a file of that name beside the root document is another one."""
-    (root.parent / "schemas/owner.yaml").write_text("type: object\nproperties: {a: {$ref: lost.yaml}}\n")
+def test_a_reference_that_only_the_main_folder_could_follow_is_not_passed_over(
+    ask: Any, root: Path
+) -> None:
+    """Seen from the file that holds it there is nothing; a file of that name beside the root
+    document is another one.
+    """
+    (root.parent / "schemas/owner.yaml").write_text(
+        "type: object\nproperties: {a: {$ref: lost.yaml}}\n"
+    )
     (root.parent / "lost.yaml").write_text("type: string\n")
-    found = [one for one in (*ask("validate")["errors"], *ask("validate")["warnings"]) if one["rule"].startswith("ref-")]
+    found = [
+        one
+        for one in (*ask("validate")["errors"], *ask("validate")["warnings"])
+        if one["rule"].startswith("ref-")
+    ]
     assert [one["message"].split()[0] for one in found] == ["lost.yaml"]
     ignored = ask("validate", ignore=["ref-*"])
-    assert not [one for one in (*ignored["errors"], *ignored["warnings"]) if one["rule"].startswith("ref-")]
+    assert not [
+        one for one in (*ignored["errors"], *ignored["warnings"]) if one["rule"].startswith("ref-")
+    ]
 
 
 def test_findings_of_other_files_have_no_line_of_this_one(ask: Any, root: Path) -> None:
     (root.parent / "schemas/owner.yaml").write_text("type: objekt\n")
-    (root.parent / "paths/pet.yaml").write_text(FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list"))
+    (root.parent / "paths/pet.yaml").write_text(
+        FILES["paths/pet.yaml"].replace("operationId: get", "operationId: list")
+    )
     (root.parent / "root.yaml").write_text(ROOT + "tags: [{name: t}, {name: t}]\n")
     errors = {one["rule"]: one for one in ask("validate")["errors"]}
     assert "line" not in errors["wrong-value"]
@@ -143,7 +175,10 @@ HEAD = 'openapi: 3.0.3\ninfo: {title: M, version: "1"}\n'
 @pytest.mark.parametrize(
     "files",
     [
-        {"root.yaml": HEAD + "paths: {/a: {$ref: 'a.yaml#/'}}\n", "a.yaml": "get: {summary: s, responses: {'200': {description: ok}}}\n"},
+        {
+            "root.yaml": HEAD + "paths: {/a: {$ref: 'a.yaml#/'}}\n",
+            "a.yaml": "get: {summary: s, responses: {'200': {description: ok}}}\n",
+        },
         {
             "root.yaml": HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: 'sub/x.yaml'}}}\n",
             "sub/x.yaml": "{$ref: 'sub/x.yaml'}\n",
@@ -152,7 +187,9 @@ HEAD = 'openapi: 3.0.3\ninfo: {title: M, version: "1"}\n'
     ],
     ids=["the whole of a file", "the same words in another folder"],
 )
-def test_references_that_look_odd_lead_where_they_are_meant_to(tmp_path: Path, files: dict[str, str]) -> None:
+def test_references_that_look_odd_lead_where_they_are_meant_to(
+    tmp_path: Path, files: dict[str, str]
+) -> None:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -162,7 +199,9 @@ def test_references_that_look_odd_lead_where_they_are_meant_to(tmp_path: Path, f
 
 def test_a_pointer_to_an_entry_without_a_name_points_to_nothing_in_the_document_itself() -> None:
     content = HEAD + "paths: {}\ncomponents: {schemas: {X: {$ref: '#/'}}}\n"
-    assert [one["rule"] for one in Tools().call("oas_validate", spec={"content": content})["errors"]] == ["ref-unresolved"]
+    assert [
+        one["rule"] for one in Tools().call("oas_validate", spec={"content": content})["errors"]
+    ] == ["ref-unresolved"]
 
 
 def test_a_reference_that_may_not_be_followed_says_why(tmp_path: Path) -> None:
@@ -170,4 +209,7 @@ def test_a_reference_that_may_not_be_followed_says_why(tmp_path: Path) -> None:
     (tmp_path / "root.yaml").write_text(text)
     answer = Tools().call("oas_validate", spec={"file": str(tmp_path / "root.yaml")})
     assert [one["rule"] for one in answer["warnings"]] == ["ref-external"]
-    assert "was not checked. 169.254.169.254 is in a private or local network" in answer["warnings"][0]["message"]
+    assert (
+        "was not checked. 169.254.169.254 is in a private or local network"
+        in answer["warnings"][0]["message"]
+    )

@@ -1,4 +1,6 @@
-"""Validity as the OpenAPI Initiative's own documents have it, and real documents without false errors."""
+"""Validity as the OpenAPI Initiative's own documents have it, and real documents without false
+errors.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,31 @@ def test_3_3_is_refused_by_version(data: Path, tools: Tools) -> None:
     found = sorted((data / "openapi" / "conformance" / "3.3").rglob("*.yaml"))
     assert len(found) == 69
     for path in found:
-        assert tools.error("validate", spec={"file": str(path)}).code.name == "UNSUPPORTED_VERSION", path.name
+        assert (
+            tools.error("validate", spec={"file": str(path)}).code.name == "UNSUPPORTED_VERSION"
+        ), path.name
 
 
 def test_every_real_document_loads_walks_and_has_no_false_error(data: Path, tools: Tools) -> None:
-    """The official schema finds no error in any of them, so neither do we; what we add are warnings."""
+    """The official schema finds no error in any of them, so neither do we; what we add are
+    warnings.
+    """
     for path in sorted((data / "openapi" / "dev").iterdir()):
         spec = {"file": str(path)}
         answer = tools.call("validate", spec=spec, limit=5)
         assert answer["valid"], (path.name, answer["errors"])
         summary = tools.call("parse", spec=spec)
         assert summary["path_count"] > 0
-        for kind in ("operations", "schemas", "parameters", "responses", "headers", "security", "paths", "refs"):
+        for kind in (
+            "operations",
+            "schemas",
+            "parameters",
+            "responses",
+            "headers",
+            "security",
+            "paths",
+            "refs",
+        ):
             walked = tools.call(f"walk_{kind}", spec=spec, limit=3)
             assert walked["returned"] == min(walked["matched"], 3)
             detail = tools.call(f"walk_{kind}", spec=spec, limit=3, detail=True, resolve_refs=True)
@@ -54,10 +69,21 @@ def test_every_real_document_loads_walks_and_has_no_false_error(data: Path, tool
 
 
 def test_counts_agree_with_the_corpus_index(data: Path, tools: Tools) -> None:
-    rows = [line.split("|") for line in (data / "openapi" / "INDEX.md").read_text().splitlines() if line.startswith("| dev |")]
+    rows = [
+        line.split("|")
+        for line in (data / "openapi" / "INDEX.md").read_text().splitlines()
+        if line.startswith("| dev |")
+    ]
     assert len(rows) == 15
     for row in rows:
-        name, version, paths, operations, schemas = (row[position].strip() for position in (2, 5, 7, 8, 9))
+        name, version, paths, operations, schemas = (
+            row[position].strip() for position in (2, 5, 7, 8, 9)
+        )
         summary = tools.call("parse", spec={"file": str(data / "openapi" / "dev" / name)})
-        found = (summary["version"], summary["path_count"], summary["operation_count"], summary["schema_count"])
+        found = (
+            summary["version"],
+            summary["path_count"],
+            summary["operation_count"],
+            summary["schema_count"],
+        )
         assert found == (version, int(paths), int(operations), int(schemas)), name

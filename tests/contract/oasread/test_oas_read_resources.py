@@ -12,7 +12,9 @@ X = {"type": "string"}
 
 
 def judged(**schemas: Any) -> list[tuple[str, str]]:
-    answer = Tools().call("oas_validate", spec=content(minimal("3.1.0", components={"schemas": schemas})))
+    answer = Tools().call(
+        "oas_validate", spec=content(minimal("3.1.0", components={"schemas": schemas}))
+    )
     return [(error["rule"], error["path"]) for error in answer["errors"]]
 
 
@@ -20,9 +22,18 @@ def judged(**schemas: Any) -> list[tuple[str, str]]:
     "schemas",
     [
         {"A": {"$id": "https://e.com/a", **X}, "B": {"$ref": "https://e.com/a"}},
-        {"A": {"$id": "https://e.com/a", "$defs": {"x": X}}, "B": {"$ref": "https://e.com/a#/$defs/x"}},
+        {
+            "A": {"$id": "https://e.com/a", "$defs": {"x": X}},
+            "B": {"$ref": "https://e.com/a#/$defs/x"},
+        },
         {"A": {"$id": "https://e.com/a", "$ref": "#/$defs/x", "$defs": {"x": X}}},
-        {"A": {"$id": "https://e.com/a", "properties": {"p": {"$ref": "#/components/schemas/B"}}}, "B": X},
+        {
+            "A": {
+                "$id": "https://e.com/a",
+                "properties": {"p": {"$ref": "#/components/schemas/B"}},
+            },
+            "B": X,
+        },
         {
             "A": {"$id": "https://e.com/a", "$ref": "#/$defs/x", "$defs": {"x": X}},
             "B": {"$id": "https://e.com/b", "$ref": "#/$defs/x", "$defs": {"x": X}},
@@ -40,8 +51,23 @@ def test_references_to_nothing_are_still_reported() -> None:
 
 
 def test_a_pointer_inside_a_resource_is_replaced_by_what_it_names() -> None:
-    answer = {"200": {"description": "d", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}}
-    schemas = {"A": {"$id": "https://e.com/a", "properties": {"p": {"$ref": "#/$defs/x"}}, "$defs": {"x": X}}}
-    source = minimal("3.1.0", paths={"/a": {"get": operation(responses=answer)}}, components={"schemas": schemas})
-    walked = Tools().call("oas_walk_schemas", spec=content(source), name="A", detail=True, resolve_refs=True)
+    answer = {
+        "200": {
+            "description": "d",
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}},
+        }
+    }
+    schemas = {
+        "A": {
+            "$id": "https://e.com/a",
+            "properties": {"p": {"$ref": "#/$defs/x"}},
+            "$defs": {"x": X},
+        }
+    }
+    source = minimal(
+        "3.1.0", paths={"/a": {"get": operation(responses=answer)}}, components={"schemas": schemas}
+    )
+    walked = Tools().call(
+        "oas_walk_schemas", spec=content(source), name="A", detail=True, resolve_refs=True
+    )
     assert "unresolved_refs" not in walked

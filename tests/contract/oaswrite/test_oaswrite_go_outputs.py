@@ -38,8 +38,14 @@ def test_semantic_dedup_makes_equal_schemas_one_and_references_follow(version: s
         named = {name: inner, outer: {"type": "array", "items": {"$ref": base + name}}}
         schema = {"schema": {"$ref": base + outer}}
         response = schema if version == "2.0" else {"content": {"application/json": schema}}
-        paths = {f"/{name}": {"get": operation(responses={"200": {"description": "d", **response}})}}
-        return minimal(version, paths=paths, **({"definitions": named} if version == "2.0" else {"components": {"schemas": named}}))
+        paths = {
+            f"/{name}": {"get": operation(responses={"200": {"description": "d", **response}})}
+        }
+        return minimal(
+            version,
+            paths=paths,
+            **({"definitions": named} if version == "2.0" else {"components": {"schemas": named}}),
+        )
 
     specs = [content(document("User")), content(document("Account"))]
     plain = Tools().call("oas_join", specs=specs)
@@ -47,15 +53,25 @@ def test_semantic_dedup_makes_equal_schemas_one_and_references_follow(version: s
     assert (plain["schema_count"], merged["schema_count"]) == (4, 2)
     assert "User" in merged["warnings"][-1]["message"]
     joined = orjson.loads(merged["document"])
-    assert set(joined["definitions"] if version == "2.0" else joined["components"]["schemas"]) == {"Account", "AccountPage"}
+    assert set(joined["definitions"] if version == "2.0" else joined["components"]["schemas"]) == {
+        "Account",
+        "AccountPage",
+    }
     assert Tools().call("oas_validate", spec=content(joined))["valid"]
     assert "UserPage" not in merged["document"]
 
 
 def test_semantic_dedup_keeps_what_a_discriminator_tells_apart() -> None:
     same = {"type": "object", "properties": {"kind": {"type": "string"}}}
-    pet = {"oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}], "discriminator": {"propertyName": "kind"}}
-    answer = Tools().call("oas_join", specs=[content(schemas(Cat=same, Dog=same, Pet=pet)), content(schemas(X={}))], semantic_dedup=True)
+    pet = {
+        "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
+        "discriminator": {"propertyName": "kind"},
+    }
+    answer = Tools().call(
+        "oas_join",
+        specs=[content(schemas(Cat=same, Dog=same, Pet=pet)), content(schemas(X={}))],
+        semantic_dedup=True,
+    )
     assert answer["schema_count"] == 4
 
 
@@ -63,9 +79,15 @@ def test_fail_on_paths_fails_on_paths_only() -> None:
     left = minimal(paths={"/a": uses("A")}, components={"schemas": {"A": {"type": "string"}}})
     right = minimal(paths={"/b": uses("A")}, components={"schemas": {"A": {"type": "integer"}}})
     both = {"path_strategy": "fail-on-paths", "schema_strategy": "fail-on-paths"}
-    assert Tools().call("oas_join", specs=[content(left), content(right)], **both)["collision_count"] == 1
+    assert (
+        Tools().call("oas_join", specs=[content(left), content(right)], **both)["collision_count"]
+        == 1
+    )
     right["paths"] = {"/a": {"get": operation(summary="another")}}
-    assert Tools().error("oas_join", specs=[content(left), content(right)], **both).code.name == "JOIN_COLLISION"
+    assert (
+        Tools().error("oas_join", specs=[content(left), content(right)], **both).code.name
+        == "JOIN_COLLISION"
+    )
 
 
 def test_fix_returns_the_errors_that_are_left() -> None:
@@ -78,9 +100,13 @@ def test_fix_returns_the_errors_that_are_left() -> None:
 
 
 def test_fix_prunes_paths_and_schemas_apart() -> None:
-    spec = content(minimal(paths={"/empty": {}}, components={"schemas": {"Unused": {"type": "string"}}}))
+    spec = content(
+        minimal(paths={"/empty": {}}, components={"schemas": {"Unused": {"type": "string"}}})
+    )
     types = {
-        option: [one["type"] for one in Tools().call("oas_fix", spec=spec, **{option: True})["fixes"]]
+        option: [
+            one["type"] for one in Tools().call("oas_fix", spec=spec, **{option: True})["fixes"]
+        ]
         for option in ("prune", "prune_paths", "prune_schemas")
     }
     assert types == {
@@ -97,10 +123,23 @@ def test_lists_are_sorted() -> None:
     spec = content(minimal(paths=paths, components={"schemas": named, "securitySchemes": schemes}))
     tools = Tools()
     operations = tools.call("oas_walk_operations", spec=spec)["summaries"]
-    assert [(one["path"], one["method"]) for one in operations] == [("/a", "GET"), ("/b", "GET"), ("/b", "POST")]
-    assert [one["path"] for one in tools.call("oas_walk_paths", spec=spec)["summaries"]] == ["/a", "/b"]
-    assert [one["name"] for one in tools.call("oas_walk_schemas", spec=spec)["summaries"]] == ["a", "b"]
-    assert [one["name"] for one in tools.call("oas_walk_security", spec=spec)["summaries"]] == ["y", "z"]
+    assert [(one["path"], one["method"]) for one in operations] == [
+        ("/a", "GET"),
+        ("/b", "GET"),
+        ("/b", "POST"),
+    ]
+    assert [one["path"] for one in tools.call("oas_walk_paths", spec=spec)["summaries"]] == [
+        "/a",
+        "/b",
+    ]
+    assert [one["name"] for one in tools.call("oas_walk_schemas", spec=spec)["summaries"]] == [
+        "a",
+        "b",
+    ]
+    assert [one["name"] for one in tools.call("oas_walk_security", spec=spec)["summaries"]] == [
+        "y",
+        "z",
+    ]
 
 
 def test_generate_publishes_output_dir_as_required() -> None:

@@ -1,4 +1,6 @@
-"""Contract 003 section 12: what each key of `settings.mcp.files` changes, shown through the tools."""
+"""Contract 003 section 12: what each key of `settings.mcp.files` changes, shown through the
+tools.
+"""
 
 from __future__ import annotations
 
@@ -95,8 +97,12 @@ def run(app: App, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
             if tool == "settle":
                 await app.services["files"]().settled(local_user(), 20.0)
                 continue
-            outcome = await app.pipeline.run(Call(tool, {"project": "p", **arguments}, local_user()))
-            answers.append(outcome.error.code.name if outcome.error is not None else plain(outcome.output))  # type: ignore[arg-type]
+            outcome = await app.pipeline.run(
+                Call(tool, {"project": "p", **arguments}, local_user())
+            )
+            answers.append(
+                outcome.error.code.name if outcome.error is not None else plain(outcome.output)
+            )  # type: ignore[arg-type]
         return answers
 
     return asyncio.run(all_of_them())
@@ -120,19 +126,29 @@ def test_every_key_is_proved_here_or_accounted_for() -> None:
 
 def test_allow_root_wipe_warns_and_changes_nothing(tmp_path: Path) -> None:
     with files(tmp_path, FilesSettings(allow_root_wipe=True)) as app:
-        assert run(app, write("/a", "x"), ("file_delete", {"path": "", "recursive": True}))[1] == "PERMISSION_DENIED"
+        assert (
+            run(app, write("/a", "x"), ("file_delete", {"path": "", "recursive": True}))[1]
+            == "PERMISSION_DENIED"
+        )
     config = tmp_path / "c.yaml"
     config.write_text("settings: {mcp: {files: {allow_root_wipe: true}}}")
     begin(config, tmp_path / "data")
     try:
-        assert [check.status for check in examine() if check.name == "files" and "allow_root_wipe" in check.finding] == ["warn"]
+        assert [
+            check.status
+            for check in examine()
+            if check.name == "files" and "allow_root_wipe" in check.finding
+        ] == ["warn"]
     finally:
         session().close()
 
 
 def test_max_payload_bytes_bounds_one_request(tmp_path: Path) -> None:
     with files(tmp_path, FilesSettings(max_payload_bytes=10)) as app:
-        assert run(app, write("/a", "x" * 11), write("/a", "é" * 6)) == ["PAYLOAD_TOO_LARGE", "PAYLOAD_TOO_LARGE"]
+        assert run(app, write("/a", "x" * 11), write("/a", "é" * 6)) == [
+            "PAYLOAD_TOO_LARGE",
+            "PAYLOAD_TOO_LARGE",
+        ]
         assert run(app, write("/a", "x" * 10))[0]["bytes_written"] == 10
 
 
@@ -156,7 +172,9 @@ def test_list_limits_default_and_clamp(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("timeout_ms", "least", "most"), [(50, 0.04, 1.5), (900, 0.8, 6.0)])
-def test_lock_timeout_ms_ends_the_wait(timeout_ms: int, least: float, most: float, tmp_path: Path) -> None:
+def test_lock_timeout_ms_ends_the_wait(
+    timeout_ms: int, least: float, most: float, tmp_path: Path
+) -> None:
     with files(tmp_path, FilesSettings(lock_timeout_ms=timeout_ms)) as app:
         run(app, write("/a", "x"))
         holder = apsw.Connection(str(tmp_path / "data" / "commonplace.db"))
@@ -178,9 +196,13 @@ def test_lock_timeout_ms_ends_the_wait(timeout_ms: int, least: float, most: floa
 
 
 @pytest.mark.parametrize(("days", "restored"), [(30, True), (0, False)])
-def test_delete_retention_days_decides_what_can_be_restored(days: int, restored: bool, tmp_path: Path) -> None:
+def test_delete_retention_days_decides_what_can_be_restored(
+    days: int, restored: bool, tmp_path: Path
+) -> None:
     with files(tmp_path, FilesSettings(delete_retention_days=days)) as app:
-        answers = run(app, write("/a", "x"), ("file_delete", {"path": "/a"}), ("file_restore", {"path": "/a"}))
+        answers = run(
+            app, write("/a", "x"), ("file_delete", {"path": "/a"}), ("file_restore", {"path": "/a"})
+        )
         assert (answers[2] != "NOT_FOUND") is restored
 
 
@@ -204,7 +226,11 @@ def test_search_limits_default_and_clamp(tmp_path: Path) -> None:
     with files(tmp_path, FilesSettings(search=FilesSearch(limit_default=2, limit_max=3))) as app:
         written = [write(f"/{name}.md", f"walnut harvest number {name}") for name in "abcde"]
         *_, default, clamped = run(
-            app, *written, ("settle", {}), ("file_search", {"query": "walnut"}), ("file_search", {"query": "walnut", "limit": 20})
+            app,
+            *written,
+            ("settle", {}),
+            ("file_search", {"query": "walnut"}),
+            ("file_search", {"query": "walnut", "limit": 20}),
         )
         assert len(default["chunks"]) == 2
         assert len(clamped["chunks"]) == 3
@@ -216,7 +242,9 @@ class CountingWords:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    async def search(self, partition: Any, terms: Any, *, limit: int, weights: Any, prefix: str = "") -> LexicalResult:
+    async def search(
+        self, partition: Any, terms: Any, *, limit: int, weights: Any, prefix: str = ""
+    ) -> LexicalResult:
         self.asked.append(limit)
         return LexicalResult()
 
@@ -231,13 +259,17 @@ class CountingMeaning:
     def embed_query(self, query: str) -> list[float]:
         return [1.0]
 
-    def search(self, partition: Any, vector: Any, wanted: int, prefix: str, also: Any) -> Neighbours:
+    def search(
+        self, partition: Any, vector: Any, wanted: int, prefix: str, also: Any
+    ) -> Neighbours:
         self.asked.append(wanted)
         return Neighbours({}, 0, True)
 
 
 def test_the_transitional_lexical_mode_needs_postgresql(tmp_path: Path) -> None:
-    settings = Settings(data=tmp_path, mcp=McpSettings(files=FilesSettings(search=FilesSearch(lexical="tsvector"))))
+    settings = Settings(
+        data=tmp_path, mcp=McpSettings(files=FilesSettings(search=FilesSearch(lexical="tsvector")))
+    )
     with build(settings) as app, pytest.raises(CommonplaceError) as refused:
         app.services["files"]()
     assert refused.value.code.name == "INVALID_CONFIG"
@@ -245,13 +277,22 @@ def test_the_transitional_lexical_mode_needs_postgresql(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mode", "measure"), [("bm25", "bm25"), ("tsvector", "ts_rank")])
-def test_the_lexical_mode_decides_what_the_words_are_ranked_by(tmp_path: Path, postgres_url: str, mode: LexicalMode, measure: str) -> None:
+def test_the_lexical_mode_decides_what_the_words_are_ranked_by(
+    tmp_path: Path, postgres_url: str, mode: LexicalMode, measure: str
+) -> None:
     with opened(postgres_url, pool_size=1) as database:
         fit_mode(database, mode)
     chosen = FilesSettings(search=FilesSearch(lexical=mode, embedding=Embedding(provider="off")))
-    settings = Settings(data=tmp_path, storage=StorageSettings(url=postgres_url), mcp=McpSettings(files=chosen))
+    settings = Settings(
+        data=tmp_path, storage=StorageSettings(url=postgres_url), mcp=McpSettings(files=chosen)
+    )
     with build(settings) as app:
-        answers = run(app, write("/a", "needle"), ("settle", {}), ("file_search", {"query": "needle", "explain": True}))
+        answers = run(
+            app,
+            write("/a", "needle"),
+            ("settle", {}),
+            ("file_search", {"query": "needle", "explain": True}),
+        )
     explain = answers[1]["chunks"][0]["explain"]
     assert {"bm25", "ts_rank"} & explain.keys() == {measure}
 
@@ -262,7 +303,9 @@ def test_candidates_are_asked_of_each_side() -> None:
         chosen = policy(FilesSearch(bm25_candidates=lexical, vector_candidates=semantic))
         retriever = HybridRetriever(words, meaning, chosen)  # type: ignore[arg-type]
         for limit in (5, lexical + semantic):  # how many hits are wanted changes nothing
-            asyncio.run(retriever.retrieve(partition_of("t", "p"), "walnut", limit=limit, weights={}))
+            asyncio.run(
+                retriever.retrieve(partition_of("t", "p"), "walnut", limit=limit, weights={})
+            )
     assert words.asked == [30, 30, 7, 7, 400, 400]
     assert meaning.asked == [30, 30, 9, 9, 500, 500]
 
@@ -280,9 +323,18 @@ def test_the_embedder_is_the_one_configured(tmp_path: Path) -> None:
 
 def test_fixed_weights_are_said_in_the_explanation(tmp_path: Path) -> None:
     told = set()
-    for fallback in (Fallback(), Fallback(semantic_weight=0.3, lexical_weight=0.7), Fallback(lexical_weight=0.9)):
+    for fallback in (
+        Fallback(),
+        Fallback(semantic_weight=0.3, lexical_weight=0.7),
+        Fallback(lexical_weight=0.9),
+    ):
         with files(tmp_path, FilesSettings(search=FilesSearch(fallback=fallback))) as app:
-            *_, found = run(app, write("/a.md", "walnut harvest"), ("settle", {}), ("file_search", {"query": "walnut", "explain": True}))
+            *_, found = run(
+                app,
+                write("/a.md", "walnut harvest"),
+                ("settle", {}),
+                ("file_search", {"query": "walnut", "explain": True}),
+            )
             told.add(found["chunks"][0]["explain"]["fusion"])
     assert len(told) == 3
 
@@ -310,7 +362,9 @@ def test_batch_size_is_what_a_worker_takes_at_once(size: int, tmp_path: Path) ->
             assert await made.indexer.drain(done.append)
             return done
 
-        assert asyncio.run(written_then_counted()) == [min(5, size * batch) for batch in range(1, -(-5 // size) + 1)]
+        assert asyncio.run(written_then_counted()) == [
+            min(5, size * batch) for batch in range(1, -(-5 // size) + 1)
+        ]
     finally:
         database.close()
 
@@ -321,13 +375,19 @@ class Broken:
     def __init__(self) -> None:
         self.tries = 0
 
-    async def synchronise(self, partition: Any, prefix: str, passages: Any, *, most: int | None = None) -> int:
+    async def synchronise(
+        self, partition: Any, prefix: str, passages: Any, *, most: int | None = None
+    ) -> int:
         self.tries += 1
         raise RuntimeError("no model today")
 
 
-@pytest.mark.parametrize(("retries", "backoff_ms", "tries"), [(0, 0, 1), (3, 0, 4), (3, 3_600_000, 1)])
-def test_a_failing_job_is_retried_as_often_as_configured(retries: int, backoff_ms: int, tries: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("retries", "backoff_ms", "tries"), [(0, 0, 1), (3, 0, 4), (3, 3_600_000, 1)]
+)
+def test_a_failing_job_is_retried_as_often_as_configured(
+    retries: int, backoff_ms: int, tries: int, tmp_path: Path
+) -> None:
     settings = FilesSettings(index=FilesIndex(retry_max=retries, retry_backoff_ms=backoff_ms))
     database, broken = Database(tmp_path / "files.db"), Broken()
     try:

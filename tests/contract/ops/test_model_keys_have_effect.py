@@ -1,4 +1,6 @@
-"""Contract 003 section 12: what the keys of external models change, shown with a server that plays them."""
+"""Contract 003 section 12: what the keys of external models change, shown with a server that
+plays them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ from servers import Valkey
 
 KEY = "sk-caller-0123456789"
 USER = AuthContext(LOCAL_TENANT, ALL_SCOPES, "local", model_key=KEY)
-SECURITY = FilesSecurity(encryption_keks={"3": "the third secret of all", "11": "the eleventh secret of all"})
+SECURITY = FilesSecurity(
+    encryption_keks={"3": "the third secret of all", "11": "the eleventh secret of all"}
+)
 
 
 @pytest.fixture
@@ -44,9 +48,21 @@ def model() -> Iterator[ModelServer]:
 
 
 @contextlib.contextmanager
-def running(tmp_path: Path, search: FilesSearch, security: FilesSecurity = SECURITY, cache_url: str = "", **more: Any) -> Iterator[App]:
-    files = FilesSettings(search=search, security=security, index=FilesIndex(retry_backoff_ms=50), **more)
-    settings = Settings(data=tmp_path / "data", mcp=McpSettings(files=files), storage=StorageSettings(cache_url=cache_url))
+def running(
+    tmp_path: Path,
+    search: FilesSearch,
+    security: FilesSecurity = SECURITY,
+    cache_url: str = "",
+    **more: Any,
+) -> Iterator[App]:
+    files = FilesSettings(
+        search=search, security=security, index=FilesIndex(retry_backoff_ms=50), **more
+    )
+    settings = Settings(
+        data=tmp_path / "data",
+        mcp=McpSettings(files=files),
+        storage=StorageSettings(cache_url=cache_url),
+    )
     with build(settings, environ={}) as app:
         yield app
 
@@ -68,24 +84,46 @@ def until_none(left: Callable[[], object]) -> None:
 def settle(app: App) -> None:
     def left() -> list[object]:
         state = call(app, "file_index_status")
-        return [state] if any(state[name] for name in ("pending", "processing", "embedding", "waiting_credential")) else []
+        return (
+            [state]
+            if any(
+                state[name] for name in ("pending", "processing", "embedding", "waiting_credential")
+            )
+            else []
+        )
 
     until_none(left)
 
 
 def embedding(server: ModelServer, **more: Any) -> Embedding:
-    return Embedding(**{"provider": "openai", "model": "m-1", "endpoint": f"{server.url}/v1/embeddings", "dimensions": 64, **more})
+    return Embedding(
+        **{
+            "provider": "openai",
+            "model": "m-1",
+            "endpoint": f"{server.url}/v1/embeddings",
+            "dimensions": 64,
+            **more,
+        }
+    )
 
 
 @pytest.mark.parametrize("dimensions", [64, 32])
-def test_the_embedding_model_is_asked_as_configured(dimensions: int, model: ModelServer, tmp_path: Path) -> None:
-    chosen = embedding(model, endpoint=f"{model.url}/somewhere/embeddings", model="m-2", dimensions=dimensions)
+def test_the_embedding_model_is_asked_as_configured(
+    dimensions: int, model: ModelServer, tmp_path: Path
+) -> None:
+    chosen = embedding(
+        model, endpoint=f"{model.url}/somewhere/embeddings", model="m-2", dimensions=dimensions
+    )
     with running(tmp_path, FilesSearch(embedding=chosen)) as app:
         call(app, "file_write", path="/a.md", content="green walnut")
         settle(app)
         assert call(app, "file_search", query="walnut")["mode"] == "hybrid"
-    assert {(request.path, request.body["model"]) for request in model.requests} == {("/somewhere/embeddings", "m-2")}
-    assert model.requests[-1].body.get("dimensions") == (None if dimensions == model.dimensions else dimensions)
+    assert {(request.path, request.body["model"]) for request in model.requests} == {
+        ("/somewhere/embeddings", "m-2")
+    }
+    assert model.requests[-1].body.get("dimensions") == (
+        None if dimensions == model.dimensions else dimensions
+    )
 
 
 def test_the_rerank_model_is_asked_as_configured(model: ModelServer, tmp_path: Path) -> None:
@@ -94,18 +132,28 @@ def test_the_rerank_model_is_asked_as_configured(model: ModelServer, tmp_path: P
         Rerank(enabled=True, endpoint=f"{model.url}/a/rerank"),
         Rerank(enabled=True, endpoint=f"{model.url}/b/rerank", model="m-3"),
     ):
-        with running(tmp_path, FilesSearch(embedding=Embedding(provider="off"), rerank=rerank)) as app:
+        with running(
+            tmp_path, FilesSearch(embedding=Embedding(provider="off"), rerank=rerank)
+        ) as app:
             call(app, "file_write", path="/a.md", content="green walnut", mode="TRUNCATE")
             settle(app)
-            assert call(app, "file_search", query="walnut")["mode"] == ("lexical+rerank" if rerank.enabled else "lexical")
-    assert [(request.path, request.body["model"]) for request in model.requests] == [("/a/rerank", "rerank-v3.5"), ("/b/rerank", "m-3")]
+            assert call(app, "file_search", query="walnut")["mode"] == (
+                "lexical+rerank" if rerank.enabled else "lexical"
+            )
+    assert [(request.path, request.body["model"]) for request in model.requests] == [
+        ("/a/rerank", "rerank-v3.5"),
+        ("/b/rerank", "m-3"),
+    ]
 
 
 @pytest.mark.parametrize("slow", ["embeddings", "rerank"])
 def test_each_model_has_its_own_time_limit(slow: str, model: ModelServer, tmp_path: Path) -> None:
     limits = {"embeddings": 20_000, "rerank": 20_000, slow: 150}
     rerank = Rerank(enabled=True, endpoint=f"{model.url}/v1/rerank", timeout_ms=limits["rerank"])
-    with running(tmp_path, FilesSearch(embedding=embedding(model, timeout_ms=limits["embeddings"]), rerank=rerank)) as app:
+    with running(
+        tmp_path,
+        FilesSearch(embedding=embedding(model, timeout_ms=limits["embeddings"]), rerank=rerank),
+    ) as app:
         call(app, "file_write", path="/a.md", content="green walnut")
         settle(app)
         model.fault = lambda request: model.hang(request) if request.path.endswith(slow) else None
@@ -114,7 +162,9 @@ def test_each_model_has_its_own_time_limit(slow: str, model: ModelServer, tmp_pa
         assert [chunk["file_path"] for chunk in answer["chunks"]] == ["/a.md"]
 
 
-def test_envelopes_are_sealed_with_the_newest_key_under_the_prefix_for_their_time(model: ModelServer, tmp_path: Path) -> None:
+def test_envelopes_are_sealed_with_the_newest_key_under_the_prefix_for_their_time(
+    model: ModelServer, tmp_path: Path
+) -> None:
     server = Valkey()
     try:
         security = SECURITY.but(credential_cache_prefix="our:keys", credential_cache_ttl_seconds=77)
@@ -163,7 +213,9 @@ class Late:
         return getattr(self._real, name)
 
 
-def test_a_second_server_is_refused_while_keys_would_be_in_memory(model: ModelServer, tmp_path: Path) -> None:
+def test_a_second_server_is_refused_while_keys_would_be_in_memory(
+    model: ModelServer, tmp_path: Path
+) -> None:
     search = FilesSearch(embedding=embedding(model))
     with running(tmp_path, search) as first, first.in_use():
         with (
@@ -179,29 +231,39 @@ def test_a_second_server_is_refused_while_keys_would_be_in_memory(model: ModelSe
         pass
 
 
-def test_doctor_says_where_models_and_cache_are_and_what_waits_for_a_key(model: ModelServer, tmp_path: Path) -> None:
+def test_doctor_says_where_models_and_cache_are_and_what_waits_for_a_key(
+    model: ModelServer, tmp_path: Path
+) -> None:
     server = Valkey()
     config = tmp_path / "c.yaml"
-    chosen = f"embedding: {{provider: openai, model: m, endpoint: '{model.url}/v1/embeddings', dimensions: 64}}"
+    chosen = (
+        f"embedding: {{provider: openai, model: m, endpoint: '{model.url}/v1/embeddings', "
+        f"dimensions: 64}}"
+    )
     rerank = "rerank: {enabled: true, endpoint: 'http://models.example/v1/rerank'}"
     keks = "security: {encryption_keks: {1: a-secret-of-some-length}}"
 
     def findings(cache_url: str) -> str:
         config.write_text(
-            f"settings: {{storage: {{cache_url: '{cache_url}'}}, mcp: {{files: {{search: {{{chosen}, {rerank}}}, {keks}}}}}}}"
+            f"settings: {{storage: {{cache_url: '{cache_url}'}}, mcp: {{files: {{search: "
+            f"{{{chosen}, {rerank}}}, {keks}}}}}}}"
         )
         begin(config, tmp_path / "data")
         try:
             from commonplace.cli.doctor import examine
 
-            session().call("file_write", {"project": "p", "path": "/a.md", "content": "green walnut"})
+            session().call(
+                "file_write", {"project": "p", "path": "/a.md", "content": "green walnut"}
+            )
             service = session().app().services["files"]()
             asyncio.run(service.settled(AuthContext(LOCAL_TENANT, ALL_SCOPES, "local"), 20.0))
             give_up = time.monotonic() + 20
             while not session().call("file_index_status", {"project": "p"})["waiting_credential"]:
                 assert time.monotonic() < give_up
                 time.sleep(0.03)
-            return "\n".join(f"{check.status} {check.name}: {check.finding} {check.fix}" for check in examine())
+            return "\n".join(
+                f"{check.status} {check.name}: {check.finding} {check.fix}" for check in examine()
+            )
         finally:
             session().close()
 

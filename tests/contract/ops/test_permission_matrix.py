@@ -25,29 +25,58 @@ from commonplace.storage.keys import KeyStore
 DATA = Path(tempfile.mkdtemp())
 OUT = DATA / "out"
 OUT.mkdir()
-APP: App = build(Settings(data=DATA, mcp=McpSettings(openapi=OpenApiSettings(roots=(str(OUT),)))), environ={}, local=False)
+APP: App = build(
+    Settings(data=DATA, mcp=McpSettings(openapi=OpenApiSettings(roots=(str(OUT),)))),
+    environ={},
+    local=False,
+)
 TOOLS = APP.registry.all()
 PERMISSION_KINDS = (Kind.PERMISSION, Kind.EXCLUDED, Kind.MUTATION_OFF, Kind.UNAUTHENTICATED)
 
 OPEN_WRITES = frozenset({"feedback_submit", "usage_track"})
 """Tools that change something and are open to every reader (decisions: Tenants, keys, switches)."""
 
-ENTRY = {"id": "matrix-entry", "title": "Matrix", "body": "Do it.", "priority": 50, "audience": "all", "requirement": "optional"}
-SPEC = {"content": json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {}})}
+ENTRY = {
+    "id": "matrix-entry",
+    "title": "Matrix",
+    "body": "Do it.",
+    "priority": 50,
+    "audience": "all",
+    "requirement": "optional",
+}
+SPEC = {
+    "content": json.dumps({"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": {}})
+}
 OVERLAY = {
-    "content": json.dumps({"overlay": "1.0.0", "info": {"title": "o", "version": "1"}, "actions": [{"target": "$.info", "update": {}}]})
+    "content": json.dumps(
+        {
+            "overlay": "1.0.0",
+            "info": {"title": "o", "version": "1"},
+            "actions": [{"target": "$.info", "update": {}}],
+        }
+    )
 }
 FILE = {"output": str(OUT / "written.json")}
 
 
-def either(arguments: Mapping[str, Any], written: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+def either(
+    arguments: Mapping[str, Any], written: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], ...]:
     return arguments, {**arguments, **written}
 
 
 SAMPLES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
-    # tools whose scope depends on their arguments (one sample for each scope), or whose schema alone does not show a valid call
-    "instructions_dispatch": ({"action": "list"}, {"action": "add", "entry": ENTRY, "lax": True}, {"action": "remove", "ids": ["absent"]}),
-    "instructions_batch": ({"operations": [{"action": "list"}]}, {"operations": [{"action": "remove", "ids": ["absent"]}]}),
+    # tools whose scope depends on their arguments (one sample for each scope), or whose schema
+    # alone does not show a valid call
+    "instructions_dispatch": (
+        {"action": "list"},
+        {"action": "add", "entry": ENTRY, "lax": True},
+        {"action": "remove", "ids": ["absent"]},
+    ),
+    "instructions_batch": (
+        {"operations": [{"action": "list"}]},
+        {"operations": [{"action": "remove", "ids": ["absent"]}]},
+    ),
     "instructions_remove": ({"ids": ["absent"]},),
     "instructions_groom": ({"mode": {"dryRun": True}}, {}),
     "instructions_repair": ({"clientHash": "0" * 64}, {}),
@@ -56,7 +85,9 @@ SAMPLES: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "oas_join": either({"specs": [SPEC, SPEC], "path_strategy": "accept-left"}, FILE),
     "oas_overlay_apply": either({"spec": SPEC, "overlay": OVERLAY}, FILE),
     "oas_bundle": either({"spec": SPEC}, FILE),
-    "oas_generate": either({"spec": SPEC, "include_files": True, "types": True}, {"output_dir": str(OUT / "generated")}),
+    "oas_generate": either(
+        {"spec": SPEC, "include_files": True, "types": True}, {"output_dir": str(OUT / "generated")}
+    ),
 }
 
 
@@ -110,7 +141,9 @@ def runner() -> Iterator[asyncio.Runner]:
 
 
 def declared(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Scope, bool] | None:
-    """Scope and catalogue gate of a call as the tool declares them; None where only valid arguments would tell."""
+    """Scope and catalogue gate of a call as the tool declares them; None where only valid
+    arguments would tell.
+    """
     try:
         parsed = tool.input.model_validate(arguments)
     except ValueError:
@@ -118,12 +151,18 @@ def declared(tool: Tool, arguments: Mapping[str, Any]) -> tuple[Scope, bool] | N
             return None
         return tool.scope, tool.writes_catalogue
     scope = tool.scope(parsed) if callable(tool.scope) else tool.scope
-    gated = tool.writes_catalogue(parsed) if callable(tool.writes_catalogue) else tool.writes_catalogue
+    gated = (
+        tool.writes_catalogue(parsed) if callable(tool.writes_catalogue) else tool.writes_catalogue
+    )
     return scope, gated
 
 
-def expected(tool: Tool, scope: Scope, gated: bool, caller: AuthContext, *, mutation: bool, read_only: bool) -> str | None:
-    """The refusal, or None: the decisions' rules, said once more and independently of the pipeline."""
+def expected(
+    tool: Tool, scope: Scope, gated: bool, caller: AuthContext, *, mutation: bool, read_only: bool
+) -> str | None:
+    """The refusal, or None: the decisions' rules, said once more and independently of the
+    pipeline.
+    """
     allowed = {
         "none": {"read", "write", "admin"},
         "read": {"read"},
@@ -143,7 +182,9 @@ def expected(tool: Tool, scope: Scope, gated: bool, caller: AuthContext, *, muta
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_each_caller_may_do_exactly_what_the_tool_declares(tool: Tool, runner: asyncio.Runner) -> None:
+def test_each_caller_may_do_exactly_what_the_tool_declares(
+    tool: Tool, runner: asyncio.Runner
+) -> None:
     checked = 0
     for arguments in samples(tool):
         known = declared(tool, arguments)
@@ -151,10 +192,16 @@ def test_each_caller_may_do_exactly_what_the_tool_declares(tool: Tool, runner: a
         for caller_name, caller in CALLERS.items():
             for mutation in (False, True):
                 for read_only in (False, True):
-                    pipeline = Pipeline(APP.registry, mutation_enabled=lambda on=mutation: on, read_only=read_only)
+                    pipeline = Pipeline(
+                        APP.registry, mutation_enabled=lambda on=mutation: on, read_only=read_only
+                    )
                     outcome = runner.run(pipeline.run(Call(tool.name, arguments, caller)))
                     wanted = expected(tool, *known, caller, mutation=mutation, read_only=read_only)
-                    _check(outcome.error, wanted, f"{tool.name} by {caller_name}, mutation {mutation}, read-only {read_only}")
+                    _check(
+                        outcome.error,
+                        wanted,
+                        f"{tool.name} by {caller_name}, mutation {mutation}, read-only {read_only}",
+                    )
                     checked += 1
     assert checked == len(samples(tool)) * len(CALLERS) * 4
 
@@ -164,12 +211,15 @@ def _check(error: CommonplaceError | None, wanted: str | None, what: str) -> Non
     if wanted is not None:
         assert got == wanted, what
     elif error is not None:
-        assert error.code.kind not in (*PERMISSION_KINDS, Kind.INTERNAL) or error.code.name == "PERMISSION_DENIED", (
-            f"{what}: {error.message}"
-        )
+        assert (
+            error.code.kind not in (*PERMISSION_KINDS, Kind.INTERNAL)
+            or error.code.name == "PERMISSION_DENIED"
+        ), f"{what}: {error.message}"
 
 
-@pytest.mark.parametrize("tool", [tool for tool in TOOLS if not tool.read_only], ids=lambda tool: tool.name)
+@pytest.mark.parametrize(
+    "tool", [tool for tool in TOOLS if not tool.read_only], ids=lambda tool: tool.name
+)
 def test_a_tool_that_writes_asks_for_write(tool: Tool) -> None:
     if tool.name in OPEN_WRITES:
         assert tool.scope is Scope.READ
@@ -179,8 +229,14 @@ def test_a_tool_that_writes_asks_for_write(tool: Tool) -> None:
 
 def test_samples_cover_each_scope_of_a_tool_whose_scope_varies() -> None:
     for tool in TOOLS:
-        if callable(tool.scope) and tool.name != "instructions_batch":  # whose operations need their own scopes
-            scopes = {found[0] for arguments in samples(tool) if (found := declared(tool, arguments)) is not None}
+        if (
+            callable(tool.scope) and tool.name != "instructions_batch"
+        ):  # whose operations need their own scopes
+            scopes = {
+                found[0]
+                for arguments in samples(tool)
+                if (found := declared(tool, arguments)) is not None
+            }
             assert len(scopes) > 1, f"SAMPLES of {tool.name} show only {scopes}"
 
 

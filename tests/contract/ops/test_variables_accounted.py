@@ -1,4 +1,6 @@
-"""Contract 000's variables: each one is a setting with a test of its effect, or stands in the list of those without effect."""
+"""Contract 000's variables: each one is a setting with a test of its effect, or stands in the
+list of those without effect.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from commonplace.kernel.settings import ENVIRONMENT_ALIASES, WITHOUT_EFFECT
 SERVER_TESTS = Path(__file__).parents[2] / "server"
 PROOFS = "".join(
     (SERVER_TESTS / name).read_text()
-    for name in ("test_variables_of_the_server.py", "test_variables_of_instructions.py", "test_search_server.py")
+    for name in (
+        "test_variables_of_the_server.py",
+        "test_variables_of_instructions.py",
+        "test_search_server.py",
+    )
 )
 
 TABLES = """

@@ -1,1 +1,3 @@
-"""What the official conformance suite expects of a server under test, plugged into the shipped program through bootstrap."""
+"""What the official conformance suite expects of a server under test, plugged into the shipped
+program through bootstrap.
+"""

@@ -17,7 +17,11 @@ VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 INFO_KEY = "io.modelcontextprotocol/clientInfo"
 STATELESS = "2026-07-28"
-ENVELOPE: dict[str, Any] = {VERSION_KEY: STATELESS, CAPABILITIES_KEY: {}, INFO_KEY: {"name": "corpus", "version": "1"}}
+ENVELOPE: dict[str, Any] = {
+    VERSION_KEY: STATELESS,
+    CAPABILITIES_KEY: {},
+    INFO_KEY: {"name": "corpus", "version": "1"},
+}
 
 
 class Echo(Arguments):
@@ -42,7 +46,13 @@ async def echo_later(context: Context, arguments: Echo) -> Echoed:
 
 
 def refuse(context: Context, arguments: Echo) -> Echoed:
-    raise CommonplaceError(NOT_AVAILABLE, "Not today.", hint="Come tomorrow.", details={"day": 1, "none": None}, retryable=True)
+    raise CommonplaceError(
+        NOT_AVAILABLE,
+        "Not today.",
+        hint="Come tomorrow.",
+        details={"day": 1, "none": None},
+        retryable=True,
+    )
 
 
 def reject(context: Context, arguments: Echo) -> Rejected:
@@ -55,11 +65,20 @@ def break_down(context: Context, arguments: Echo) -> Echoed:
 
 def _tool(name: str, handler: Any) -> Tool:
     return Tool(
-        name, "corpus", name.replace("_", " ").capitalize(), "Part of the corpus.", Echo, Echoed, handler, aliases=(f"corpus/{name}",)
+        name,
+        "corpus",
+        name.replace("_", " ").capitalize(),
+        "Part of the corpus.",
+        Echo,
+        Echoed,
+        handler,
+        aliases=(f"corpus/{name}",),
     )
 
 
-CORPUS_TOOLS = tuple(_tool(handler.__name__, handler) for handler in (echo, echo_later, refuse, reject, break_down))
+CORPUS_TOOLS = tuple(
+    _tool(handler.__name__, handler) for handler in (echo, echo_later, refuse, reject, break_down)
+)
 
 
 def corpus_toolset() -> Toolset:
@@ -73,8 +92,15 @@ def request(method: str, params: Any = ..., request_id: Any = 7) -> dict[str, An
 
 
 def initialize(version: Any = "2025-11-25", **changes: Any) -> dict[str, Any]:
-    params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "corpus", "version": "1"}, **changes}
-    return request("initialize", {name: value for name, value in params.items() if value is not ...}, 0)
+    params = {
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": {"name": "corpus", "version": "1"},
+        **changes,
+    }
+    return request(
+        "initialize", {name: value for name, value in params.items() if value is not ...}, 0
+    )
 
 
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -85,7 +111,8 @@ def call(name: Any, arguments: Any = ..., **more: Any) -> dict[str, Any]:
     return request("tools/call", params)
 
 
-# What a client may send once the era is settled. In the stateless era each gets an envelope, unless it brings a `_meta` of its own.
+# What a client may send once the era is settled. In the stateless era each gets an envelope, unless
+# it brings a `_meta` of its own.
 REQUESTS: dict[str, dict[str, Any]] = {
     "ping": request("ping"),
     "ping with empty params": request("ping", {}),
@@ -128,7 +155,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "read without uri": request("resources/read", {}),
     "list prompts": request("prompts/list", {}),
     "get a prompt": request("prompts/get", {"name": "test_simple_prompt"}),
-    "complete": request("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "arg1", "value": "par"}}),
+    "complete": request(
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "arg1", "value": "par"}},
+    ),
     "set a level": request("logging/setLevel", {"level": "info"}),
     "set a wrong level": request("logging/setLevel", {"level": "loud"}),
     "text id": request("tools/list", ..., "a"),
@@ -161,11 +191,15 @@ OPENINGS: dict[str, list[dict[str, Any]]] = {
     "no version": [initialize(...)],
     "no capabilities": [initialize(capabilities=...)],
     "wrong capabilities": [initialize(capabilities=[])],
-    "known capabilities": [initialize(capabilities={"sampling": {}, "roots": {"listChanged": True}, "elicitation": {}})],
+    "known capabilities": [
+        initialize(capabilities={"sampling": {}, "roots": {"listChanged": True}, "elicitation": {}})
+    ],
     "capability of the wrong shape": [initialize(capabilities={"sampling": 5})],
     "client without version": [initialize(clientInfo={"name": "x"})],
     "client with title": [initialize(clientInfo={"name": "x", "version": "1", "title": "X"})],
-    "client title of the wrong shape": [initialize(clientInfo={"name": "x", "version": "1", "title": 5})],
+    "client title of the wrong shape": [
+        initialize(clientInfo={"name": "x", "version": "1", "title": 5})
+    ],
     "no params": [request("initialize")],
     "list too early": [request("tools/list")],
     "call too early": [call("echo", {"value": "x"})],
@@ -174,27 +208,59 @@ OPENINGS: dict[str, list[dict[str, Any]]] = {
     "failed then good": [initialize(5), initialize(), request("tools/list")],
     "call before initialized": [initialize(), call("echo", {"value": "x"})],
     "envelope without capabilities": [request("tools/list", {"_meta": {VERSION_KEY: STATELESS}})],
-    "envelope of an unknown version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "1999-01-01"}})],
-    "envelope of a handshake version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2025-11-25"}})],
-    "envelope with a number for version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: 5}})],
-    "envelope with null for version": [request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: None}})],
-    "envelope without client": [request("tools/list", {"_meta": {VERSION_KEY: STATELESS, CAPABILITIES_KEY: {}}})],
-    "envelope with wrong capabilities": [request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: 5}})],
+    "envelope of an unknown version": [
+        request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "1999-01-01"}})
+    ],
+    "envelope of a handshake version": [
+        request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2025-11-25"}})
+    ],
+    "envelope with a number for version": [
+        request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: 5}})
+    ],
+    "envelope with null for version": [
+        request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: None}})
+    ],
+    "envelope without client": [
+        request("tools/list", {"_meta": {VERSION_KEY: STATELESS, CAPABILITIES_KEY: {}}})
+    ],
+    "envelope with wrong capabilities": [
+        request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: 5}})
+    ],
     "envelope with a wrong client": [request("tools/list", {"_meta": {**ENVELOPE, INFO_KEY: 5}})],
     "handshake after stateless": [request("tools/list", {"_meta": ENVELOPE}), initialize()],
-    "no envelope after stateless": [request("tools/list", {"_meta": ENVELOPE}), request("tools/list")],
-    "call without envelope after stateless": [request("tools/list", {"_meta": ENVELOPE}), call("echo", {"value": "x"})],
+    "no envelope after stateless": [
+        request("tools/list", {"_meta": ENVELOPE}),
+        request("tools/list"),
+    ],
+    "call without envelope after stateless": [
+        request("tools/list", {"_meta": ENVELOPE}),
+        call("echo", {"value": "x"}),
+    ],
     "ping after stateless": [request("tools/list", {"_meta": ENVELOPE}), request("ping")],
-    "discover first": [request("server/discover", {"_meta": ENVELOPE}), request("tools/list", {"_meta": ENVELOPE})],
+    "discover first": [
+        request("server/discover", {"_meta": ENVELOPE}),
+        request("tools/list", {"_meta": ENVELOPE}),
+    ],
     "discover without envelope": [request("server/discover")],
-    "resources too early, then in time": [request("resources/list"), initialize(), INITIALIZED, request("resources/list")],
-    "discovery too early, then a handshake": [request("server/discover"), initialize(), request("prompts/list")],
+    "resources too early, then in time": [
+        request("resources/list"),
+        initialize(),
+        INITIALIZED,
+        request("resources/list"),
+    ],
+    "discovery too early, then a handshake": [
+        request("server/discover"),
+        initialize(),
+        request("prompts/list"),
+    ],
     "resources without and with envelope": [
         request("tools/list", {"_meta": ENVELOPE}),
         request("resources/list"),
         request("resources/list", {"_meta": ENVELOPE}),
     ],
-    "input required, first round": [call("test_input_required_result_elicitation", {}, _meta=ENVELOPE)],
+    "input required, first round": [
+        call("test_input_required_result_elicitation", {}, _meta=ENVELOPE)
+    ],
     "input required, second round": [
         call(
             "test_input_required_result_elicitation",
@@ -203,19 +269,38 @@ OPENINGS: dict[str, list[dict[str, Any]]] = {
             inputResponses={"user_name": {"action": "accept", "content": {"name": "Ada"}}},
         )
     ],
-    "input required, tampered": [call("test_input_required_result_request_state", {}, _meta=ENVELOPE, requestState="v1.forged")],
+    "input required, tampered": [
+        call(
+            "test_input_required_result_request_state", {}, _meta=ENVELOPE, requestState="v1.forged"
+        )
+    ],
     "missing capability": [call("test_missing_capability", {}, _meta=ENVELOPE)],
-    "capability at hand": [call("test_missing_capability", {}, _meta={**ENVELOPE, CAPABILITIES_KEY: {"sampling": {}}})],
-    "log when asked": [call("test_logging_tool", {}, _meta={**ENVELOPE, "io.modelcontextprotocol/logLevel": "debug"})],
+    "capability at hand": [
+        call("test_missing_capability", {}, _meta={**ENVELOPE, CAPABILITIES_KEY: {"sampling": {}}})
+    ],
+    "log when asked": [
+        call(
+            "test_logging_tool", {}, _meta={**ENVELOPE, "io.modelcontextprotocol/logLevel": "debug"}
+        )
+    ],
     "no log when not asked": [call("test_logging_tool", {}, _meta=ENVELOPE)],
-    "stateless progress with a wrong token": [call("echo", {"value": "x"}, _meta={**ENVELOPE, "progressToken": {}})],
-    "progress without a handshake": [call("echo_later", {"value": "x"}, _meta={**ENVELOPE, "progressToken": "p"})],
+    "stateless progress with a wrong token": [
+        call("echo", {"value": "x"}, _meta={**ENVELOPE, "progressToken": {}})
+    ],
+    "progress without a handshake": [
+        call("echo_later", {"value": "x"}, _meta={**ENVELOPE, "progressToken": "p"})
+    ],
     "stateless initialize": [request("initialize", {"_meta": ENVELOPE, **initialize()["params"]})],
 }
 
 
-# Where we are kinder than the SDK: a client whose envelope was refused may still fall back to the handshake on its connection.
-KINDER = [request("tools/list", {"_meta": {VERSION_KEY: STATELESS}}), initialize(), request("tools/list")]
+# Where we are kinder than the SDK: a client whose envelope was refused may still fall back to the
+# handshake on its connection.
+KINDER = [
+    request("tools/list", {"_meta": {VERSION_KEY: STATELESS}}),
+    initialize(),
+    request("tools/list"),
+]
 
 
 def enveloped(message: dict[str, Any]) -> dict[str, Any]:
@@ -228,7 +313,11 @@ def routing(message: dict[str, Any], **changes: str) -> dict[str, str]:
     headers = {"mcp-protocol-version": STATELESS, "mcp-method": str(message["method"])}
     params = message.get("params") or {}
     name = params.get("uri") if message["method"] == "resources/read" else params.get("name")
-    if isinstance(name, str) and message["method"] in ("tools/call", "prompts/get", "resources/read"):
+    if isinstance(name, str) and message["method"] in (
+        "tools/call",
+        "prompts/get",
+        "resources/read",
+    ):
         headers["mcp-name"] = name
     return {**headers, **{key.replace("_", "-"): value for key, value in changes.items()}}
 
@@ -247,11 +336,17 @@ FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
     "no accept": (initialize(), {"accept": "text/plain"}),
     "stateless not json": (b"{", {"mcp-protocol-version": STATELESS}),
     "stateless batch": ([_LIST], routing(_LIST)),
-    "stateless notification": ({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}, {"mcp-protocol-version": STATELESS}),
+    "stateless notification": (
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}},
+        {"mcp-protocol-version": STATELESS},
+    ),
     "stateless without method header": (_LIST, {"mcp-protocol-version": STATELESS}),
     "stateless with another method": (_LIST, routing(_LIST, mcp_method="tools/call")),
     "stateless with another name": (_CALL, routing(_CALL, mcp_name="refuse")),
-    "stateless without name": (_CALL, {"mcp-protocol-version": STATELESS, "mcp-method": "tools/call"}),
+    "stateless without name": (
+        _CALL,
+        {"mcp-protocol-version": STATELESS, "mcp-method": "tools/call"},
+    ),
     "stateless with an encoded name": (_CALL, routing(_CALL, mcp_name="=?base64?ZWNobw==?=")),
     "stateless with another version in the body": (
         request("tools/list", {"_meta": {**ENVELOPE, VERSION_KEY: "2025-11-25"}}),
@@ -262,12 +357,18 @@ FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
         routing(_LIST, mcp_protocol_version="2031-01-01"),
     ),
     "stateless without envelope": (request("tools/list"), routing(_LIST)),
-    "stateless with wrong capabilities": (request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: 5}}), routing(_LIST)),
+    "stateless with wrong capabilities": (
+        request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: 5}}),
+        routing(_LIST),
+    ),
     "stateless with a capability of the wrong shape": (
         request("tools/list", {"_meta": {**ENVELOPE, CAPABILITIES_KEY: {"sampling": 5}}}),
         routing(_LIST),
     ),
-    "stateless with a wrong client": (request("tools/list", {"_meta": {**ENVELOPE, INFO_KEY: 5}}), routing(_LIST)),
+    "stateless with a wrong client": (
+        request("tools/list", {"_meta": {**ENVELOPE, INFO_KEY: 5}}),
+        routing(_LIST),
+    ),
     "stateless accepting only events": (_LIST, routing(_LIST, accept="text/event-stream")),
     "stateless accepting anything": (_LIST, routing(_LIST, accept="*/*")),
     "stateless with a null id": ({**_LIST, "id": None}, routing(_LIST)),
@@ -296,13 +397,15 @@ SESSION_FAULTS: dict[str, tuple[Any, dict[str, str]]] = {
     "a stateless envelope": (request("tools/list", {"_meta": ENVELOPE}), {}),
     "stateless beside a session": (_LIST, routing(_LIST)),
 }
-# Where we are kinder over HTTP: who accepts only JSON gets JSON, and who counts in halves gets an answer.
+# Where we are kinder over HTTP: who accepts only JSON gets JSON, and who counts in halves gets an
+# answer.
 KINDER_IN_SESSION: dict[str, tuple[Any, dict[str, str]]] = {
     "accepting only json": (request("tools/list"), {"accept": "application/json"}),
     "a fractional id": (request("tools/list", ..., 1.5), {}),
     "stateless accepting only json": (_LIST, routing(_LIST, accept="application/json")),
 }
-# Over HTTP these answer with a stream of several messages, or close it under the call: the suites look at them.
+# Over HTTP these answer with a stream of several messages, or close it under the call: the suites
+# look at them.
 STREAMED = {"elicitation without a back channel in hand"}
 
 INVALID_REQUESTS: dict[str, tuple[Any, dict[str, str]]] = {
@@ -312,4 +415,7 @@ INVALID_REQUESTS: dict[str, tuple[Any, dict[str, str]]] = {
     "a null id": (request("tools/list", ..., None), {}),
     "a boolean id": (request("tools/list", ..., True), {}),
 }
-"""What is no JSON-RPC request: the SDK answers a dump of its validation, or nothing. We answer -32600, as on stdio."""
+"""What is no JSON-RPC request: the SDK answers a dump of its validation, or nothing.
+
+We answer -32600, as on stdio.
+"""

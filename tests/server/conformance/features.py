@@ -1,6 +1,9 @@
-"""Resources, prompts, completions, logging and subscriptions as the suite expects them, served by the SDK behind our edge.
+"""Resources, prompts, completions, logging and subscriptions as the suite expects them, served
+by the SDK behind our edge.
 
-`features` is named by COMMONPLACE_EXTRA_FEATURES when the server under test starts. The SDK is imported when first needed."""
+`features` is named by COMMONPLACE_EXTRA_FEATURES when the server under test starts. The SDK is
+imported when first needed.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ def _session_of(mcp: Any) -> str:
 
 
 def log_allowed(mcp: Any, level: str) -> bool:
-    """Whether the session's level lets a line through. The stateless era decides per request, in the SDK."""
+    """Whether the session's level lets a line through.
+
+    The stateless era decides per request, in the SDK.
+    """
     least = _levels.get(_session_of(mcp))
     return least is None or LEVELS.index(level) >= LEVELS.index(least)
 
@@ -74,11 +80,17 @@ class ConformanceFeatures:
         from mcp.server.subscriptions import ListenHandler
         from mcp.shared.exceptions import MCPDeprecationWarning
 
-        warnings.simplefilter("ignore", MCPDeprecationWarning)  # the handshake versions still have what 2026-07-28 dropped
+        warnings.simplefilter(
+            "ignore", MCPDeprecationWarning
+        )  # the handshake versions still have what 2026-07-28 dropped
         cacheable = ("prompts/list", "resources/list", "resources/templates/list", "resources/read")
         return {
             "cache_hints": {method: CacheHint(TTL_MS, "public") for method in cacheable},
-            "middleware": [RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="conformance")],
+            "middleware": [
+                RequestStateBoundary(
+                    RequestStateSecurity.ephemeral(), default_audience="conformance"
+                )
+            ],
             "on_list_resources": _finished(list_resources),
             "on_list_resource_templates": _finished(list_templates),
             "on_read_resource": _finished(read_resource),
@@ -96,12 +108,18 @@ def features() -> ConformanceFeatures:
     return ConformanceFeatures()
 
 
-def _finished(handler: Callable[[Any, Any], Awaitable[dict[str, Any]]]) -> Callable[[Any, Any], Awaitable[dict[str, Any]]]:
+def _finished(
+    handler: Callable[[Any, Any], Awaitable[dict[str, Any]]],
+) -> Callable[[Any, Any], Awaitable[dict[str, Any]]]:
     """A stateless result says whether it is complete; handlers here only say when it is not."""
 
     async def answered(ctx: Any, params: Any) -> dict[str, Any]:
         result = await handler(ctx, params)
-        return {"resultType": "complete", **result} if ctx.protocol_version == STATELESS_VERSION else result
+        return (
+            {"resultType": "complete", **result}
+            if ctx.protocol_version == STATELESS_VERSION
+            else result
+        )
 
     return answered
 
@@ -116,7 +134,11 @@ async def list_resources(ctx: Any, params: Any) -> dict[str, Any]:
 
 
 async def list_templates(ctx: Any, params: Any) -> dict[str, Any]:
-    described = {"name": "Data by id", "description": "JSON data of one id", "mimeType": "application/json"}
+    described = {
+        "name": "Data by id",
+        "description": "JSON data of one id",
+        "mimeType": "application/json",
+    }
     return {"resourceTemplates": [{"uriTemplate": TEMPLATE, **described}]}
 
 
@@ -143,9 +165,15 @@ async def accept(ctx: Any, params: Any) -> dict[str, Any]:
 async def list_prompts(ctx: Any, params: Any) -> dict[str, Any]:
     prompts: list[dict[str, Any]] = []
     for name, takes in PROMPTS.items():
-        prompt: dict[str, Any] = {"name": name, "description": f"{name.removeprefix('test_').replace('_', ' ')} of the suite"}
+        prompt: dict[str, Any] = {
+            "name": name,
+            "description": f"{name.removeprefix('test_').replace('_', ' ')} of the suite",
+        }
         if takes:
-            prompt["arguments"] = [{"name": key, "description": about, "required": True} for key, about in takes.items()]
+            prompt["arguments"] = [
+                {"name": key, "description": about, "required": True}
+                for key, about in takes.items()
+            ]
         prompts.append(prompt)
     return {"prompts": prompts}
 
@@ -155,16 +183,28 @@ async def get_prompt(ctx: Any, params: Any) -> dict[str, Any]:
     if params.name == "test_simple_prompt":
         return _messages(text("This is a simple prompt for testing."))
     if params.name == "test_prompt_with_arguments":
-        return _messages(text(f"Prompt with arguments: arg1='{given.get('arg1', '')}', arg2='{given.get('arg2', '')}'"))
+        return _messages(
+            text(
+                f"Prompt with arguments: arg1='{given.get('arg1', '')}', "
+                f"arg2='{given.get('arg2', '')}'"
+            )
+        )
     if params.name == "test_prompt_with_embedded_resource":
-        embedded = resource(given.get("resourceUri", ""), "text/plain", "Embedded resource content for testing.")
+        embedded = resource(
+            given.get("resourceUri", ""), "text/plain", "Embedded resource content for testing."
+        )
         return _messages(embedded, text("Please process the embedded resource above."))
     if params.name == "test_prompt_with_image":
-        return _messages({"type": "image", "data": PNG, "mimeType": "image/png"}, text("Please analyze the image above."))
+        return _messages(
+            {"type": "image", "data": PNG, "mimeType": "image/png"},
+            text("Please analyze the image above."),
+        )
     if params.name == "test_input_required_result_prompt":
         found = answers(ctx.params or {}, {"user_context": "context"})
         if found is None:
-            return input_required({"user_context": elicit("What context should the prompt use?", context="string")})
+            return input_required(
+                {"user_context": elicit("What context should the prompt use?", context="string")}
+            )
         return _messages(text(f"Use this context: {found['user_context']['context']}"))
     from mcp.shared.exceptions import MCPError
 

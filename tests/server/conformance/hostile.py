@@ -1,6 +1,8 @@
 """Hostile lines, and what JSON-RPC and MCP say each of them is owed.
 
-`owed` judges a line from its bytes with the standard library alone: it shares no code with the server."""
+`owed` judges a line from its bytes with the standard library alone: it shares no code with the
+server.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, UNSUPPORTED = -32700, -32600, -32601, -32602, -32022
+PARSE_ERROR, INVALID_REQUEST, NOT_FOUND, INVALID_PARAMS, UNSUPPORTED = (
+    -32700,
+    -32600,
+    -32601,
+    -32602,
+    -32022,
+)
 VERSION = "io.modelcontextprotocol/protocolVersion"
 RESULT = "result"
 ENVELOPE = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
@@ -38,8 +46,26 @@ TOKENS = (
     b"\xff",
 )
 BARE_METHODS = ("health/check", "metrics/snapshot")
-UNKNOWN_METHODS = ("no/such/method", "tools", "", "ping ", "PING", "rpc.discover", "initialise", "tools/call/", "\u0000", "тест")
-FEATURES = ("resources/list", "prompts/list", "prompts/get", "resources/read", "completion/complete", "logging/setLevel")
+UNKNOWN_METHODS = (
+    "no/such/method",
+    "tools",
+    "",
+    "ping ",
+    "PING",
+    "rpc.discover",
+    "initialise",
+    "tools/call/",
+    "\u0000",
+    "тест",
+)
+FEATURES = (
+    "resources/list",
+    "prompts/list",
+    "prompts/get",
+    "resources/read",
+    "completion/complete",
+    "logging/setLevel",
+)
 SERVED = ("ping", "tools/list", "tools/call", *BARE_METHODS, *FEATURES)
 NOTIFICATIONS = (
     "notifications/initialized",
@@ -86,7 +112,11 @@ def _judge(value: Any, era: str | None, *, batched: bool = False) -> list[Owed]:
     if not isinstance(value, dict):
         return [_invalid()]
     request_id = value.get("id")
-    readable = request_id if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool) else None
+    readable = (
+        request_id
+        if isinstance(request_id, (str, int, float)) and not isinstance(request_id, bool)
+        else None
+    )
     method, params = value.get("method"), value.get("params")
     if value.get("jsonrpc") != "2.0":
         return [_invalid(readable)]
@@ -108,7 +138,11 @@ def _outcomes(method: str, params: Any, era: str | None, request_id: Any) -> fro
         return frozenset({NOT_FOUND})
     meta = params.get("_meta") if isinstance(params, dict) else None
     enveloped = isinstance(meta, dict) and VERSION in meta
-    unsupported = {UNSUPPORTED} if isinstance(meta, dict) and meta.get(VERSION) not in (None, STATELESS_ERA) else set()
+    unsupported = (
+        {UNSUPPORTED}
+        if isinstance(meta, dict) and meta.get(VERSION) not in (None, STATELESS_ERA)
+        else set()
+    )
     if method in BARE_METHODS:
         return frozenset({RESULT, INVALID_PARAMS})
     if method == "ping":
@@ -117,7 +151,9 @@ def _outcomes(method: str, params: Any, era: str | None, request_id: Any) -> fro
         # where nothing was settled, an earlier line may have brought an envelope
         return frozenset({RESULT, NOT_FOUND, INVALID_PARAMS} if era is None else {RESULT})
     wrong_era = {INVALID_REQUEST} if enveloped and era not in (None, STATELESS_ERA) else set()
-    odd_id = {INVALID_REQUEST} if isinstance(request_id, float) or isinstance(params, list) else set()
+    odd_id = (
+        {INVALID_REQUEST} if isinstance(request_id, float) or isinstance(params, list) else set()
+    )
     not_found = {NOT_FOUND, -32002} if method in FEATURES else set()
     too_early = {INVALID_PARAMS}
     return frozenset({RESULT} | wrong_era | odd_id | not_found | too_early | unsupported)
@@ -126,38 +162,88 @@ def _outcomes(method: str, params: Any, era: str | None, request_id: Any) -> fro
 def matches(answer: Any, debt: Owed) -> bool:
     if answer["id"] != debt.id or isinstance(answer["id"], bool):
         return False
-    return RESULT in debt.outcomes if "result" in answer else answer["error"]["code"] in debt.outcomes
+    return (
+        RESULT in debt.outcomes if "result" in answer else answer["error"]["code"] in debt.outcomes
+    )
 
 
-# What hypothesis draws from. No line holds a newline; none says `shutdown`, `exit` or a working `initialize`: they change the connection.
-_numbers = st.one_of(st.integers(-(2**70), 2**70), st.floats(allow_nan=False, allow_infinity=False, width=32), st.just(10**25))
+# What hypothesis draws from. No line holds a newline; none says `shutdown`, `exit` or a working
+# `initialize`: they change the connection.
+_numbers = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False, width=32),
+    st.just(10**25),
+)
 _texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 _scalars = st.one_of(st.none(), st.booleans(), _numbers, _texts)
 _values = st.recursive(
-    _scalars, lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(_texts, inner, max_size=4)), max_leaves=8
+    _scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(_texts, inner, max_size=4)
+    ),
+    max_leaves=8,
 )
 _ids = st.one_of(st.integers(-5, 2**70), _texts, _values)
-_metas = st.one_of(st.just(ENVELOPE), st.just({"progressToken": 1}), _values, st.fixed_dictionaries({"progressToken": _values}))
+_metas = st.one_of(
+    st.just(ENVELOPE),
+    st.just({"progressToken": 1}),
+    _values,
+    st.fixed_dictionaries({"progressToken": _values}),
+)
 _arguments = st.one_of(st.just({}), _values, st.fixed_dictionaries({"a": _values, "b": _values}))
-_tools = st.one_of(st.sampled_from(["health_check", "add", "wait", "test_simple_text", "test_logging_tool", "none"]), _values)
+_tools = st.one_of(
+    st.sampled_from(
+        ["health_check", "add", "wait", "test_simple_text", "test_logging_tool", "none"]
+    ),
+    _values,
+)
 _params = st.one_of(
     _values,
-    st.fixed_dictionaries({}, optional={"name": _tools, "arguments": _arguments, "_meta": _metas, "cursor": _values, "uri": _values}),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "name": _tools,
+            "arguments": _arguments,
+            "_meta": _metas,
+            "cursor": _values,
+            "uri": _values,
+        },
+    ),
     st.fixed_dictionaries({"name": _tools, "arguments": _arguments, "_meta": st.just(ENVELOPE)}),
 )
 _methods = st.one_of(st.sampled_from(SERVED), st.sampled_from(UNKNOWN_METHODS), st.none(), _numbers)
-_requests = st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "id": _ids, "method": _methods}, optional={"params": _params})
-_notifications = st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "method": st.sampled_from(NOTIFICATIONS)}, optional={"params": _params})
-_responses = st.fixed_dictionaries({"jsonrpc": st.just("2.0"), "id": _ids}, optional={"result": _values, "error": _values})
+_requests = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "id": _ids, "method": _methods}, optional={"params": _params}
+)
+_notifications = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "method": st.sampled_from(NOTIFICATIONS)},
+    optional={"params": _params},
+)
+_responses = st.fixed_dictionaries(
+    {"jsonrpc": st.just("2.0"), "id": _ids}, optional={"result": _values, "error": _values}
+)
 _mangled = st.fixed_dictionaries(
-    {}, optional={"jsonrpc": st.one_of(st.just("2.0"), _values), "id": _ids, "method": _methods, "params": _params, "result": _values}
+    {},
+    optional={
+        "jsonrpc": st.one_of(st.just("2.0"), _values),
+        "id": _ids,
+        "method": _methods,
+        "params": _params,
+        "result": _values,
+    },
 )
 _messages = st.one_of(_requests, _notifications, _responses, _mangled)
-_json = st.one_of(_messages, _messages, _values, st.lists(_messages, max_size=4)).map(lambda value: json.dumps(value).encode())
+_json = st.one_of(_messages, _messages, _values, st.lists(_messages, max_size=4)).map(
+    lambda value: json.dumps(value).encode()
+)
 _unescaped = _messages.map(lambda value: json.dumps(value, ensure_ascii=False).encode())
 _cut = st.tuples(_json, st.integers(0, 40)).map(lambda pair: pair[0][: -pair[1] or None])
-_spliced = st.tuples(_json, st.binary(min_size=1, max_size=3), st.integers(0, 60)).map(lambda t: t[0][: t[2]] + t[1] + t[0][t[2] :])
-_nested = st.tuples(st.sampled_from([b"[", b'{"a":']), st.integers(1, 5000)).map(lambda pair: pair[0] * pair[1])
+_spliced = st.tuples(_json, st.binary(min_size=1, max_size=3), st.integers(0, 60)).map(
+    lambda t: t[0][: t[2]] + t[1] + t[0][t[2] :]
+)
+_nested = st.tuples(st.sampled_from([b"[", b'{"a":']), st.integers(1, 5000)).map(
+    lambda pair: pair[0] * pair[1]
+)
 _blank = st.sampled_from([b"", b" ", b"\t", b"\r", b"  \t \r"])
 _raw = st.binary(max_size=60)
 
@@ -171,7 +257,13 @@ def ambiguous(line: bytes) -> bool:
     lowered = line.lower()
     if b"shutdown" in lowered or b"exit" in lowered or b'"initialize"' in lowered:
         return True
-    return b"\\ud" in lowered or b"e+" in lowered or b"e3" in lowered or b"\x0b" in line or b"\x0c" in line
+    return (
+        b"\\ud" in lowered
+        or b"e+" in lowered
+        or b"e3" in lowered
+        or b"\x0b" in line
+        or b"\x0c" in line
+    )
 
 
 _kinds = (_json, _json, _json, _unescaped, _cut, _spliced, _nested, _blank, _raw)
@@ -179,7 +271,9 @@ lines = st.one_of(*_kinds).map(_single).filter(lambda line: not ambiguous(line))
 
 
 def mutant(line: bytes, others: list[bytes], chance: random.Random) -> bytes:
-    """A line with a few bytes changed, dropped, doubled or taken from another; the line itself where that would be ambiguous."""
+    """A line with a few bytes changed, dropped, doubled or taken from another; the line itself
+    where that would be ambiguous.
+    """
     changed = bytearray(line)
     for _ in range(chance.randint(1, 3)):
         at = chance.randint(0, len(changed))
@@ -187,7 +281,13 @@ def mutant(line: bytes, others: list[bytes], chance: random.Random) -> bytes:
         other = chance.choice(others)
         begin = chance.randint(0, len(other))
         changed[at:end] = chance.choice(
-            (b"", bytes([chance.randint(0, 255)]), chance.choice(TOKENS), changed[at:end] * 2, other[begin : begin + chance.randint(1, 40)])
+            (
+                b"",
+                bytes([chance.randint(0, 255)]),
+                chance.choice(TOKENS),
+                changed[at:end] * 2,
+                other[begin : begin + chance.randint(1, 40)],
+            )
         )
     made = _single(bytes(changed))
     return line if ambiguous(made) else made

@@ -19,7 +19,10 @@ CHUNK = 1 << 16
 
 
 class Lines:
-    """One `commonplace serve` on pipes. `exchange` writes while it reads, so neither side can block the other."""
+    """One `commonplace serve` on pipes.
+
+    `exchange` writes while it reads, so neither side can block the other.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], errors: Path) -> None:
         self.process = process
@@ -34,13 +37,19 @@ class Lines:
 
     def exchange(self, data: bytes, enough: Callable[[list[Any]], bool]) -> list[Any]:
         """Send the bytes and read until there is enough; the answers read by this call."""
-        first, left, give_up = len(self.answers), memoryview(data), time.monotonic() + ANSWER_SECONDS
+        first, left, give_up = (
+            len(self.answers),
+            memoryview(data),
+            time.monotonic() + ANSWER_SECONDS,
+        )
         with selectors.DefaultSelector() as ready:
             ready.register(self._out, selectors.EVENT_READ)
             if left:
                 ready.register(self._in, selectors.EVENT_WRITE)
             while left or not enough(self.answers[first:]):
-                assert time.monotonic() < give_up, f"no answer in time; read: {str(self.answers[first:])[-2000:]}"
+                assert time.monotonic() < give_up, (
+                    f"no answer in time; read: {str(self.answers[first:])[-2000:]}"
+                )
                 for key, _ in ready.select(timeout=1.0):
                     if key.fd == self._out:
                         self._read()
@@ -57,13 +66,20 @@ class Lines:
         self.answers.extend(json.loads(line) for line in lines)
 
     def request(self, method: str, params: Any = None, request_id: Any = "asked") -> dict[str, Any]:
-        body = {"jsonrpc": "2.0", "id": request_id, "method": method} | ({} if params is None else {"params": params})
-        answers = self.exchange(json.dumps(body).encode() + b"\n", lambda read: any(_id(one) == request_id for one in read))
+        body = {"jsonrpc": "2.0", "id": request_id, "method": method} | (
+            {} if params is None else {"params": params}
+        )
+        answers = self.exchange(
+            json.dumps(body).encode() + b"\n",
+            lambda read: any(_id(one) == request_id for one in read),
+        )
         found: dict[str, Any] = next(one for one in answers if _id(one) == request_id)
         return found
 
     def resident_bytes(self) -> int:
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf(
+            "SC_PAGE_SIZE"
+        )
 
     def end_input(self) -> int:
         """Close our end and wait for the process; its exit code."""

@@ -1,4 +1,6 @@
-"""The same product served twice in one process, for comparison: by our core, and by the SDK's own server alone."""
+"""The same product served twice in one process, for comparison: by our core, and by the SDK's
+own server alone.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,10 @@ async def over_the_sdk(served: Product, script: Script) -> Answers:
     return outbox.sent
 
 
-Asgi = Callable[[dict[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]], Awaitable[None]]
+Asgi = Callable[
+    [dict[str, Any], Callable[[], Awaitable[Any]], Callable[[Any], Awaitable[None]]],
+    Awaitable[None],
+]
 
 
 class HttpPeer:
@@ -98,10 +103,19 @@ class HttpPeer:
     def __init__(self, app: Asgi) -> None:
         self._app = app
 
-    async def post(self, body: Any, headers: Mapping[str, str]) -> tuple[int, dict[str, str], Answers]:
-        """Status, headers and the JSON messages of the answer, whether they came as one body or as events."""
+    async def post(
+        self, body: Any, headers: Mapping[str, str]
+    ) -> tuple[int, dict[str, str], Answers]:
+        """Status, headers and the JSON messages of the answer, whether they came as one body or
+        as events.
+        """
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {"host": "127.0.0.1", "content-type": "application/json", "accept": "application/json, text/event-stream", **headers}
+        sent = {
+            "host": "127.0.0.1",
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+            **headers,
+        }
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -142,7 +156,9 @@ class HttpPeer:
 
 def _messages(content_type: str, body: bytes) -> Answers:
     if content_type.startswith("text/event-stream"):
-        lines = (line[5:].strip() for line in body.decode().splitlines() if line.startswith("data:"))
+        lines = (
+            line[5:].strip() for line in body.decode().splitlines() if line.startswith("data:")
+        )
         return [json.loads(line) for line in lines if line]
     if content_type.startswith("application/json") and body:
         return [json.loads(body)]

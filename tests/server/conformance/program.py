@@ -1,4 +1,6 @@
-"""The shipped program as a child of a test: over HTTP on a free port, and the command and environment for stdio."""
+"""The shipped program as a child of a test: over HTTP on a free port, and the command and
+environment for stdio.
+"""
 
 from __future__ import annotations
 
@@ -39,26 +41,50 @@ class Served:
     def url(self) -> str:
         return f"http://{self.address}/mcp"
 
-    def post(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> tuple[int, dict[str, str], bytes]:
+    def post(
+        self, path: str, body: Any, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
         """One POST: status, headers, body. A refusal is an answer too."""
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", **(headers or {})}
-        request = urllib.request.Request(f"http://{self.address}{path}", data=data, headers=sent, method="POST")
+        sent = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+            **(headers or {}),
+        }
+        request = urllib.request.Request(
+            f"http://{self.address}{path}", data=data, headers=sent, method="POST"
+        )
         try:
             with urllib.request.urlopen(request, timeout=30) as answer:
-                return answer.status, {name.lower(): value for name, value in answer.headers.items()}, answer.read()
+                return (
+                    answer.status,
+                    {name.lower(): value for name, value in answer.headers.items()},
+                    answer.read(),
+                )
         except urllib.error.HTTPError as refused:
-            return refused.code, {name.lower(): value for name, value in refused.headers.items()}, refused.read()
+            return (
+                refused.code,
+                {name.lower(): value for name, value in refused.headers.items()},
+                refused.read(),
+            )
 
     def rpc(self, method: str, params: Any = None) -> Any:
         """The result of a bare method."""
-        body = {"jsonrpc": "2.0", "id": 1, "method": method} | ({} if params is None else {"params": params})
+        body = {"jsonrpc": "2.0", "id": 1, "method": method} | (
+            {} if params is None else {"params": params}
+        )
         return json.loads(self.post("/rpc", body)[2])["result"]
 
 
 def environment(data: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """A clean environment: nothing of the developer's configuration reaches the server under test."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("COMMONPLACE_", "MCP_", "INDEX_", "GRAPH_"))}
+    """A clean environment: nothing of the developer's configuration reaches the server under
+    test.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("COMMONPLACE_", "MCP_", "INDEX_", "GRAPH_"))
+    }
     return {**kept, "COMMONPLACE_HOME": str(data), **(extra or {})}
 
 
@@ -69,7 +95,14 @@ def serve_http(data: Path, extra: Mapping[str, str] | None = None, *flags: str) 
     errors = data / "stderr.txt"
     data.mkdir(parents=True, exist_ok=True)
     with errors.open("wb") as stderr:
-        process = subprocess.Popen(command, env=environment(data, extra), stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr, cwd=data)
+        process = subprocess.Popen(
+            command,
+            env=environment(data, extra),
+            stdin=subprocess.DEVNULL,
+            stdout=stderr,
+            stderr=stderr,
+            cwd=data,
+        )
     try:
         yield Served(_announced(process, errors), process)
     finally:

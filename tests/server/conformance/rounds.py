@@ -1,6 +1,9 @@
-"""Tools of protocol 2026-07-28 that ask for input by their result and are called again with the answers.
+"""Tools of protocol 2026-07-28 that ask for input by their result and are called again with the
+answers.
 
-The state between rounds is sealed by the SDK's boundary (`features.py` installs it): handlers see what they wrote."""
+The state between rounds is sealed by the SDK's boundary (`features.py` installs it): handlers see
+what they wrote.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,18 @@ def elicit(message: str, **fields: str) -> dict[str, Any]:
     """An input request for a form of simple fields, name=type."""
     properties = {name: {"type": kind} for name, kind in fields.items()}
     schema = {"type": "object", "properties": properties, "required": list(fields)}
-    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+    return {
+        "method": "elicitation/create",
+        "params": {"message": message, "requestedSchema": schema},
+    }
 
 
 def sample(prompt: str, max_tokens: int) -> dict[str, Any]:
     asked = [{"role": "user", "content": text(prompt)}]
-    return {"method": "sampling/createMessage", "params": {"messages": asked, "maxTokens": max_tokens}}
+    return {
+        "method": "sampling/createMessage",
+        "params": {"messages": asked, "maxTokens": max_tokens},
+    }
 
 
 ROOTS: dict[str, Any] = {"method": "roots/list", "params": {}}
@@ -48,8 +57,12 @@ def declared(context: Context, capability: str) -> bool:
     return isinstance(capabilities, Mapping) and isinstance(capabilities.get(capability), Mapping)
 
 
-def answers(given: Mapping[str, Any], wanted: Mapping[str, str]) -> dict[str, Mapping[str, Any]] | None:
-    """The answers to the wanted keys, each holding its named field; None when one is missing or of the wrong shape."""
+def answers(
+    given: Mapping[str, Any], wanted: Mapping[str, str]
+) -> dict[str, Mapping[str, Any]] | None:
+    """The answers to the wanted keys, each holding its named field; None when one is missing or
+    of the wrong shape.
+    """
     responses = given.get("inputResponses")
     if not isinstance(responses, Mapping):
         return None
@@ -69,7 +82,9 @@ def _done(line: str) -> RawResult:
     return RawResult({"content": [text(line)]})
 
 
-def _once(requests: Mapping[str, Any], wanted: Mapping[str, str], say: Callable[[dict[str, Any]], str]) -> Handler:
+def _once(
+    requests: Mapping[str, Any], wanted: Mapping[str, str], say: Callable[[dict[str, Any]], str]
+) -> Handler:
     """Ask until every answer is there."""
 
     async def handler(context: Context, arguments: Nothing) -> RawResult:
@@ -99,19 +114,33 @@ async def several_rounds(context: Context, arguments: Nothing) -> RawResult:
     if state == "started" and (named := answers(given, {"step1": "name"})):
         asked = elicit("Step 2: What is your favorite color?", color="string")
         return RawResult(input_required({"step2": asked}, f"named:{named['step1']['name']}"))
-    return RawResult(input_required({"step1": elicit("Step 1: What is your name?", name="string")}, "started"))
+    return RawResult(
+        input_required({"step1": elicit("Step 1: What is your name?", name="string")}, "started")
+    )
 
 
 async def within_capabilities(context: Context, arguments: Nothing) -> RawResult:
     """Ask only for what the client said it can do."""
-    possible = {"elicitation": ("name", NAME), "sampling": ("greeting", sample("Say hello", 20)), "roots": ("roots", ROOTS)}
-    requests = dict(value for capability, value in possible.items() if declared(context, capability))
-    return RawResult(input_required(requests)) if requests else _done("The client can be asked nothing.")
+    possible = {
+        "elicitation": ("name", NAME),
+        "sampling": ("greeting", sample("Say hello", 20)),
+        "roots": ("roots", ROOTS),
+    }
+    requests = dict(
+        value for capability, value in possible.items() if declared(context, capability)
+    )
+    return (
+        RawResult(input_required(requests))
+        if requests
+        else _done("The client can be asked nothing.")
+    )
 
 
 TOOLS: dict[str, Handler] = {
     "test_input_required_result_elicitation": _once(
-        {"user_name": NAME}, {"user_name": "name"}, lambda found: f"Hello, {found['user_name']['name']}!"
+        {"user_name": NAME},
+        {"user_name": "name"},
+        lambda found: f"Hello, {found['user_name']['name']}!",
     ),
     "test_input_required_result_sampling": _once(
         {"capital_question": sample("What is the capital of France?", 100)},
@@ -121,10 +150,16 @@ TOOLS: dict[str, Handler] = {
     "test_input_required_result_list_roots": _once(
         {"client_roots": ROOTS},
         {"client_roots": "roots"},
-        lambda found: "Roots: " + ", ".join(str(root.get("uri")) for root in found["client_roots"]["roots"]),
+        lambda found: (
+            "Roots: " + ", ".join(str(root.get("uri")) for root in found["client_roots"]["roots"])
+        ),
     ),
-    "test_input_required_result_request_state": _stateful({"confirm": CONFIRM}, {"confirm": "ok"}, "round-1"),
-    "test_input_required_result_tampered_state": _stateful({"confirm": CONFIRM}, {"confirm": "ok"}, "sealed"),
+    "test_input_required_result_request_state": _stateful(
+        {"confirm": CONFIRM}, {"confirm": "ok"}, "round-1"
+    ),
+    "test_input_required_result_tampered_state": _stateful(
+        {"confirm": CONFIRM}, {"confirm": "ok"}, "sealed"
+    ),
     "test_input_required_result_multiple_inputs": _stateful(
         {"user_name": NAME, "greeting": sample("Generate a greeting", 50), "client_roots": ROOTS},
         {"user_name": "name", "greeting": "content", "client_roots": "roots"},
@@ -132,5 +167,7 @@ TOOLS: dict[str, Handler] = {
     ),
     "test_input_required_result_multi_round": several_rounds,
     "test_input_required_result_capabilities": within_capabilities,
-    "test_streaming_elicitation": _once({"user_name": NAME}, {"user_name": "name"}, lambda found: "Thank you."),
+    "test_streaming_elicitation": _once(
+        {"user_name": NAME}, {"user_name": "name"}, lambda found: "Thank you."
+    ),
 }

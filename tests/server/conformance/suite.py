@@ -37,14 +37,23 @@ class Verdict:
     @property
     def passed(self) -> bool:
         """At least one check succeeded and none failed or warned: an empty pass is none."""
-        return self.statuses["SUCCESS"] > 0 and not self.statuses["FAILURE"] and not self.statuses["WARNING"]
+        return (
+            self.statuses["SUCCESS"] > 0
+            and not self.statuses["FAILURE"]
+            and not self.statuses["WARNING"]
+        )
 
 
 def run(package: str, url: str, output: Path, *options: str) -> dict[str, Verdict]:
-    """Run one suite; the verdict of every scenario it ran. Its exit code counts scenarios nobody asked to pass, so it is not read."""
+    """Run one suite; the verdict of every scenario it ran.
+
+    Its exit code counts scenarios nobody asked to pass, so it is not read.
+    """
     script = MODULES / package / "dist" / "index.js"
     command = [node(), str(script), "server", "--url", url, "--output-dir", str(output), *options]
-    finished = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
+    finished = subprocess.run(
+        command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+    )
     verdicts = {}
     for folder in output.iterdir() if output.is_dir() else ():
         named = RESULT.fullmatch(folder.name)
@@ -55,7 +64,11 @@ def run(package: str, url: str, output: Path, *options: str) -> dict[str, Verdic
 
 
 def _verdict(checks: list[dict[str, object]]) -> Verdict:
-    wrong = tuple(f"{check['id']}: {check.get('errorMessage')}" for check in checks if check["status"] in ("FAILURE", "WARNING"))
+    wrong = tuple(
+        f"{check['id']}: {check.get('errorMessage')}"
+        for check in checks
+        if check["status"] in ("FAILURE", "WARNING")
+    )
     return Verdict(Counter(str(check["status"]) for check in checks), wrong)
 
 

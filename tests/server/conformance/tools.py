@@ -1,4 +1,7 @@
-"""The conformance suite's tools. `toolset` is named by COMMONPLACE_EXTRA_TOOLSETS when the server under test starts."""
+"""The conformance suite's tools.
+
+`toolset` is named by COMMONPLACE_EXTRA_TOOLSETS when the server under test starts.
+"""
 
 from __future__ import annotations
 
@@ -50,19 +53,25 @@ def audio(context: Context, arguments: Nothing) -> RawResult:
 
 
 def embedded_resource(context: Context, arguments: Nothing) -> RawResult:
-    return _content(resource("test://embedded-resource", "text/plain", "This is an embedded resource content."))
+    return _content(
+        resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")
+    )
 
 
 def several_contents(context: Context, arguments: Nothing) -> RawResult:
     return _content(
         text("Multiple content types test:"),
         {"type": "image", "data": PNG, "mimeType": "image/png"},
-        resource("test://mixed-content-resource", "application/json", '{"test":"data","value":123}'),
+        resource(
+            "test://mixed-content-resource", "application/json", '{"test":"data","value":123}'
+        ),
     )
 
 
 async def with_logging(context: Context, arguments: Nothing) -> RawResult:
-    for number, line in enumerate(("Tool execution started", "Tool processing data", "Tool execution completed")):
+    for number, line in enumerate(
+        ("Tool execution started", "Tool processing data", "Tool execution completed")
+    ):
         if number:
             await asyncio.sleep(STEP_SECONDS)
         if log_allowed(context.meta.get("mcp"), "info"):
@@ -94,7 +103,9 @@ async def elicitation(context: Context, arguments: Message) -> RawResult:
         "email": {"type": "string", "description": "User's email address"},
     }
     answer = await _ask(context, arguments.message, fields, required=["username", "email"])
-    return _content(text(f"User response: action={answer['action']}, content={answer.get('content')}"))
+    return _content(
+        text(f"User response: action={answer['action']}, content={answer.get('content')}")
+    )
 
 
 async def elicitation_defaults(context: Context, arguments: Nothing) -> RawResult:
@@ -102,7 +113,12 @@ async def elicitation_defaults(context: Context, arguments: Nothing) -> RawResul
         "name": {"type": "string", "description": "Name", "default": "John Doe"},
         "age": {"type": "integer", "description": "Age", "default": 30},
         "score": {"type": "number", "description": "Score", "default": 95.5},
-        "status": {"type": "string", "description": "Status", "enum": ["active", "inactive", "pending"], "default": "active"},
+        "status": {
+            "type": "string",
+            "description": "Status",
+            "enum": ["active", "inactive", "pending"],
+            "default": "active",
+        },
         "verified": {"type": "boolean", "description": "Verified", "default": True},
     }
     return _completed(await _ask(context, "Check the values offered", fields))
@@ -115,7 +131,10 @@ async def elicitation_enums(context: Context, arguments: Nothing) -> RawResult:
         "untitledSingle": {"type": "string", "enum": plain},
         "titledSingle": {
             "type": "string",
-            "oneOf": [{"const": f"value{n}", "title": f"{word} Option"} for n, word in enumerate(ordinals, 1)],
+            "oneOf": [
+                {"const": f"value{n}", "title": f"{word} Option"}
+                for n, word in enumerate(ordinals, 1)
+            ],
         },
         "legacyEnum": {
             "type": "string",
@@ -125,7 +144,12 @@ async def elicitation_enums(context: Context, arguments: Nothing) -> RawResult:
         "untitledMulti": {"type": "array", "items": {"type": "string", "enum": plain}},
         "titledMulti": {
             "type": "array",
-            "items": {"anyOf": [{"const": f"value{n}", "title": f"{word} Choice"} for n, word in enumerate(ordinals, 1)]},
+            "items": {
+                "anyOf": [
+                    {"const": f"value{n}", "title": f"{word} Choice"}
+                    for n, word in enumerate(ordinals, 1)
+                ]
+            },
         },
     }
     return _completed(await _ask(context, "Choose", fields))
@@ -144,7 +168,15 @@ async def reconnection(context: Context, arguments: Nothing) -> RawResult:
 async def needs_sampling(context: Context, arguments: Nothing) -> RawResult:
     if not rounds.declared(context, "sampling"):
         missing = {"requiredCapabilities": {"sampling": {}}}
-        return RawResult({"error": {"code": MISSING_CAPABILITY, "message": "The client must declare sampling", "data": missing}})
+        return RawResult(
+            {
+                "error": {
+                    "code": MISSING_CAPABILITY,
+                    "message": "The client must declare sampling",
+                    "data": missing,
+                }
+            }
+        )
     return _content(text("The client declared sampling."))
 
 
@@ -196,7 +228,10 @@ CONTACT_SCHEMA: dict[str, Any] = {
 }
 REGION_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "detail": {"type": "string"}},
+    "properties": {
+        "region": {"type": "string", "x-mcp-header": "Region"},
+        "detail": {"type": "string"},
+    },
     "required": ["region"],
     "additionalProperties": False,
 }
@@ -207,18 +242,33 @@ def _content(*items: Mapping[str, Any]) -> RawResult:
 
 
 def _completed(answer: Mapping[str, Any]) -> RawResult:
-    return _content(text(f"Elicitation completed: action={answer['action']}, content={answer.get('content')}"))
+    return _content(
+        text(f"Elicitation completed: action={answer['action']}, content={answer.get('content')}")
+    )
 
 
-async def _ask(context: Context, message: str, fields: Mapping[str, Any], required: list[str] | None = None) -> Mapping[str, Any]:
+async def _ask(
+    context: Context, message: str, fields: Mapping[str, Any], required: list[str] | None = None
+) -> Mapping[str, Any]:
     schema = {"type": "object", "properties": fields, "required": required or []}
-    answer: Mapping[str, Any] = await context.channel.request("elicitation/create", {"message": message, "requestedSchema": schema})
+    answer: Mapping[str, Any] = await context.channel.request(
+        "elicitation/create", {"message": message, "requestedSchema": schema}
+    )
     return answer
 
 
-def _tool(name: str, handler: Handler, takes: type[Arguments] = Nothing, *, session: bool = False, schema: Any = None) -> Tool:
+def _tool(
+    name: str,
+    handler: Handler,
+    takes: type[Arguments] = Nothing,
+    *,
+    session: bool = False,
+    schema: Any = None,
+) -> Tool:
     title = name.removeprefix("test_").replace("_", " ").capitalize()
-    listed = name.replace("_required_result_", "_")  # listed names have 40 characters; the suite's longer ones are aliases
+    listed = name.replace(
+        "_required_result_", "_"
+    )  # listed names have 40 characters; the suite's longer ones are aliases
     return Tool(
         listed,
         "conformance",
@@ -259,4 +309,11 @@ TOOLS = (
 
 def toolset() -> Toolset:
     names = frozenset(name for tool in TOOLS for name in (tool.name, *tool.aliases))
-    return Toolset("conformance", "Fixtures of the conformance suite.", names, frozenset(), lambda: TOOLS, lambda: (INTENDED,))
+    return Toolset(
+        "conformance",
+        "Fixtures of the conformance suite.",
+        names,
+        frozenset(),
+        lambda: TOOLS,
+        lambda: (INTENDED,),
+    )

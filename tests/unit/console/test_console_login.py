@@ -29,11 +29,17 @@ def browser(tmp_path: Path) -> TestClient:
         return object(), lambda: None
 
     console = Console(Gate(sign_in), "1", str(tmp_path))
-    return TestClient(Starlette(routes=console_routes(console, lambda headers, scheme: None)), follow_redirects=False)
+    return TestClient(
+        Starlette(routes=console_routes(console, lambda headers, scheme: None)),
+        follow_redirects=False,
+    )
 
 
 def form(page: str) -> dict[str, str]:
-    return {name: html.unescape(value) for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)}
+    return {
+        name: html.unescape(value)
+        for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page)
+    }
 
 
 def test_a_link_to_a_view_leads_there_after_signing_in(browser: TestClient) -> None:
@@ -48,7 +54,10 @@ def test_a_link_to_a_view_leads_there_after_signing_in(browser: TestClient) -> N
 def test_the_first_page_needs_no_note(browser: TestClient) -> None:
     assert browser.get("/console/").headers["location"] == "/console/login"
     page = browser.get("/console/login")
-    assert browser.post("/console/login", data={**form(page.text), "key": "right"}).headers["location"] == "/console/"
+    assert (
+        browser.post("/console/login", data={**form(page.text), "key": "right"}).headers["location"]
+        == "/console/"
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,11 +84,15 @@ def test_the_first_page_needs_no_note(browser: TestClient) -> None:
 def test_signing_in_never_leads_out_of_the_console(elsewhere: str, browser: TestClient) -> None:
     assert destination(elsewhere) == "/console/"
     page = browser.get("/console/login", params={"next": elsewhere})
-    signed_in = browser.post("/console/login", data={**form(page.text), "next": elsewhere, "key": "right"})
+    signed_in = browser.post(
+        "/console/login", data={**form(page.text), "next": elsewhere, "key": "right"}
+    )
     assert signed_in.headers["location"] == "/console/"
 
 
-def test_the_command_on_the_login_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_on_the_login_page_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path))
     page = (Path(mount.__file__).parent / "login.html").read_text()
     (command,) = re.findall(r"<code>commonplace ([^<]+)</code>", page)

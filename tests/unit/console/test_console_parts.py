@@ -18,7 +18,11 @@ def test_a_label_holds_no_character_with_a_meaning() -> None:
 
 
 def test_a_drawing_names_its_nodes_itself_and_leaves_out_links_to_nowhere() -> None:
-    source = flowchart({"a end": "First", 'b"]': "Second"}, [("a end", 'b"]', "related"), ("a end", "gone", "related")], "a end")
+    source = flowchart(
+        {"a end": "First", 'b"]': "Second"},
+        [("a end", 'b"]', "related"), ("a end", "gone", "related")],
+        "a end",
+    )
     assert source.splitlines() == [
         "flowchart LR",
         '  n0["First"]',
@@ -29,7 +33,10 @@ def test_a_drawing_names_its_nodes_itself_and_leaves_out_links_to_nowhere() -> N
 
 
 def test_an_address_keeps_what_is_set_and_escapes_it() -> None:
-    assert address("/files", project="a b", path="", start="0", q="x&y") == "/files?project=a+b&start=0&q=x%26y"
+    assert (
+        address("/files", project="a b", path="", start="0", q="x&y")
+        == "/files?project=a+b&start=0&q=x%26y"
+    )
     assert address("/files", project=None) == "/files"
 
 
@@ -55,7 +62,9 @@ def test_the_query_of_the_graph_endpoint_becomes_arguments() -> None:
     }
 
 
-@pytest.mark.parametrize("query", [{"enrich": "maybe"}, {"maxEdges": "-1"}, {"maxEdges": "many"}, {"maxEdges": "9" * 30}])
+@pytest.mark.parametrize(
+    "query", [{"enrich": "maybe"}, {"maxEdges": "-1"}, {"maxEdges": "many"}, {"maxEdges": "9" * 30}]
+)
 def test_a_wrong_query_is_refused_by_name(query: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=next(iter(query))):
         arguments_of(query)

@@ -1,4 +1,6 @@
-"""What the console says about terms, numbers of an address, places in a document, and an hour with pauses."""
+"""What the console says about terms, numbers of an address, places in a document, and an hour
+with pauses.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,18 @@ def test_terms_are_told_in_the_words_that_were_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [(None, 1), ("", 1), ("3", 3), ("0", 1), ("-2", 1), ("x", 1), ("9" * 30, 1), ("٣", 1), ("2.5", 1)]
+    ("text", "number"),
+    [
+        (None, 1),
+        ("", 1),
+        ("3", 3),
+        ("0", 1),
+        ("-2", 1),
+        ("x", 1),
+        ("9" * 30, 1),
+        ("٣", 1),
+        ("2.5", 1),
+    ],
 )
 def test_a_number_of_an_address_is_never_trusted(text: str | None, number: int) -> None:
     assert whole(text, 1) == number
@@ -44,10 +57,19 @@ def test_a_report_has_the_worst_first_and_groups_by_place() -> None:
     changes = [
         {"severity": "info", "path": "/info/title", "message": "Renamed."},
         {"severity": "critical", "path": "/paths/~1a/get", "message": "GET /a was removed."},
-        {"severity": "critical", "path": "/paths/~1a/get/parameters/0", "message": "A parameter was removed."},
+        {
+            "severity": "critical",
+            "path": "/paths/~1a/get/parameters/0",
+            "message": "A parameter was removed.",
+        },
     ]
     text = report({"summary": "3 changes", "changes": changes})
-    assert text.index("Breaks every client") < text.index("GET /a was removed.") < text.index("Breaks nobody") < text.index("Renamed.")
+    assert (
+        text.index("Breaks every client")
+        < text.index("GET /a was removed.")
+        < text.index("Breaks nobody")
+        < text.index("Renamed.")
+    )
     assert [len(ones) for ones in by_place(changes).values()] == [1, 2]
 
 
@@ -75,7 +97,13 @@ def test_a_schema_is_told_in_a_word_or_two(schema: object, told: str) -> None:
 
 def test_an_hour_with_a_pause_falls_to_zero_and_rises_again() -> None:
     slot = {"calls": 5, "errors": 0, "average_ms": 1.0, "maximum_ms": 2.0}
-    line = [{"at": "2026-01-01T00:00:00Z", **slot}, {"at": "2026-01-01T00:00:10Z", **slot}, {"at": "2026-01-01T00:05:00Z", **slot}]
+    line = [
+        {"at": "2026-01-01T00:00:00Z", **slot},
+        {"at": "2026-01-01T00:00:10Z", **slot},
+        {"at": "2026-01-01T00:05:00Z", **slot},
+    ]
     filled = _filled(line, 10)
     assert [one["calls"] for _, one in filled] == [5, 5, 0, 0, 5]
-    assert [(later - earlier) // 1000 for (earlier, _), (later, _) in itertools.pairwise(filled)] == [10, 10, 270, 10]
+    assert [
+        (later - earlier) // 1000 for (earlier, _), (later, _) in itertools.pairwise(filled)
+    ] == [10, 10, 270, 10]

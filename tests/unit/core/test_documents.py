@@ -1,4 +1,6 @@
-"""Documents kept as the bytes they are sent as: what they say is what went in, however they are read or sent."""
+"""Documents kept as the bytes they are sent as: what they say is what went in, however they are
+read or sent.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,21 @@ VALUES = st.recursive(
 
 
 def flat(items: list[Any], beside: dict[str, Any]) -> dict[str, Any]:
-    return {"hash": "h", "before": beside, "items": items, "first": items[0] if items else None, "after": beside}
+    return {
+        "hash": "h",
+        "before": beside,
+        "items": items,
+        "first": items[0] if items else None,
+        "after": beside,
+    }
 
 
 def nested(items: list[Any], beside: dict[str, Any]) -> dict[str, Any]:
-    return {"before": beside, "items": items, "nested": [{"item": item, "after": beside} for item in items]}
+    return {
+        "before": beside,
+        "items": items,
+        "nested": [{"item": item, "after": beside} for item in items],
+    }
 
 
 def mixed(items: list[Any], beside: dict[str, Any]) -> dict[str, Any]:
@@ -35,9 +47,14 @@ def mixed(items: list[Any], beside: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("shape", [flat, nested, mixed])
-@given(st.lists(st.dictionaries(TEXT, VALUES, max_size=4), max_size=4), st.dictionaries(TEXT, VALUES, max_size=3))
+@given(
+    st.lists(st.dictionaries(TEXT, VALUES, max_size=4), max_size=4),
+    st.dictionaries(TEXT, VALUES, max_size=3),
+)
 def test_an_answer_with_documents_reads_like_one_with_plain_values(
-    shape: Callable[[list[Any], dict[str, Any]], dict[str, Any]], values: list[dict[str, Any]], beside: dict[str, Any]
+    shape: Callable[[list[Any], dict[str, Any]], dict[str, Any]],
+    values: list[dict[str, Any]],
+    beside: dict[str, Any],
 ) -> None:
     plain = shape(values, beside)
     held = shape([Document(value, NEAR) for value in values], beside)
@@ -51,7 +68,12 @@ def test_an_answer_with_documents_reads_like_one_with_plain_values(
 def test_a_document_is_a_mapping_of_what_went_in() -> None:
     document = Document({"title": "t", "body": "b", "list": [1, 2]}, NEAR)
     assert dict(document) == {"title": "t", "body": "b", "list": [1, 2]}
-    assert (document["title"], document["body"], document.get("owner"), document.get("absent", 3)) == ("t", "b", None, 3)
+    assert (
+        document["title"],
+        document["body"],
+        document.get("owner"),
+        document.get("absent", 3),
+    ) == ("t", "b", None, 3)
     assert "owner" not in document
     assert "list" in document
     assert document == {"title": "t", "body": "b", "list": [1, 2]}
@@ -65,7 +87,9 @@ def test_a_document_is_a_mapping_of_what_went_in() -> None:
 
 @pytest.mark.parametrize("size", [10, KEEP_QUOTED_BYTES + 1])
 def test_an_extended_document_says_more_in_both_forms(size: int) -> None:
-    document = Document({"body": 'a "quoted" \\ line\n' * size}, NEAR).extended({"usageCount": 3, "lastUsedAt": '"'})
+    document = Document({"body": 'a "quoted" \\ line\n' * size}, NEAR).extended(
+        {"usageCount": 3, "lastUsedAt": '"'}
+    )
     wanted = {"body": 'a "quoted" \\ line\n' * size, "usageCount": 3, "lastUsedAt": '"'}
     assert document == wanted
     assert json.loads(json.loads('"' + document.quoted.decode() + '"')) == wanted

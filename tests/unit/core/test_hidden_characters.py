@@ -1,4 +1,6 @@
-"""Which characters count as hidden, where they are part of ordinary writing, and how they are shown."""
+"""Which characters count as hidden, where they are part of ordinary writing, and how they are
+shown.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ import unicodedata
 import orjson
 import pytest
 
-from commonplace.kernel.hidden import count_hidden, find_hidden, has_hidden, json_may_hide, name_of, reveal, reveal_json, summarize
+from commonplace.kernel.hidden import (
+    count_hidden,
+    find_hidden,
+    has_hidden,
+    json_may_hide,
+    name_of,
+    reveal,
+    reveal_json,
+    summarize,
+)
 
 ORDINARY = {
     "Persian": "می‌خواهم کتاب‌ها را بخوانم، PDF‌ها، ه‍.",  # noqa: RUF001
@@ -66,14 +77,26 @@ HIDDEN = {
     "grapheme joiner": "a\u034fb",
     "shorthand format control": "a\U0001bca0b",
 }
-VISIBLE_FORMAT = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD, *range(0x13430, 0x13440)}
+VISIBLE_FORMAT = {
+    *range(0x600, 0x606),
+    0x6DD,
+    0x70F,
+    0x890,
+    0x891,
+    0x8E2,
+    0x110BD,
+    0x110CD,
+    *range(0x13430, 0x13440),
+}
 
 
 @pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
 def test_ordinary_writing_is_no_finding_and_is_shown_as_it_is(text: str) -> None:
     assert find_hidden(text) == []
     assert reveal(text.replace("\f", "")) == text.replace("\f", "")
-    assert not json_may_hide(orjson.dumps(text)) or any(mark in text for mark in "\u061c\u200e\u200f")
+    assert not json_may_hide(orjson.dumps(text)) or any(
+        mark in text for mark in "\u061c\u200e\u200f"
+    )
 
 
 @pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
@@ -98,7 +121,9 @@ def test_a_written_out_escape_is_not_a_control_character() -> None:
 
 
 def test_every_format_control_and_separator_is_judged() -> None:
-    """A character that Unicode adds to these categories fails here until somebody decides about it."""
+    """A character that Unicode adds to these categories fails here until somebody decides about
+    it.
+    """
     unseen = [
         code
         for code in range(0x110000)
@@ -123,7 +148,11 @@ def test_json_for_a_terminal_is_the_same_value() -> None:
 
 def test_a_summary_counts_and_names() -> None:
     counted = count_hidden({"title": "\x1b[1m\x1b[0m", "tags": ["x\u202e"], "k\u200b": 1})
-    assert summarize(counted) == "4 hidden characters (2 U+001B ESCAPE, 1 U+202E RIGHT-TO-LEFT OVERRIDE, 1 U+200B ZERO WIDTH SPACE)"
+    assert (
+        summarize(counted)
+        == "4 hidden characters (2 U+001B ESCAPE, 1 U+202E RIGHT-TO-LEFT OVERRIDE, 1 U+200B "
+        "ZERO WIDTH SPACE)"
+    )
     assert summarize({"\u200b": 1}) == "1 hidden character (1 U+200B ZERO WIDTH SPACE)"
     assert name_of("\x81") == "U+0081 control character"
     assert name_of("\ufdd0") == "U+FDD0 unassigned or noncharacter"

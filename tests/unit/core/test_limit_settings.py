@@ -1,4 +1,6 @@
-"""Settings that contradict each other are refused, and schemas of tools show the limits that are configured."""
+"""Settings that contradict each other are refused, and schemas of tools show the limits that are
+configured.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,14 @@ def settings(**files: Any) -> Settings:
         ({"search": FilesSearch(limit_default=50, limit_max=20)}, "search.limit_default"),
         ({"list_limit_default": 2000, "list_limit_max": 1000}, "list_limit_default"),
         ({"max_payload_bytes": 3_000_000, "max_file_bytes": 1_000_000}, "max_payload_bytes"),
-        ({"max_file_bytes": 9_000, "max_payload_bytes": 9_000, "max_project_bytes": 5_000}, "max_file_bytes"),
-        ({"search": FilesSearch(limit_max=50, bm25_candidates=10, vector_candidates=10)}, "search.limit_max"),
+        (
+            {"max_file_bytes": 9_000, "max_payload_bytes": 9_000, "max_project_bytes": 5_000},
+            "max_file_bytes",
+        ),
+        (
+            {"search": FilesSearch(limit_max=50, bm25_candidates=10, vector_candidates=10)},
+            "search.limit_max",
+        ),
     ],
 )
 def test_a_limit_that_can_never_be_reached_is_refused(files: dict[str, Any], key: str) -> None:
@@ -31,16 +39,28 @@ def test_a_limit_that_can_never_be_reached_is_refused(files: dict[str, Any], key
     assert f"mcp.files.{key}" in found
 
 
-@pytest.mark.parametrize("files", [{}, {"search": FilesSearch(limit_max=3)}, {"list_limit_max": 10}, {"max_file_bytes": 1000}])
+@pytest.mark.parametrize(
+    "files",
+    [{}, {"search": FilesSearch(limit_max=3)}, {"list_limit_max": 10}, {"max_file_bytes": 1000}],
+)
 def test_a_lower_maximum_lowers_the_default_that_nobody_set(files: dict[str, Any]) -> None:
     assert list(complaints(settings(**files))) == []
 
 
 def test_schemas_show_the_configured_limits(tmp_path: Path) -> None:
     search = FilesSearch(limit_default=7, limit_max=33)
-    chosen = FilesSettings(search=search, list_limit_default=11, list_limit_max=99, max_payload_bytes=5_000, max_file_bytes=70_000)
+    chosen = FilesSettings(
+        search=search,
+        list_limit_default=11,
+        list_limit_max=99,
+        max_payload_bytes=5_000,
+        max_file_bytes=70_000,
+    )
     with build(Settings(data=tmp_path, mcp=McpSettings(files=chosen))) as app:
-        tools = {tool.name: tool.input.model_json_schema()["properties"] for tool in app.registry.listed()}
+        tools = {
+            tool.name: tool.input.model_json_schema()["properties"]
+            for tool in app.registry.listed()
+        }
     assert tools["file_search"]["limit"]["default"] == 7
     assert "33" in tools["file_search"]["limit"]["description"]
     assert tools["file_list"]["limit"]["default"] == 11

@@ -49,7 +49,17 @@ def reject(context: Context, arguments: Input) -> Rejected:
 
 
 def tool(name: str, handler: Any = echo, **changes: Any) -> Tool:
-    return Tool(name, "sample", name.title(), name, Input, dict[str, Any], handler, field_codes={"name": BAD_NAME}, **changes)
+    return Tool(
+        name,
+        "sample",
+        name.title(),
+        name,
+        Input,
+        dict[str, Any],
+        handler,
+        field_codes={"name": BAD_NAME},
+        **changes,
+    )
 
 
 TOOLS = (
@@ -59,7 +69,11 @@ TOOLS = (
     tool("reject", reject),
     tool("write", read_only=False, scope=Scope.WRITE),
     tool("catalogue", read_only=False, scope=Scope.WRITE, writes_catalogue=True),
-    tool("sometimes", read_only=False, scope=lambda arguments: Scope.WRITE if arguments.count > 1 else Scope.READ),
+    tool(
+        "sometimes",
+        read_only=False,
+        scope=lambda arguments: Scope.WRITE if arguments.count > 1 else Scope.READ,
+    ),
     tool("hidden", tier=Tier.EXTENDED),
 )
 NAMES = frozenset(name for one in TOOLS for name in (one.name, *one.aliases, *one.bare))
@@ -70,9 +84,17 @@ def registry() -> Registry:
 
 
 def run(
-    name: str, arguments: dict[str, Any] | None = None, auth: AuthContext | None = None, pipeline: Pipeline | None = None, **call: Any
+    name: str,
+    arguments: dict[str, Any] | None = None,
+    auth: AuthContext | None = None,
+    pipeline: Pipeline | None = None,
+    **call: Any,
 ) -> Outcome:
-    return asyncio.run((pipeline or Pipeline(registry())).run(Call(name, arguments or {}, auth or local_user(), **call)))
+    return asyncio.run(
+        (pipeline or Pipeline(registry())).run(
+            Call(name, arguments or {}, auth or local_user(), **call)
+        )
+    )
 
 
 def code(outcome: Outcome) -> str:
@@ -206,7 +228,10 @@ def test_a_toolset_must_declare_exactly_the_names_it_loads() -> None:
     ("selection", "listed"),
     [
         (Selection(), {"echo", "wait", "explode", "reject", "write", "catalogue", "sometimes"}),
-        (Selection(all_tiers=True, exclude=frozenset({"sample/echo"})), {t.name for t in TOOLS} - {"echo"}),
+        (
+            Selection(all_tiers=True, exclude=frozenset({"sample/echo"})),
+            {t.name for t in TOOLS} - {"echo"},
+        ),
         (Selection(tools=frozenset({"hidden", "write"})), {"hidden", "write"}),
         (Selection(tools=frozenset({"hidden", "write"}), read_only=True), {"hidden"}),
         (Selection(toolsets=frozenset({"other"})), set()),
@@ -219,4 +244,10 @@ def test_a_selection_lists_what_it_says(selection: Selection, listed: set[str]) 
 
 def test_an_error_shows_one_shape() -> None:
     error = CommonplaceError(BAD_NAME, "no", hint="do this", details={"a": 1}, retryable=True)
-    assert error.as_dict() == {"code": "BAD_NAME", "message": "no", "hint": "do this", "details": {"a": 1}, "retryable": True}
+    assert error.as_dict() == {
+        "code": "BAD_NAME",
+        "message": "no",
+        "hint": "do this",
+        "details": {"a": 1},
+        "retryable": True,
+    }

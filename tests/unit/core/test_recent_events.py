@@ -10,14 +10,19 @@ from commonplace.edge.events import RecentEvents
 
 
 def answer(number: int, characters: int) -> JSONRPCResponse:
-    return JSONRPCResponse(jsonrpc="2.0", id=number, result={"content": [{"type": "text", "text": "x" * characters}]})
+    return JSONRPCResponse(
+        jsonrpc="2.0", id=number, result={"content": [{"type": "text", "text": "x" * characters}]}
+    )
 
 
 def replayed(events: RecentEvents, count: int, characters: int) -> int:
     """How many of so many events can still be asked for."""
 
     async def run() -> int:
-        ids = [await events.store_event("stream", answer(number, characters)) for number in range(count)]
+        ids = [
+            await events.store_event("stream", answer(number, characters))
+            for number in range(count)
+        ]
         known = 0
         for event_id in ids:
 

@@ -37,7 +37,15 @@ class Arguments(BaseModel):
         return value
 
 
-TOOL = Tool(name="find", toolset="t", title="Find", description="Find.", input=Arguments, output=Inner, handler=lambda *_: {})
+TOOL = Tool(
+    name="find",
+    toolset="t",
+    title="Find",
+    description="Find.",
+    input=Arguments,
+    output=Inner,
+    handler=lambda *_: {},
+)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +81,12 @@ def test_a_bad_argument_is_named_in_words_of_json(arguments: dict[str, Any], mes
 def test_several_bad_arguments_are_told_at_once() -> None:
     with pytest.raises(CommonplaceError) as refused:
         validate(TOOL, {"limit": 0, "tags": 3})
-    assert refused.value.message == "query: is missing; limit: must be at least 1; tags: must be a list"
-    assert [field["field"] for field in refused.value.details["fields"]] == ["query", "limit", "tags"]
+    assert (
+        refused.value.message
+        == "query: is missing; limit: must be at least 1; tags: must be a list"
+    )
+    assert [field["field"] for field in refused.value.details["fields"]] == [
+        "query",
+        "limit",
+        "tags",
+    ]

@@ -1,4 +1,6 @@
-"""`commonplace files ...` as a person types it: what works, and that every mistake ends in a sentence, never in a traceback."""
+"""`commonplace files ...` as a person types it: what works, and that every mistake ends in a
+sentence, never in a traceback.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Typed = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+def typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Typed:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
@@ -38,7 +42,9 @@ def answer(typed: Typed, *words: str) -> Any:
     return orjson.loads(text)
 
 
-def test_a_file_is_stored_read_edited_found_moved_removed_and_restored(typed: Typed, tmp_path: Path) -> None:
+def test_a_file_is_stored_read_edited_found_moved_removed_and_restored(
+    typed: Typed, tmp_path: Path
+) -> None:
     (tmp_path / "today.md").write_text("The vessel left Odesa.\nÀ bientôt\n")
     assert answer(typed, "put", "/notes/today.md", "today.md")["size"] == 35
     assert typed("get", "/notes/today.md")[1] == "The vessel left Odesa.\nÀ bientôt\n"
@@ -54,7 +60,9 @@ def test_a_file_is_stored_read_edited_found_moved_removed_and_restored(typed: Ty
     assert answer(typed, "reindex", "--rebuild") == {"queued": 1, "up_to_date": True}
 
 
-def test_what_a_call_remarks_is_shown_to_people_too(typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_call_remarks_is_shown_to_people_too(
+    typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COMMONPLACE_MODELS", str(tmp_path / "none"))
     for name in ("a", "b"):
         (tmp_path / name).write_text("harbour\n")
@@ -98,7 +106,9 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_ends_with_its_exit_code_and_a_sentence(name: str, typed: Typed, tmp_path: Path) -> None:
+def test_a_mistake_ends_with_its_exit_code_and_a_sentence(
+    name: str, typed: Typed, tmp_path: Path
+) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "plain.md").write_text("plain")
     (tmp_path / "binary.bin").write_bytes(b"\0\1")
@@ -116,7 +126,9 @@ def test_a_query_that_is_no_text_finds_nothing_and_harms_nothing(typed: Typed) -
     assert typed("grep", "--literal", "\udcff")[0] in (1, 2)
 
 
-def test_import_takes_what_it_can_and_says_why_it_left_the_rest(typed: Typed, tmp_path: Path) -> None:
+def test_import_takes_what_it_can_and_says_why_it_left_the_rest(
+    typed: Typed, tmp_path: Path
+) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "a b.md").write_text("first")
@@ -155,13 +167,26 @@ def test_standard_input_is_stored(typed: Typed, monkeypatch: pytest.MonkeyPatch)
 def test_a_reader_that_goes_away_gets_no_traceback(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "long.txt").write_text("line\n" * 200_000)
     typed("put", "/long.txt", "long.txt")
-    program = [sys.executable, "-m", "commonplace", "--data", str(tmp_path / "home"), "files", "get", "/long.txt"]
-    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ))
+    program = [
+        sys.executable,
+        "-m",
+        "commonplace",
+        "--data",
+        str(tmp_path / "home"),
+        "files",
+        "get",
+        "/long.txt",
+    ]
+    process = subprocess.Popen(
+        program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
+    )
     assert process.stdout is not None
     process.stdout.read(5)
     process.stdout.close()
     process.wait(30)
     assert process.stderr is not None
-    said = [line for line in process.stderr.read().splitlines() if b"slow call" not in line]  # a loaded machine is remarked upon
+    said = [
+        line for line in process.stderr.read().splitlines() if b"slow call" not in line
+    ]  # a loaded machine is remarked upon
     assert said == []
     process.stderr.close()

@@ -1,4 +1,6 @@
-"""Folders in and out: what is ignored, what is binary, what a file is called; and the command line over them."""
+"""Folders in and out: what is ignored, what is binary, what a file is called; and the command
+line over them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,14 @@ def test_gitignore_is_honoured_at_every_level(tmp_path: Path) -> None:
             "sub/.gitignore": "!b.log\nsecret*\n", "sub/b.log": "", "sub/secret.txt": "",
         },
     )  # fmt: skip
-    assert names(tmp_path) == ["/.gitignore", "/a.txt", "/keep.log", "/sub/.gitignore", "/sub/b.log", "/sub/top.txt"]
+    assert names(tmp_path) == [
+        "/.gitignore",
+        "/a.txt",
+        "/keep.log",
+        "/sub/.gitignore",
+        "/sub/b.log",
+        "/sub/top.txt",
+    ]
     assert names(tmp_path / "sub") == ["/.gitignore", "/b.log", "/top.txt"]
     assert "/build/x" in names(tmp_path, use_gitignore=False)
     assert not any(name.startswith("/.git/") for name in names(tmp_path, use_gitignore=False))
@@ -57,7 +66,10 @@ def test_each_illegal_byte_is_spelled_and_legal_names_are_unchanged() -> None:
     assert not spells("a_2.md", "a.md")
 
 
-@pytest.mark.parametrize(("data", "text"), [(b"plain", "plain"), (b"", ""), ("é".encode(), "é"), (b"a\0b", None), (b"\xff\xfe", None)])
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [(b"plain", "plain"), (b"", ""), ("é".encode(), "é"), (b"a\0b", None), (b"\xff\xfe", None)],
+)
 def test_binary_is_told_from_text(data: bytes, text: str | None) -> None:
     assert text_of(data) == text
 
@@ -80,11 +92,19 @@ def test_a_folder_goes_in_and_comes_out_the_same(run: Any, tmp_path: Path) -> No
     source = tmp_path / "source"
     make(
         source,
-        {"a.md": "# Walrus\n\ntext\n", "d/e.py": "def seal(): ...\n", "logo.png": b"\x89PNG\0\0", ".gitignore": "skip\n", "skip": "x"},
+        {
+            "a.md": "# Walrus\n\ntext\n",
+            "d/e.py": "def seal(): ...\n",
+            "logo.png": b"\x89PNG\0\0",
+            ".gitignore": "skip\n",
+            "skip": "x",
+        },
     )
     summary = run("import", str(source), "--project", "zoo")
     assert (summary["stored"], summary["unchanged"], summary["indexed"]) == (3, 0, True)
-    assert summary["skipped"] == [{"path": "/logo.png", "reason": "binary, or text that is not UTF-8"}]
+    assert summary["skipped"] == [
+        {"path": "/logo.png", "reason": "binary, or text that is not UTF-8"}
+    ]
     assert run("import", str(source), "--project", "zoo")["unchanged"] == 3
     assert run("search", "walrus", "--project", "zoo")["chunks"][0]["file_path"] == "/a.md"
     assert run("export", str(tmp_path / "back"), "--project", "zoo")["exported"] == 3
@@ -123,7 +143,11 @@ def test_names_outside_the_alphabet_go_in_and_come_out_the_same(run: Any, tmp_pa
     assert "a symbolic link" in shown
     assert "/Ω ½.md" in run("ls", parse=False)
     assert run("export", str(tmp_path / "out"))["exported"] == 4
-    written = {path.relative_to(tmp_path / "out").as_posix(): path.read_text() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    written = {
+        path.relative_to(tmp_path / "out").as_posix(): path.read_text()
+        for path in (tmp_path / "out").rglob("*")
+        if path.is_file()
+    }
     assert written == names
 
 
@@ -146,5 +170,8 @@ def test_files_above_the_size_of_one_request_are_put_and_imported(run: Any, tmp_
     assert run("get", "/long.txt", parse=False) == text
     report = run("import", "folder", "--project", "other")
     assert report["stored"] == 2
-    assert sorted(entry["path"] for entry in run("ls", "--project", "other")["entries"]) == ["/_x5Bodd_x5D.txt", "/long.txt"]
+    assert sorted(entry["path"] for entry in run("ls", "--project", "other")["entries"]) == [
+        "/_x5Bodd_x5D.txt",
+        "/long.txt",
+    ]
     assert run("import", "folder", "--project", "other")["unchanged"] == 2

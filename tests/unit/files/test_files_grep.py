@@ -11,12 +11,19 @@ from commonplace.files.engine.grep import compile_pattern, matching_lines
 SOURCE = b"def foo():\n    return\n\nx = 1\nimport os\n\n\nclass A:\n"
 
 
-def lines(pattern: str, content: bytes, *, literal: bool = False) -> list[tuple[int, int, int, str]]:
+def lines(
+    pattern: str, content: bytes, *, literal: bool = False
+) -> list[tuple[int, int, int, str]]:
     compiled = compile_pattern(pattern, literal=literal, ignore_case=False)
-    return [(match.line, match.start, match.end, match.text) for match in matching_lines(compiled, content)]
+    return [
+        (match.line, match.start, match.end, match.text)
+        for match in matching_lines(compiled, content)
+    ]
 
 
-@pytest.mark.parametrize("pattern", [r"\s+$", r"^\s+x", r"[^a]class", r"return\s*x", r"x\n", r"(?s)x.*os"])
+@pytest.mark.parametrize(
+    "pattern", [r"\s+$", r"^\s+x", r"[^a]class", r"return\s*x", r"x\n", r"(?s)x.*os"]
+)
 def test_no_match_reaches_beyond_its_line(pattern: str) -> None:
     assert lines(pattern, SOURCE) == []
     assert lines(pattern, SOURCE.replace(b"\n", b"\r\n")) == []
@@ -31,7 +38,10 @@ def test_lines_end_before_their_break(end: bytes) -> None:
     content = end.join([b"foo", b"bar", b"", b"bar"])
     second = len(b"foo" + end)
     fourth = len(content) - 3
-    assert lines("^bar$", content) == [(2, second, second + 3, "bar"), (4, fourth, fourth + 3, "bar")]
+    assert lines("^bar$", content) == [
+        (2, second, second + 3, "bar"),
+        (4, fourth, fourth + 3, "bar"),
+    ]
     assert [line for line, *_ in lines("^$", content)] == [3]
     assert [line for line, *_ in lines("^$", content + end)] == [3]
 

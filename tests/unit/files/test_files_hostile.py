@@ -42,7 +42,16 @@ def test_the_deepest_path_is_written_listed_moved_and_deleted(files: Files) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 1_000_000, "word " * 40_000, "\n" * 20_000, "\r" * 50_000, "é" * 300_000, "# " * 30_000, "```\n" * 20_000]
+    "text",
+    [
+        "a" * 1_000_000,
+        "word " * 40_000,
+        "\n" * 20_000,
+        "\r" * 50_000,
+        "é" * 300_000,
+        "# " * 30_000,
+        "```\n" * 20_000,
+    ],
 )
 def test_files_made_to_be_awkward_are_indexed_within_bounds(files: Files, text: str) -> None:
     async def use() -> None:
@@ -72,12 +81,27 @@ def test_huge_numbers_are_numbers(files: Files, limit: int) -> None:
     asyncio.run(use())
 
 
-@pytest.mark.parametrize("name", ["'; DELETE FROM mcp_files; --", "%", "_", "p\\", '"p"', "p' OR '1'='1", "x\u202ey", "*", "GLOB"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "'; DELETE FROM mcp_files; --",
+        "%",
+        "_",
+        "p\\",
+        '"p"',
+        "p' OR '1'='1",
+        "x\u202ey",
+        "*",
+        "GLOB",
+    ],
+)
 def test_names_with_metacharacters_stay_apart(files: Files, name: str) -> None:
     async def use() -> None:
         await files.service.write(USER, "other", "/keep", "keep")
         await files.service.write(USER, name, "/mine", "mine")
-        assert [entry.path for entry in (await files.service.listing(USER, name)).entries] == ["/mine"]
+        assert [entry.path for entry in (await files.service.listing(USER, name)).entries] == [
+            "/mine"
+        ]
         await files.service.delete(USER, name, "/mine")
         assert (await files.service.read(USER, "other", "/keep")).content == "keep"
 

@@ -1,4 +1,6 @@
-"""Schemas: released migrations are never edited, every released version upgrades with its data, and queries match the tables."""
+"""Schemas: released migrations are never edited, every released version upgrades with its data,
+and queries match the tables.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,12 @@ SAMPLES[4] = (
 """What a database of each released version of the files schema could hold."""
 
 
-@pytest.mark.parametrize("version", range(1, load_migrations("commonplace.files", "migrations/sqlite")[-1].version + 1))
-def test_a_database_of_every_released_version_upgrades_with_its_data(tmp_path: Path, version: int) -> None:
+@pytest.mark.parametrize(
+    "version", range(1, load_migrations("commonplace.files", "migrations/sqlite")[-1].version + 1)
+)
+def test_a_database_of_every_released_version_upgrades_with_its_data(
+    tmp_path: Path, version: int
+) -> None:
     database = Database(tmp_path / "old.db", durable=False)
     migrate(database, "search", load_migrations("commonplace.search", "migrations/sqlite")[:1])
     migrate(database, "files", load_migrations("commonplace.files", "migrations/sqlite")[:version])
@@ -61,7 +67,9 @@ def test_a_database_of_every_released_version_upgrades_with_its_data(tmp_path: P
         await service.write(user, "p", "/old.md", " swims")
         assert [entry.path for entry in (await service.listing(user, "p")).entries] == ["/old.md"]
         assert await files.indexer.drain()
-        assert [chunk.content for chunk in (await service.search(user, "p", "walrus swimming")).chunks] == ["old walrus swims"]
+        assert [
+            chunk.content for chunk in (await service.search(user, "p", "walrus swimming")).chunks
+        ] == ["old walrus swims"]
         assert (await service.usage(user, "p")).size_bytes == 16
 
     asyncio.run(use())
@@ -80,7 +88,10 @@ def every_query(component: str) -> Iterator[tuple[str, str]]:
 def test_every_query_is_valid_and_used(tmp_path: Path, component: str) -> None:
     database = Database(tmp_path / "q.db", durable=False)
     build_files(database, tmp_path)
-    code = "".join(path.read_text() for path in (SOURCE / component).glob("*.py")) + (SOURCE / "storage" / "outbox.py").read_text()
+    code = (
+        "".join(path.read_text() for path in (SOURCE / component).glob("*.py"))
+        + (SOURCE / "storage" / "outbox.py").read_text()
+    )
     for name, sql in every_query(component):
         parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
         database.reader().execute(f"EXPLAIN {sql}", parameters).fetchall()
@@ -96,7 +107,10 @@ def test_tenant_filters_and_listings_use_an_index(tmp_path: Path) -> None:
     operator = {"purge", "outbox_claim", "outbox_counts", "job_due", "vector_counts"}
     for name, sql in every_query("files"):
         parameters = dict.fromkeys(re.findall(r":([a-z_]+)", re.sub(r"--.*", "", sql)))
-        plan = [str(row[3]) for row in database.reader().execute(f"EXPLAIN QUERY PLAN {sql}", parameters)]
+        plan = [
+            str(row[3])
+            for row in database.reader().execute(f"EXPLAIN QUERY PLAN {sql}", parameters)
+        ]
         scans = [step for step in plan if re.match(r"SCAN (mcp_|f\b|c\b|a\b|search_)", step)]
         if name not in operator and not name.startswith("tenant_"):
             assert not scans, (name, plan)

@@ -1,4 +1,6 @@
-"""BM25 over the posting tables: exact scores, closed partitions, deterministic order, and an index that forgets."""
+"""BM25 over the posting tables: exact scores, closed partitions, deterministic order, and an
+index that forgets.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,12 @@ def postings(database: Database) -> SqlitePostings:
     return SqlitePostings(database)
 
 
-def put(database: Database, postings: SqlitePostings, texts: Mapping[str, str], partition: Partition = HERE) -> None:
+def put(
+    database: Database,
+    postings: SqlitePostings,
+    texts: Mapping[str, str],
+    partition: Partition = HERE,
+) -> None:
     documents = [Document(key, {"body": text.split()}) for key, text in texts.items()]
     database.write_now(lambda connection: postings.put(connection, partition, documents))
 
@@ -47,7 +54,9 @@ def search(
     prefix: str = "",
     weights: Mapping[str, float] = BODY,
 ) -> LexicalResult:
-    return asyncio.run(postings.search(partition, terms.split(), limit=limit, weights=weights, prefix=prefix))
+    return asyncio.run(
+        postings.search(partition, terms.split(), limit=limit, weights=weights, prefix=prefix)
+    )
 
 
 def reference(texts: Mapping[str, str], terms: Sequence[str]) -> list[tuple[str, float]]:
@@ -60,7 +69,12 @@ def reference(texts: Mapping[str, str], terms: Sequence[str]) -> list[tuple[str,
         for term in dict.fromkeys(terms):
             holders = sum(term in tokens_ for tokens_ in words.values())
             weight = math.log(1 + (len(words) - holders + 0.5) / (holders + 0.5))
-            score += weight * 2.5 * counts[term] / (counts[term] + 1.5 * (0.25 + 0.75 * len(tokens) / average))
+            score += (
+                weight
+                * 2.5
+                * counts[term]
+                / (counts[term] + 1.5 * (0.25 + 0.75 * len(tokens) / average))
+            )
         if score > 0:
             scores[key] = score
     return sorted(scores.items(), key=lambda item: (-round(item[1], 9), item[0]))
@@ -69,7 +83,10 @@ def reference(texts: Mapping[str, str], terms: Sequence[str]) -> list[tuple[str,
 def test_scores_and_order_are_those_of_bm25(database: Database, postings: SqlitePostings) -> None:
     rng = random.Random(7)
     words = [f"w{n}" for n in range(30)]
-    texts = {f"d{n:03}": " ".join(rng.choices(words, weights=range(30, 0, -1), k=rng.randint(3, 40))) for n in range(200)}
+    texts = {
+        f"d{n:03}": " ".join(rng.choices(words, weights=range(30, 0, -1), k=rng.randint(3, 40)))
+        for n in range(200)
+    }
     put(database, postings, texts)
     for _ in range(20):
         terms = rng.sample(words, 3)
@@ -79,14 +96,22 @@ def test_scores_and_order_are_those_of_bm25(database: Database, postings: Sqlite
         assert [match.score for match in found] == pytest.approx([score for _, score in expected])
 
 
-def test_removed_and_replaced_documents_leave_no_trace_in_scores(database: Database, postings: SqlitePostings) -> None:
+def test_removed_and_replaced_documents_leave_no_trace_in_scores(
+    database: Database, postings: SqlitePostings
+) -> None:
     rng = random.Random(3)
     texts = {f"d{n}": " ".join(rng.choices("abcdefgh", k=12)) for n in range(40)}
     put(database, postings, {**texts, **{f"x{n}": "a a b" for n in range(30)}, "d1": "a"})
-    database.write_now(lambda connection: postings.remove(connection, HERE, [f"x{n}" for n in range(30)] + ["unknown"]))
+    database.write_now(
+        lambda connection: postings.remove(
+            connection, HERE, [f"x{n}" for n in range(30)] + ["unknown"]
+        )
+    )
     put(database, postings, {"d1": texts["d1"]})
     found = search(postings, "a b c", limit=50).matches
-    assert [(m.key, pytest.approx(m.score)) for m in found] == reference(texts, ["a", "b", "c"])[:50]
+    assert [(m.key, pytest.approx(m.score)) for m in found] == reference(texts, ["a", "b", "c"])[
+        :50
+    ]
 
 
 def test_another_tenants_text_moves_no_score(database: Database, postings: SqlitePostings) -> None:
@@ -99,49 +124,78 @@ def test_another_tenants_text_moves_no_score(database: Database, postings: Sqlit
     assert {match.key for match in search(postings, "gamma", THERE).matches} == set()
 
 
-def test_ties_fall_by_key_whatever_the_order_of_arrival(database: Database, postings: SqlitePostings) -> None:
+def test_ties_fall_by_key_whatever_the_order_of_arrival(
+    database: Database, postings: SqlitePostings
+) -> None:
     for key in ("c", "a", "d", "b"):
         put(database, postings, {key: "same words"})
     assert [match.key for match in search(postings, "same", limit=3).matches] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("count", [100, 2500])
-def test_a_hundred_equal_documents_fall_by_key_in_any_order_of_arrival(database: Database, postings: SqlitePostings, count: int) -> None:
+def test_a_hundred_equal_documents_fall_by_key_in_any_order_of_arrival(
+    database: Database, postings: SqlitePostings, count: int
+) -> None:
     """Through SQL and, where many more documents match less well, through lists in memory."""
     keys = [f"k{n:03}" for n in range(100)]
     random.Random(4).shuffle(keys)
-    put(database, postings, {f"other{n:05}": "same and a good deal more text" for n in range(count - 100)})
+    put(
+        database,
+        postings,
+        {f"other{n:05}": "same and a good deal more text" for n in range(count - 100)},
+    )
     put(database, postings, dict.fromkeys(keys, "same words"))
     assert [match.key for match in search(postings, "same", limit=5).matches] == sorted(keys)[:5]
 
 
-def test_a_prefix_is_a_string_prefix_and_metacharacters_are_ordinary(database: Database, postings: SqlitePostings) -> None:
+def test_a_prefix_is_a_string_prefix_and_metacharacters_are_ordinary(
+    database: Database, postings: SqlitePostings
+) -> None:
     put(database, postings, dict.fromkeys(["/a_b/x", "/aXb/x", "/a%b/x", "/ab", "/a"], "word"))
-    for prefix, expected in (("/a_", ["/a_b/x"]), ("/a%", ["/a%b/x"]), ("/a", ["/a", "/a%b/x", "/aXb/x", "/a_b/x", "/ab"]), ("/z", [])):
+    for prefix, expected in (
+        ("/a_", ["/a_b/x"]),
+        ("/a%", ["/a%b/x"]),
+        ("/a", ["/a", "/a%b/x", "/aXb/x", "/a_b/x", "/ab"]),
+        ("/z", []),
+    ):
         assert [match.key for match in search(postings, "word", prefix=prefix).matches] == expected
 
 
-def test_a_prefix_above_many_documents_gives_the_same_answer(database: Database, postings: SqlitePostings) -> None:
-    put(database, postings, {f"/{'in' if n % 3 else 'out'}/{n:05}": f"word w{n % 50}" for n in range(4000)})
+def test_a_prefix_above_many_documents_gives_the_same_answer(
+    database: Database, postings: SqlitePostings
+) -> None:
+    put(
+        database,
+        postings,
+        {f"/{'in' if n % 3 else 'out'}/{n:05}": f"word w{n % 50}" for n in range(4000)},
+    )
     found = search(postings, "word w7", prefix="/in", limit=20).matches
     assert len(found) == 20
     assert all(match.key.startswith("/in") for match in found)
     assert {match.terms for match in found} == {("w7", "word")}
 
 
-def test_fields_are_weighted_and_others_are_not_searched(database: Database, postings: SqlitePostings) -> None:
+def test_fields_are_weighted_and_others_are_not_searched(
+    database: Database, postings: SqlitePostings
+) -> None:
     documents = [
         Document("t", {"title": ["apple"], "body": ["pear", "plum"]}),
         Document("b", {"title": ["pear"], "body": ["apple", "plum"]}),
     ]
     database.write_now(lambda connection: postings.put(connection, HERE, documents))
-    assert [m.key for m in search(postings, "apple", weights={"title": 3.0, "body": 1.0}).matches] == ["t", "b"]
-    assert [m.key for m in search(postings, "apple", weights={"title": 1.0, "body": 3.0}).matches] == ["b", "t"]
+    assert [
+        m.key for m in search(postings, "apple", weights={"title": 3.0, "body": 1.0}).matches
+    ] == ["t", "b"]
+    assert [
+        m.key for m in search(postings, "apple", weights={"title": 1.0, "body": 3.0}).matches
+    ] == ["b", "t"]
     assert [m.key for m in search(postings, "apple", weights={"body": 1.0}).matches] == ["b"]
     assert search(postings, "apple", weights={"none": 1.0}).matches == ()
 
 
-def test_a_cleared_partition_is_empty_and_its_neighbour_is_not(database: Database, postings: SqlitePostings) -> None:
+def test_a_cleared_partition_is_empty_and_its_neighbour_is_not(
+    database: Database, postings: SqlitePostings
+) -> None:
     put(database, postings, {"one": "alpha"})
     put(database, postings, {"one": "alpha"}, THERE)
     database.write_now(lambda connection: postings.clear(connection, HERE))
@@ -152,7 +206,9 @@ def test_a_cleared_partition_is_empty_and_its_neighbour_is_not(database: Databas
     assert len(search(postings, "alpha").matches) == 1
 
 
-def test_a_failed_transaction_leaves_the_index_as_it_was(database: Database, postings: SqlitePostings) -> None:
+def test_a_failed_transaction_leaves_the_index_as_it_was(
+    database: Database, postings: SqlitePostings
+) -> None:
     put(database, postings, {"one": "alpha beta"})
     before = search(postings, "alpha")
 
@@ -166,7 +222,18 @@ def test_a_failed_transaction_leaves_the_index_as_it_was(database: Database, pos
 
 
 @pytest.mark.parametrize(
-    "query", ["", "   ", "'; DROP TABLE search_term; --", '* OR NEAR(a) "', "%_%", "\x00\x01", "a" * 100_000, "😀 🤖", "(((("]
+    "query",
+    [
+        "",
+        "   ",
+        "'; DROP TABLE search_term; --",
+        '* OR NEAR(a) "',
+        "%_%",
+        "\x00\x01",
+        "a" * 100_000,
+        "😀 🤖",
+        "((((",
+    ],
 )
 def test_any_query_text_is_legal(database: Database, postings: SqlitePostings, query: str) -> None:
     put(database, postings, {"one": "alpha beta"})
@@ -174,7 +241,9 @@ def test_any_query_text_is_legal(database: Database, postings: SqlitePostings, q
     assert retrieval.hits == ()
 
 
-def test_a_megabyte_of_query_is_bounded_and_said(database: Database, postings: SqlitePostings) -> None:
+def test_a_megabyte_of_query_is_bounded_and_said(
+    database: Database, postings: SqlitePostings
+) -> None:
     put(database, postings, {"one": "alpha beta"})
     query = "alpha " + " ".join(f"word{n}" for n in range(100_000))
     retrieval = asyncio.run(LexicalRetriever(postings).retrieve(HERE, query, limit=5, weights=BODY))
@@ -182,7 +251,9 @@ def test_a_megabyte_of_query_is_bounded_and_said(database: Database, postings: S
     assert all(0 <= hit.score <= 1 for hit in retrieval.hits)
 
 
-def test_scores_lie_between_zero_and_one_and_missing_terms_lower_them(database: Database, postings: SqlitePostings) -> None:
+def test_scores_lie_between_zero_and_one_and_missing_terms_lower_them(
+    database: Database, postings: SqlitePostings
+) -> None:
     put(database, postings, {"one": "alpha beta", "two": "alpha gamma", "three": "delta"})
     retriever = LexicalRetriever(postings)
     full = asyncio.run(retriever.retrieve(HERE, "alpha beta", limit=5, weights=BODY)).hits
@@ -200,8 +271,12 @@ def test_the_upper_bound_is_above_every_string_with_the_prefix(prefix: str) -> N
         assert prefix <= prefix + tail < upper_bound(prefix)
 
 
-def test_lists_in_memory_give_what_the_tables_give(database: Database, postings: SqlitePostings) -> None:
-    """Large answers come from arrays that follow additions and removals; the ranking statement is the oracle."""
+def test_lists_in_memory_give_what_the_tables_give(
+    database: Database, postings: SqlitePostings
+) -> None:
+    """Large answers come from arrays that follow additions and removals; the ranking statement
+    is the oracle.
+    """
     rng = random.Random(11)
     words = [f"w{n}" for n in range(12)]
 
@@ -211,10 +286,19 @@ def test_lists_in_memory_give_what_the_tables_give(database: Database, postings:
     put(database, postings, {f"/d{n:05}": text() for n in range(2500)})
     without = SqlitePostings(database, in_memory=False)
     for step in range(6):
-        for terms, prefix in (("w0 w1", ""), ("w2 w3 w4", "/d0"), ("w5 nowhere", ""), ("w1 w7", "/d")):
-            assert search(postings, terms, prefix=prefix) == search(without, terms, prefix=prefix), (step, terms)
+        for terms, prefix in (
+            ("w0 w1", ""),
+            ("w2 w3 w4", "/d0"),
+            ("w5 nowhere", ""),
+            ("w1 w7", "/d"),
+        ):
+            assert search(postings, terms, prefix=prefix) == search(
+                without, terms, prefix=prefix
+            ), (step, terms)
         best = [match.key for match in search(postings, "w0 w1").matches]
-        database.write_now(lambda connection, best=best: postings.remove(connection, HERE, best[:5]))  # type: ignore[misc]
+        database.write_now(
+            lambda connection, best=best: postings.remove(connection, HERE, best[:5])
+        )  # type: ignore[misc]
         put(database, postings, {f"/e{step}-{n}": text() for n in range(40)})
         put(database, postings, {best[6]: text()})
 
@@ -232,7 +316,9 @@ def pack(postings: SqlitePostings) -> int:
 
 
 def test_packed_lists_give_what_the_tables_give(database: Database) -> None:
-    """Every search opens the store anew, so that it reads the lists from disk; the ranking statement is the oracle."""
+    """Every search opens the store anew, so that it reads the lists from disk; the ranking
+    statement is the oracle.
+    """
     rng = random.Random(12)
     words = [f"w{n}" for n in range(12)]
 
@@ -246,10 +332,17 @@ def test_packed_lists_give_what_the_tables_give(database: Database) -> None:
     held = database.reader().execute("SELECT count(*) FROM search_packed").fetchone()
     assert held == (14,)
     for step in range(4):
-        for terms, prefix in (("w0 w1", ""), ("w2 w3 w4", "/d0"), ("w5 nowhere", ""), ("w1 w7", "/d")):
+        for terms, prefix in (
+            ("w0 w1", ""),
+            ("w2 w3 w4", "/d0"),
+            ("w5 nowhere", ""),
+            ("w1 w7", "/d"),
+        ):
             for partition in (HERE, THERE):
                 expected = search(without, terms, partition, prefix=prefix)
-                assert search(SqlitePostings(database), terms, partition, prefix=prefix) == expected, (step, terms)
+                assert (
+                    search(SqlitePostings(database), terms, partition, prefix=prefix) == expected
+                ), (step, terms)
         best = [match.key for match in search(without, "w0 w1", limit=100).matches][: 5 + 20 * step]
         database.write_now(lambda connection, best=best: without.remove(connection, HERE, best))  # type: ignore[misc]
         put(database, without, {f"/e{step}-{n}": text() for n in range(40)})
@@ -264,7 +357,9 @@ def test_lists_are_packed_anew_only_when_enough_has_changed(database: Database) 
     assert pack(SqlitePostings(database)) == 0
     put(database, SqlitePostings(database), {f"/f{n:05}": "alpha gamma" for n in range(300)})
     assert pack(SqlitePostings(database)) > 0
-    replaced = {f"/d{n:05}": "alpha delta" for n in range(600)}  # as many documents as before, and other ones
+    replaced = {
+        f"/d{n:05}": "alpha delta" for n in range(600)
+    }  # as many documents as before, and other ones
     put(database, SqlitePostings(database), replaced)
     assert pack(SqlitePostings(database)) > 0
     assert pack(SqlitePostings(database)) == 0
@@ -274,7 +369,9 @@ def test_packed_lists_go_with_their_partition(database: Database, postings: Sqli
     put(database, postings, {f"/d{n:05}": "alpha beta" for n in range(4200)})
     assert pack(postings) > 0
     database.write_now(lambda connection: postings.clear(connection, HERE))
-    assert database.reader().execute("SELECT (SELECT count(*) FROM search_packed), (SELECT count(*) FROM search_packing)").fetchone() == (
+    assert database.reader().execute(
+        "SELECT (SELECT count(*) FROM search_packed), (SELECT count(*) FROM search_packing)"
+    ).fetchone() == (
         0,
         0,
     )

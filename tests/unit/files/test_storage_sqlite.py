@@ -1,4 +1,6 @@
-"""The SQLite database: durability of acknowledged writes, isolation of units, bounded waits, schema versions, leadership."""
+"""The SQLite database: durability of acknowledged writes, isolation of units, bounded waits,
+schema versions, leadership.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def numbers(database: Database) -> list[int]:
 
 def test_a_failing_unit_does_not_take_its_group_with_it(database: Database) -> None:
     async def run() -> list[object]:
-        return await asyncio.gather(*(database.write(insert(n)) for n in (1, 2, 2, 3)), return_exceptions=True)
+        return await asyncio.gather(
+            *(database.write(insert(n)) for n in (1, 2, 2, 3)), return_exceptions=True
+        )
 
     results = asyncio.run(run())
     assert [r for r in results if isinstance(r, int)] == [1, 2, 3]
@@ -91,7 +95,9 @@ def test_a_snapshot_does_not_move_while_others_write(database: Database) -> None
     assert numbers(database) == [1]
 
 
-def test_a_lock_held_elsewhere_ends_in_busy_within_the_timeout(database: Database, tmp_path: Path) -> None:
+def test_a_lock_held_elsewhere_ends_in_busy_within_the_timeout(
+    database: Database, tmp_path: Path
+) -> None:
     other = apsw.Connection(str(tmp_path / "a.db"))
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(BusyError) as caught:
@@ -159,7 +165,9 @@ def test_a_failing_migration_leaves_the_old_schema(tmp_path: Path) -> None:
     database = Database(tmp_path / "m.db", durable=False)
     migrate(database, "part", (ONE,))
     with pytest.raises(apsw.SQLError):
-        migrate(database, "part", (ONE, Migration(2, "bad", "CREATE TABLE b (x); SELECT nonsense;")))
+        migrate(
+            database, "part", (ONE, Migration(2, "bad", "CREATE TABLE b (x); SELECT nonsense;"))
+        )
     assert schema_version(database.reader(), "part") == 1
     assert not database.reader().execute("SELECT 1 FROM sqlite_schema WHERE name = 'b'").fetchall()
     database.close()
@@ -184,8 +192,13 @@ def test_only_one_holder_leads_and_a_dead_one_frees_the_lock(tmp_path: Path) -> 
     assert second.try_acquire()
     second.release()
     code = "import sys, pathlib\nfrom commonplace.storage.leadership import Leadership\n"
-    code += f"print(Leadership(pathlib.Path({str(path)!r})).try_acquire(), flush=True)\nsys.stdin.read()"
-    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    code += (
+        f"print(Leadership(pathlib.Path({str(path)!r})).try_acquire(), "
+        f"flush=True)\nsys.stdin.read()"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout is not None
     assert child.stdout.readline().strip() == "True"
     assert not first.try_acquire()
@@ -197,7 +210,9 @@ def test_only_one_holder_leads_and_a_dead_one_frees_the_lock(tmp_path: Path) -> 
 
 
 def test_queries_are_found_by_name_and_names_are_unique() -> None:
-    queries = Queries("-- about this file\n-- name: one\nSELECT 1;\n-- name: two\n-- why\nSELECT 2;\n", "x.sql")
+    queries = Queries(
+        "-- about this file\n-- name: one\nSELECT 1;\n-- name: two\n-- why\nSELECT 2;\n", "x.sql"
+    )
     assert queries["one"] == "SELECT 1;"
     assert queries["two"].endswith("SELECT 2;")
     with pytest.raises(KeyError, match="three"):
@@ -207,7 +222,9 @@ def test_queries_are_found_by_name_and_names_are_unique() -> None:
 
 
 def test_a_short_wait_is_not_as_long_as_that_of_a_patient_neighbour(tmp_path: Path) -> None:
-    """The indexer waits half a minute for another process's lock; a call with a short timeout must not wait behind it."""
+    """The indexer waits half a minute for another process's lock; a call with a short timeout
+    must not wait behind it.
+    """
     database = Database(tmp_path / "a.db")
     database.write_now(lambda connection: connection.execute("CREATE TABLE t (x)"))
     holder = apsw.Connection(str(tmp_path / "a.db"))
@@ -226,7 +243,10 @@ def test_a_short_wait_is_not_as_long_as_that_of_a_patient_neighbour(tmp_path: Pa
 
     async def insert(seconds: float) -> int:
         return await database.write(
-            lambda connection: connection.execute("INSERT INTO t VALUES (1)").getconnection().changes(), lock_timeout_seconds=seconds
+            lambda connection: (
+                connection.execute("INSERT INTO t VALUES (1)").getconnection().changes()
+            ),
+            lock_timeout_seconds=seconds,
         )
 
     waited, changes = asyncio.run(scenario())

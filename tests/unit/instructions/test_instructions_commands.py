@@ -27,7 +27,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     return command
 
 
-def test_a_catalogue_from_start_to_restore(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_catalogue_from_start_to_restore(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
     code, _, error = run("init")
     assert code == 0
     assert "gates.json" in error
@@ -59,7 +61,11 @@ def test_export_and_import_move_a_catalogue(run, tmp_path: Path) -> None:  # typ
         run("remove", "-y", name)
     code, out, _ = run("import", str(tmp_path / "all.json"), "--json")
     assert code == 0
-    assert {name: json.loads(out)[name] for name in ("imported", "skipped", "total")} == {"imported": 2, "skipped": 2, "total": 4}
+    assert {name: json.loads(out)[name] for name in ("imported", "skipped", "total")} == {
+        "imported": 2,
+        "skipped": 2,
+        "total": 4,
+    }
     folder = tmp_path / "folder"
     folder.mkdir()
     assert run("export", str(folder), "--id", "secrets-stay-out")[0] == 0
@@ -84,7 +90,9 @@ def editor(folder: Path, script: str) -> str:
     return str(path)
 
 
-def test_a_text_that_cannot_be_saved_is_kept(run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_text_that_cannot_be_saved_is_kept(
+    run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # type: ignore[no-untyped-def]
     run("add", "be-kind", "Be kind.")
     stored = tmp_path / "home" / "instructions" / "be-kind.json"
     somebody_else = f"sed -i 's/Be kind/Be kinder/' {stored}"
@@ -96,7 +104,10 @@ def test_a_text_that_cannot_be_saved_is_kept(run, tmp_path: Path, monkeypatch: p
     assert "Be kinder." in run("show", "be-kind")[1]
 
 
-@pytest.mark.parametrize(("script", "says", "kept"), [("exit 3", "ended with 3", False), ("printf '\\377' > $1", "UTF-8", True)])
+@pytest.mark.parametrize(
+    ("script", "says", "kept"),
+    [("exit 3", "ended with 3", False), ("printf '\\377' > $1", "UTF-8", True)],
+)
 def test_an_editor_that_fails_changes_nothing(  # type: ignore[no-untyped-def]
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str, kept: bool
 ) -> None:
@@ -111,18 +122,31 @@ def test_lint_finds_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[
     run("init")
     catalogue = tmp_path / "home" / "instructions"
     (catalogue / "broken.json").write_text("{")
-    (catalogue / "drifted.json").write_text(json.dumps({"id": "drifted", "body": "x", "sourceHash": "0" * 64, "dependencies": ["gone"]}))
-    (catalogue / "twin.json").write_text(json.dumps({"id": "twin", "body": "x", "nextReviewDue": "2020-01-01T00:00:00Z"}))
+    (catalogue / "drifted.json").write_text(
+        json.dumps({"id": "drifted", "body": "x", "sourceHash": "0" * 64, "dependencies": ["gone"]})
+    )
+    (catalogue / "twin.json").write_text(
+        json.dumps({"id": "twin", "body": "x", "nextReviewDue": "2020-01-01T00:00:00Z"})
+    )
     code, out, _ = run("lint", "--json")
     assert code == 1
     found = {(problem["where"], problem["severity"]) for problem in json.loads(out)["problems"]}
-    assert found == {("broken.json", "error"), ("drifted", "error"), ("drifted", "warn"), ("twin", "warn")}
+    assert found == {
+        ("broken.json", "error"),
+        ("drifted", "error"),
+        ("drifted", "warn"),
+        ("twin", "warn"),
+    }
 
 
 def test_lint_tells_what_was_not_read_as_written(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     run("init")
     catalogue = tmp_path / "home" / "instructions"
-    (catalogue / "a.json").write_text(json.dumps({"id": "a", "body": "x", "priority": "high", "categories": "a,b", "prioritty": 1}))
+    (catalogue / "a.json").write_text(
+        json.dumps(
+            {"id": "a", "body": "x", "priority": "high", "categories": "a,b", "prioritty": 1}
+        )
+    )
     (catalogue / "team").mkdir()
     (catalogue / "team" / "b.json").write_text("{}")
     code, out, _ = run("lint", "--json")

@@ -1,4 +1,6 @@
-"""Durable files under trouble: retries, foreign edits, lost journals, silent file systems, usage on disk."""
+"""Durable files under trouble: retries, foreign edits, lost journals, silent file systems, usage
+on disk.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ import pytest
 from commonplace.instructions.directory import MARKER, Directory, Retries
 from commonplace.instructions.engine.catalogue import FEW
 from commonplace.instructions.indexing import MOST_WAITING
-from commonplace.instructions.journal import SAME_SECONDS, SHARED_SECONDS, Journal, Marker, state_directory
+from commonplace.instructions.journal import (
+    SAME_SECONDS,
+    SHARED_SECONDS,
+    Journal,
+    Marker,
+    state_directory,
+)
 from commonplace.instructions.model import LOCAL_ACTOR
 from commonplace.instructions.service import Service
 from commonplace.instructions.usage import Usage
@@ -28,11 +36,18 @@ from commonplace.kernel.settings import InstructionsSettings
 
 
 def served(home: Path, **settings: Any) -> Service:
-    return Service(home / "in", home, InstructionsSettings(watch=False, **settings), mutation_enabled=lambda: True)
+    return Service(
+        home / "in",
+        home,
+        InstructionsSettings(watch=False, **settings),
+        mutation_enabled=lambda: True,
+    )
 
 
 def add(service: Service, id_: str, body: str = "Body") -> dict[str, Any]:
-    return Writing(service).add({"id": id_, "body": body}, overwrite=True, lax=True, actor=LOCAL_ACTOR)[0]
+    return Writing(service).add(
+        {"id": id_, "body": body}, overwrite=True, lax=True, actor=LOCAL_ACTOR
+    )[0]
 
 
 def until(condition: Callable[[], bool], seconds: float = 20) -> None:
@@ -48,7 +63,9 @@ def timed(work: Callable[[], object]) -> float:
     return time.monotonic() - begun
 
 
-def test_reads_are_tried_again_as_often_as_configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_are_tried_again_as_often_as_configured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("a.json")  # opening a socket fails, and is no missing file
@@ -107,12 +124,19 @@ def test_a_rotated_journal_loses_nobody(tmp_path: Path, monkeypatch: pytest.Monk
         add(one if number % 2 else two, f"n{number}")
         assert "item" in one.get(f"n{number}")
         assert "item" in two.get(f"n{number}")
-    assert one.list_entries(None, None, 0, None)["hash"] == two.list_entries(None, None, 0, None)["hash"]
+    assert (
+        one.list_entries(None, None, 0, None)["hash"]
+        == two.list_entries(None, None, 0, None)["hash"]
+    )
 
 
 def test_only_one_holds_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("commonplace.instructions.journal.LOCK_SECONDS", 0.05)
-    with Journal(tmp_path).locked(), pytest.raises(CommonplaceError) as busy, Journal(tmp_path).locked():
+    with (
+        Journal(tmp_path).locked(),
+        pytest.raises(CommonplaceError) as busy,
+        Journal(tmp_path).locked(),
+    ):
         pass
     assert busy.value.code.kind is Kind.UNAVAILABLE
     assert busy.value.retryable
@@ -122,11 +146,16 @@ def test_the_state_of_a_folder_is_beside_it_whatever_the_data_folder(tmp_path: P
     link = tmp_path / "link"
     (tmp_path / "real").mkdir()
     link.symlink_to(tmp_path / "real")
-    assert state_directory(link, tmp_path / "x") == state_directory(tmp_path / "real", tmp_path / "y")
+    assert state_directory(link, tmp_path / "x") == state_directory(
+        tmp_path / "real", tmp_path / "y"
+    )
     service = served(tmp_path)
     add(service, "a")
     assert (tmp_path / ".in.commonplace" / ".gitignore").read_text() == "*\n"
-    assert sorted(path.name for path in (tmp_path / "in").iterdir()) == [".catalog-version", "a.json"]
+    assert sorted(path.name for path in (tmp_path / "in").iterdir()) == [
+        ".catalog-version",
+        "a.json",
+    ]
 
 
 def test_many_threads_add_at_once_and_each_hears_its_own_answer(tmp_path: Path) -> None:
@@ -137,8 +166,14 @@ def test_many_threads_add_at_once_and_each_hears_its_own_answer(tmp_path: Path) 
     def work(number: int) -> None:
         for turn in range(5):
             id_ = f"t{number}-{turn}" if number % 4 else "shared"
-            entry = {"id": id_, "body": f"{number} {turn}"} if number != 3 else {"id": "Not An Id", "body": "x"}
-            answers[f"{number}-{turn}"] = writing.add(entry, overwrite=True, lax=True, actor=LOCAL_ACTOR)
+            entry = (
+                {"id": id_, "body": f"{number} {turn}"}
+                if number != 3
+                else {"id": "Not An Id", "body": "x"}
+            )
+            answers[f"{number}-{turn}"] = writing.add(
+                entry, overwrite=True, lax=True, actor=LOCAL_ACTOR
+            )
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
     for thread in threads:
@@ -153,10 +188,14 @@ def test_many_threads_add_at_once_and_each_hears_its_own_answer(tmp_path: Path) 
     assert sum(answer["created"] for answer, _ in answers.values() if answer["id"] == "shared") == 1
     assert len(service.shelf.history.changes("shared")) == 4 * 5
     assert service.verify()["issueCount"] == 0
-    assert served(tmp_path).list_entries(None, None, 0, None) == service.list_entries(None, None, 0, None)
+    assert served(tmp_path).list_entries(None, None, 0, None) == service.list_entries(
+        None, None, 0, None
+    )
 
 
-def test_adds_that_arrive_together_are_written_together_and_each_hears_its_own_answer(tmp_path: Path) -> None:
+def test_adds_that_arrive_together_are_written_together_and_each_hears_its_own_answer(
+    tmp_path: Path,
+) -> None:
     service = served(tmp_path)
     writing = Writing(service)
     groups: list[int] = []
@@ -180,7 +219,9 @@ def test_adds_that_arrive_together_are_written_together_and_each_hears_its_own_a
     service.close()
 
 
-def test_a_disk_that_fails_fails_every_add_that_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fails_fails_every_add_that_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     service = served(tmp_path, write_retries=0)
     writing = Writing(service)
     add(service, "before")
@@ -188,7 +229,9 @@ def test_a_disk_that_fails_fails_every_add_that_waits_for_it(tmp_path: Path, mon
     failures = added_together(writing, [{"id": f"a-{number}", "body": "x"} for number in range(5)])
     assert [type(failure) for failure in failures] == [CommonplaceError] * 5
     monkeypatch.undo()
-    assert [path.name for path in (tmp_path / "in").iterdir() if path.suffix != ""] == ["before.json"]
+    assert [path.name for path in (tmp_path / "in").iterdir() if path.suffix != ""] == [
+        "before.json"
+    ]
     assert added_together(writing, [{"id": "after", "body": "x"}])[0][1]
     service.close()
 
@@ -199,7 +242,11 @@ def test_a_service_that_closes_writes_what_waits_and_can_be_used_again(tmp_path:
 
     async def close_in_between() -> list[Any]:
         asked = [
-            asyncio.create_task(writing.add_with_others({"id": f"a-{n}", "body": "x"}, overwrite=True, lax=True, actor=LOCAL_ACTOR))
+            asyncio.create_task(
+                writing.add_with_others(
+                    {"id": f"a-{n}", "body": "x"}, overwrite=True, lax=True, actor=LOCAL_ACTOR
+                )
+            )
             for n in range(40)
         ]
         await asyncio.sleep(0)  # all have asked, none was answered
@@ -215,7 +262,10 @@ def test_a_service_that_closes_writes_what_waits_and_can_be_used_again(tmp_path:
 
 def added_together(writing: Writing, entries: list[dict[str, str]]) -> list[Any]:
     async def all_at_once() -> list[Any]:
-        asked = [writing.add_with_others(entry, overwrite=True, lax=True, actor=LOCAL_ACTOR) for entry in entries]
+        asked = [
+            writing.add_with_others(entry, overwrite=True, lax=True, actor=LOCAL_ACTOR)
+            for entry in entries
+        ]
         return await asyncio.gather(*asked, return_exceptions=True)
 
     return asyncio.run(all_at_once())
@@ -225,7 +275,9 @@ def failing_fsync(descriptor: int) -> None:
     raise OSError(5, "Input/output error")
 
 
-def test_what_a_holder_had_begun_ends_where_it_ended_whatever_was_noted_before(tmp_path: Path) -> None:
+def test_what_a_holder_had_begun_ends_where_it_ended_whatever_was_noted_before(
+    tmp_path: Path,
+) -> None:
     journal = Journal(tmp_path)
     with journal.locked():
         assert journal.unfinished() == []
@@ -238,7 +290,9 @@ def test_what_a_holder_had_begun_ends_where_it_ended_whatever_was_noted_before(t
     journal.close()
 
 
-def test_the_record_of_beginnings_is_trimmed_and_may_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_of_beginnings_is_trimmed_and_may_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("commonplace.instructions.history.KEEP_MADE_BYTES", 2000)
     one, two = served(tmp_path), served(tmp_path)
     for number in range(20):
@@ -298,14 +352,23 @@ def test_a_marker_that_somebody_rewrites_is_noticed_however_old_it_is(tmp_path: 
     assert not marker.current()
 
 
-def test_a_marker_that_may_only_be_read_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_marker_that_may_only_be_read_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / MARKER
     path.write_text("theirs")
     protected = path.stat().st_ino
     really_open = os.open
 
-    def guarded(name: Any, flags: int, *rest: Any) -> int:  # root may open anything, so the test guards the file itself
-        if str(name) == str(path) and flags & os.O_RDWR and path.exists() and path.stat().st_ino == protected:
+    def guarded(
+        name: Any, flags: int, *rest: Any
+    ) -> int:  # root may open anything, so the test guards the file itself
+        if (
+            str(name) == str(path)
+            and flags & os.O_RDWR
+            and path.exists()
+            and path.stat().st_ino == protected
+        ):
             raise PermissionError(13, "Permission denied")
         return really_open(name, flags, *rest)
 
@@ -328,11 +391,24 @@ def test_what_changed_is_found_at_once_and_in_order_however_much_it_was(tmp_path
         for id_ in reversed(ids):
             add(service, id_, f"a walrus of {count}")
         assert service.search(f"walrus {count}", 1000, False)["count"] == count
-        assert [item["id"] for item in service.list_entries(None, None, 0, None)["items"]] == sorted(service.shelf.catalogue.entries)
+        assert [
+            item["id"] for item in service.list_entries(None, None, 0, None)["items"]
+        ] == sorted(service.shelf.catalogue.entries)
         add(service, ids[0], "a heron")
         assert {item["id"] for item in service.search("heron", 10, False)["items"]} >= {ids[0]}
-        Writing(service).remove(ids, confirm=True, cascade=False, missing_ok=False, expected_hash=None, actor=LOCAL_ACTOR)
-        assert service.search("walrus", 10, False)["count"] == service.search("heron", 10, False)["count"] == 0
+        Writing(service).remove(
+            ids,
+            confirm=True,
+            cascade=False,
+            missing_ok=False,
+            expected_hash=None,
+            actor=LOCAL_ACTOR,
+        )
+        assert (
+            service.search("walrus", 10, False)["count"]
+            == service.search("heron", 10, False)["count"]
+            == 0
+        )
     assert [item["id"] for item in service.search("octopus", 10, False)["items"]] == ["m"]
 
 
@@ -351,7 +427,9 @@ def test_a_catalogue_is_worked_out_beside_its_first_answers(tmp_path: Path) -> N
 def test_a_service_that_closes_stops_working_its_catalogue_out(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for number in range(100):
-        (tmp_path / "in" / f"a{number}.json").write_text(json.dumps({"id": f"a{number}", "body": "x"}))
+        (tmp_path / "in" / f"a{number}.json").write_text(
+            json.dumps({"id": f"a{number}", "body": "x"})
+        )
     service = served(tmp_path)
     service.shelf.ensure_loaded()
     stop = threading.Event()
@@ -402,7 +480,12 @@ def test_usage_is_flushed_in_time_and_adds_up_over_processes(tmp_path: Path) -> 
     path = tmp_path / "usage.json"
 
     def usage(flush_seconds: float) -> Usage:
-        return Usage(path, clock=lambda: "2025-01-01T00:00:00.000Z", flush_seconds=flush_seconds, rate_limited=False)
+        return Usage(
+            path,
+            clock=lambda: "2025-01-01T00:00:00.000Z",
+            flush_seconds=flush_seconds,
+            rate_limited=False,
+        )
 
     def stored() -> int:
         return int(json.loads(path.read_text())["a"]["usageCount"])

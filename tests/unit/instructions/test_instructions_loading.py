@@ -16,28 +16,55 @@ from hypothesis import strategies as st
 from commonplace.instructions.directory import Directory, encode
 from commonplace.instructions.engine.hashing import HashTree, fits_claim, hash_body, normalise_body
 from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
-from commonplace.instructions.model import AUDIENCES, FIELD_ORDER, MAX_LEVELS, REQUIREMENTS, STATUSES, TIERS, is_valid_id, stored_form
+from commonplace.instructions.model import (
+    AUDIENCES,
+    FIELD_ORDER,
+    MAX_LEVELS,
+    REQUIREMENTS,
+    STATUSES,
+    TIERS,
+    is_valid_id,
+    stored_form,
+)
 
 NOW = 1_750_000_000.0
 SHORT_IDS = st.text("ab0-", min_size=1, max_size=3)
 
 
 def read(folder: Path, name: str, content: Any) -> Any:
-    (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    (folder / name).write_text(
+        content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
+    )
     return Directory(folder).read(name)
 
 
 def test_id_and_body_are_enough(tmp_path: Path) -> None:
-    document = read(tmp_path, "a.json", {"id": "a", "body": "  First line\nmore  "}).instruction.document
+    document = read(
+        tmp_path, "a.json", {"id": "a", "body": "  First line\nmore  "}
+    ).instruction.document
     assert document["body"] == "  First line\nmore  "
-    assert (document["title"], document["priority"], document["priorityTier"], document["requirement"]) == ("a", 50, "P3", "optional")
-    assert (document["audience"], document["status"], document["owner"], document["classification"]) == (
+    assert (
+        document["title"],
+        document["priority"],
+        document["priorityTier"],
+        document["requirement"],
+    ) == ("a", 50, "P3", "optional")
+    assert (
+        document["audience"],
+        document["status"],
+        document["owner"],
+        document["classification"],
+    ) == (
         "all",
         "approved",
         "unowned",
         "internal",
     )
-    assert (document["version"], document["semanticSummary"], document["reviewIntervalDays"]) == ("1.0.0", "First line", 90)
+    assert (document["version"], document["semanticSummary"], document["reviewIntervalDays"]) == (
+        "1.0.0",
+        "First line",
+        90,
+    )
     assert document["categories"] == ["uncategorized"]
     assert document["changeLog"][0]["summary"] == "initial import"
     assert document["riskScore"] == 50 + 5
@@ -48,7 +75,11 @@ def test_id_and_body_are_enough(tmp_path: Path) -> None:
     [
         ({"audience": "martians"}, {"audience": "all"}, "audience"),
         ({"requirement": "whatever"}, {"requirement": "recommended"}, "requirement"),
-        ({"requirement": "MUST"}, {"requirement": "mandatory", "priorityTier": "P1"}, "requirement"),
+        (
+            {"requirement": "MUST"},
+            {"requirement": "mandatory", "priorityTier": "P1"},
+            "requirement",
+        ),
         ({"requirement": "Should"}, {"requirement": "recommended"}, "requirement"),
         ({"requirement": "may"}, {"requirement": "optional"}, "requirement"),
         ({"priority": 0}, {"priority": 50}, "priority"),
@@ -62,13 +93,19 @@ def test_id_and_body_are_enough(tmp_path: Path) -> None:
         ({"tags": "x"}, {}, "tags"),
         ({"teamIds": [1, "a"]}, {"teamIds": ["a"]}, "teamIds"),
         ({"categories": ["Good", "not good", 3]}, {"categories": ["good"]}, "categories"),
-        ({"createdAt": "yesterday", "updatedAt": "2025-01-01T00:00:00Z"}, {"createdAt": "2025-01-01T00:00:00Z"}, "createdAt"),
+        (
+            {"createdAt": "yesterday", "updatedAt": "2025-01-01T00:00:00Z"},
+            {"createdAt": "2025-01-01T00:00:00Z"},
+            "createdAt",
+        ),
         ({"reviewIntervalDays": 1000}, {"reviewIntervalDays": 90}, "reviewIntervalDays"),
         ({"semanticSummary": "s" * 700}, {"semanticSummary": "s" * 600}, "semanticSummary"),
         ({"extensions": 3}, {}, "extensions"),
     ],
 )
-def test_what_is_nearly_right_is_salvaged_and_counted(given: dict[str, Any], expected: dict[str, Any], mended: str) -> None:
+def test_what_is_nearly_right_is_salvaged_and_counted(
+    given: dict[str, Any], expected: dict[str, Any], mended: str
+) -> None:
     instruction = normalise({"id": "a", "body": "x", **given}, "a", NOW, Rules())
     assert {name: instruction.document[name] for name in expected} == expected
     assert instruction.salvaged == (mended,)
@@ -92,10 +129,16 @@ def test_what_is_nearly_right_is_salvaged_and_counted(given: dict[str, Any], exp
         ("my.template.json", "{}", "template"),
         ("_manifest.json", "{}", "governance-denylist"),
         ("a.json", json.dumps({"id": "a", "body": "x" * 1_000_001}), "schema"),
-        ("a.json", json.dumps({"id": "a", "body": "x", "extensions": {"y": "z" * 2_200_000}}), "too-large"),
+        (
+            "a.json",
+            json.dumps({"id": "a", "body": "x", "extensions": {"y": "z" * 2_200_000}}),
+            "too-large",
+        ),
     ],
 )
-def test_what_is_no_instruction_is_rejected_with_its_reason(tmp_path: Path, name: str, content: str, reason: str) -> None:
+def test_what_is_no_instruction_is_rejected_with_its_reason(
+    tmp_path: Path, name: str, content: str, reason: str
+) -> None:
     reading = read(tmp_path, name, content)
     assert reading.instruction is None
     assert reading.rejection.reason == reason
@@ -144,29 +187,67 @@ def test_a_file_of_the_peers_schema_three_and_seven_loads_untouched(tmp_path: Pa
         "classification": "internal",
         "lastReviewedAt": "2025-08-20T10:00:00.000Z",
         "nextReviewDue": "2025-10-19T10:00:00.000Z",
-        "changeLog": [{"version": "1.4.2", "changedAt": "2025-08-21T10:00:00.000Z", "summary": "initial import"}],
+        "changeLog": [
+            {
+                "version": "1.4.2",
+                "changedAt": "2025-08-21T10:00:00.000Z",
+                "summary": "initial import",
+            }
+        ],
         "semanticSummary": body,
         "extensions": {"vendor": {"x": [1, 2]}},
     }
-    for extra in ({"schemaVersion": "3"}, {"schemaVersion": "7", "contentType": "workflow", "links": [{"rel": "see", "id": "x"}]}):
+    for extra in (
+        {"schemaVersion": "3"},
+        {"schemaVersion": "7", "contentType": "workflow", "links": [{"rel": "see", "id": "x"}]},
+    ):
         given = {**common, **extra}
         instruction = read(tmp_path, "peer-1.json", given).instruction
         assert instruction.salvaged == ()
         assert not instruction.drifted
         stored = stored_form(instruction.document)
-        assert stored == {**{k: v for k, v in given.items() if k not in ("usageCount", "firstSeenTs")}, "reviewIntervalDays": 60}
+        assert stored == {
+            **{k: v for k, v in given.items() if k not in ("usageCount", "firstSeenTs")},
+            "reviewIntervalDays": 60,
+        }
 
 
 def test_files_are_written_in_a_fixed_order_with_a_final_newline() -> None:
-    shuffled = {"zeta": 1, "body": "b", "sourceHash": "h", "id": "a", "title": "t", "governanceHash": "g", "usageCount": 3}
+    shuffled = {
+        "zeta": 1,
+        "body": "b",
+        "sourceHash": "h",
+        "id": "a",
+        "title": "t",
+        "governanceHash": "g",
+        "usageCount": 3,
+    }
     text = encode(shuffled).decode()
-    assert text == '{\n  "id": "a",\n  "title": "t",\n  "body": "b",\n  "sourceHash": "h",\n  "zeta": 1\n}\n'
+    assert (
+        text == '{\n  "id": "a",\n  "title": "t",\n  "body": "b",\n  "sourceHash": "h",\n  "zeta": '
+        "1\n}\n"
+    )
 
 
 def test_ids() -> None:
     for good in ("a", "a1", "a-b", "a_b", "instr.alpha", "x" * 120, "0"):
         assert is_valid_id(good), good
-    for bad in ("", "-a", "a-", ".a", "a.", "a..b", "A", "a b", "a/b", "ä", "x" * 121, "a\n", None, 3):
+    for bad in (
+        "",
+        "-a",
+        "a-",
+        ".a",
+        "a.",
+        "a..b",
+        "A",
+        "a b",
+        "a/b",
+        "ä",
+        "x" * 121,
+        "a\n",
+        None,
+        3,
+    ):
         assert not is_valid_id(bad), bad
 
 
@@ -258,7 +339,11 @@ def test_threads_that_look_at_a_file_first_all_see_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("levels", [190, 300, 900])
 def test_a_file_too_deep_to_be_served_hides_no_other(tmp_path: Path, levels: int) -> None:
-    read(tmp_path, "a.json", '{"id":"a","body":"x","extensions":{"deep":' + "[" * levels + "]" * levels + "}}")
+    read(
+        tmp_path,
+        "a.json",
+        '{"id":"a","body":"x","extensions":{"deep":' + "[" * levels + "]" * levels + "}}",
+    )
     reading = Directory(tmp_path).read("a.json")
     if levels < MAX_LEVELS:
         assert reading.instruction is not None
@@ -270,24 +355,42 @@ def test_a_file_too_deep_to_be_served_hides_no_other(tmp_path: Path, levels: int
 
 
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=12),
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(("version", "summary", "changedAt", "x")), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(("version", "summary", "changedAt", "x")), inner, max_size=3
+        )
     ),
     max_leaves=6,
 )
 
 
-@given(st.dictionaries(st.sampled_from([*FIELD_ORDER, "usageCount", "unknown"]), ANYTHING, max_size=6))
+@given(
+    st.dictionaries(st.sampled_from([*FIELD_ORDER, "usageCount", "unknown"]), ANYTHING, max_size=6)
+)
 def test_whatever_a_file_says_beside_id_and_body_it_is_served(fields: dict[str, Any]) -> None:
     instruction = normalise({**fields, "id": "a", "body": "x"}, "a", NOW, Rules())
     shown = instruction.document.whole()
     assert (shown["id"], shown["body"]) == ("a", "x")
-    for field, allowed in (("audience", AUDIENCES), ("requirement", REQUIREMENTS), ("status", STATUSES), ("priorityTier", TIERS)):
+    for field, allowed in (
+        ("audience", AUDIENCES),
+        ("requirement", REQUIREMENTS),
+        ("status", STATUSES),
+        ("priorityTier", TIERS),
+    ):
         assert shown[field] in allowed
 
 
-@pytest.mark.parametrize("field", ["audience", "requirement", "status", "classification", "priorityTier"])
-def test_a_list_where_a_word_belongs_is_mended_and_hides_no_other_file(tmp_path: Path, field: str) -> None:
+@pytest.mark.parametrize(
+    "field", ["audience", "requirement", "status", "classification", "priorityTier"]
+)
+def test_a_list_where_a_word_belongs_is_mended_and_hides_no_other_file(
+    tmp_path: Path, field: str
+) -> None:
     instruction = read(tmp_path, "a.json", {"id": "a", "body": "x", field: ["y"]}).instruction
     assert field in instruction.salvaged

@@ -21,7 +21,9 @@ from commonplace.kernel.settings import InstructionsSettings
 
 ENTRIES = 3000
 SWEEPS: dict[str, Callable[[Service], object]] = {
-    "groom, dry": lambda service: Maintenance(service, Writing(service)).groom(GroomMode(dry_run=True), None, LOCAL_ACTOR),
+    "groom, dry": lambda service: Maintenance(service, Writing(service)).groom(
+        GroomMode(dry_run=True), None, LOCAL_ACTOR
+    ),
     "governanceHash with items": lambda service: service.governance_hash(True),
     "export": lambda service: export(service, None, True),
     "inspect catalog": lambda service: inspect(service, "catalog", None),
@@ -36,7 +38,9 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
     folder = home / "in"
     folder.mkdir()
     for number in range(ENTRIES):
-        (folder / f"rule-{number}.json").write_text(json.dumps({"id": f"rule-{number}", "body": f"Rule {number}.", "priority": 3}))
+        (folder / f"rule-{number}.json").write_text(
+            json.dumps({"id": f"rule-{number}", "body": f"Rule {number}.", "priority": 3})
+        )
     served = Service(folder, home, InstructionsSettings(watch=False))
     served.shelf.ensure_loaded()
     for entry in served.shelf.catalogue:
@@ -67,7 +71,9 @@ def longest_wait(service: Service, sweep: Callable[[Service], object]) -> float:
 
 
 @pytest.mark.parametrize("name", SWEEPS)
-def test_reads_are_answered_while_the_whole_catalogue_is_gone_through(service: Service, name: str) -> None:
+def test_reads_are_answered_while_the_whole_catalogue_is_gone_through(
+    service: Service, name: str
+) -> None:
     SWEEPS[name](service)  # what is kept from then on is made
     assert min(longest_wait(service, SWEEPS[name]) for _ in range(5)) < 0.5
 

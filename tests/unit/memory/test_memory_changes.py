@@ -21,7 +21,14 @@ def status(memory: Calls, id_: str) -> tuple[str, str | None]:
 def test_an_update_that_changes_nothing_leaves_no_trace(memory: Calls) -> None:
     id_ = memory.add("Pool size", "Ten is enough.", tags=["db"], project="shop")
     before = memory("rekall_show", id=id_)
-    same = {"title": "Pool size", "content": "Ten is enough.", "tags": ["db"], "project": "shop", "status": "active", "confidence": 3}
+    same = {
+        "title": "Pool size",
+        "content": "Ten is enough.",
+        "tags": ["db"],
+        "project": "shop",
+        "status": "active",
+        "confidence": 3,
+    }
     done = memory("memory_update", id=id_, **same)
     assert (done["changed"], done["revisions"]) == ([], 0)
     assert memory("rekall_show", id=id_)["updated_at"] == before["updated_at"]
@@ -39,7 +46,9 @@ def test_entries_do_not_supersede_each_other_in_a_circle(memory: Calls, length: 
     ids = [memory.add(f"Way number {n}", f"text {n}") for n in range(length)]
     for old, new in itertools.pairwise(ids):
         supersede(memory, new, old)
-    error = memory.error("rekall_link", source_id=ids[0], target_id=ids[-1], relation_type="supersedes")
+    error = memory.error(
+        "rekall_link", source_id=ids[0], target_id=ids[-1], relation_type="supersedes"
+    )
     assert error.code.name == "LINK_ALREADY_EXISTS"
     assert error.hint is not None
     assert status(memory, ids[-1]) == ("active", None)
@@ -91,7 +100,9 @@ def test_a_restored_successor_leaves_alone_what_was_changed_meanwhile(memory: Ca
     assert status(memory, old) == ("active", None)
 
 
-def test_deleting_a_successor_makes_no_second_active_entry_with_the_same_text(memory: Calls) -> None:
+def test_deleting_a_successor_makes_no_second_active_entry_with_the_same_text(
+    memory: Calls,
+) -> None:
     old, new = memory.add("The old way", "text"), memory.add("The new way", "other text")
     supersede(memory, new, old)
     again = memory.add("The old way", "text")

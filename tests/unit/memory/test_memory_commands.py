@@ -16,7 +16,9 @@ Typed = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+def typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Typed:
     monkeypatch.setenv("COMMONPLACE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.delenv("COMMONPLACE_MODELS", raising=False)
@@ -48,14 +50,26 @@ def test_the_project_is_the_repository_around_or_the_folder(tmp_path: Path) -> N
 
 
 def test_an_entry_is_added_found_shown_corrected_and_removed(typed: Typed) -> None:
-    added = answer(typed, "add", "bug", "Safari drops the CORS header", "-c", "List each custom header.", "-t", "cors,safari")
+    added = answer(
+        typed,
+        "add",
+        "bug",
+        "Safari drops the CORS header",
+        "-c",
+        "List each custom header.",
+        "-t",
+        "cors,safari",
+    )
     shown = answer(typed, "show", added["id"])
     assert (shown["project"], shown["tags"]) == ("shop", ["cors", "safari"])
     found = answer(typed, "search", "safari", "header", "--project", ".", "--why")
     assert [result["id"] for result in found["results"]] == [added["id"]]
     assert answer(typed, "list", "--tag", "cors")["total"] == 1
     answer(typed, "edit", added["id"], "--title", "Safari needs the header listed", "--obsolete")
-    assert answer(typed, "list", "--obsolete")["entries"][0]["title"] == "Safari needs the header listed"
+    assert (
+        answer(typed, "list", "--obsolete")["entries"][0]["title"]
+        == "Safari needs the header listed"
+    )
     assert answer(typed, "rm", added["id"])["deleted"] is True
     assert answer(typed, "list", "--deleted")["total"] == 1
     assert answer(typed, "rm", added["id"], "--restore")["deleted"] is False
@@ -81,7 +95,17 @@ def test_links_are_drawn_and_listed(typed: Typed) -> None:
 
 
 def test_adding_a_text_again_keeps_what_is_not_given(typed: Typed) -> None:
-    first = answer(typed, "add", "bug", "Idle connections", "--content", "text", "--confidence", "5", "--semantic")
+    first = answer(
+        typed,
+        "add",
+        "bug",
+        "Idle connections",
+        "--content",
+        "text",
+        "--confidence",
+        "5",
+        "--semantic",
+    )
     again = answer(typed, "add", "bug", "Idle connections", "--content", "text", "--tag", "pool")
     assert (again["created"], again["updated_fields"]) == (False, ["tags"])
     shown = answer(typed, "show", first["id"])
@@ -116,10 +140,15 @@ def test_memory_is_exported_and_imported(typed: Typed, tmp_path: Path) -> None:
 def test_importing_an_empty_list_is_no_mistake(typed: Typed, tmp_path: Path) -> None:
     (tmp_path / "e.json").write_text("[]")
     done = answer(typed, "import", str(tmp_path / "e.json"))
-    assert (done["read"], done["problems"]) == (0, ["e.json holds no memories: there is nothing to import"])
+    assert (done["read"], done["problems"]) == (
+        0,
+        ["e.json holds no memories: there is nothing to import"],
+    )
 
 
-def test_what_only_commands_change_is_in_the_audit_trail_too(typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_only_commands_change_is_in_the_audit_trail_too(
+    typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     ids = [answer(typed, "add", "bug", title)["id"] for title in ("First entry", "Second entry")]
     answer(typed, "export", str(tmp_path / "a.rekall.zip"))
     typed("import", str(tmp_path / "a.rekall.zip"), "--dry-run")
@@ -139,12 +168,16 @@ def test_what_only_commands_change_is_in_the_audit_trail_too(typed: Typed, tmp_p
     assert next(r for r in records if r["tool"] == "memory_generalize")["arguments"]["ids"] == ids
 
 
-def test_a_secret_that_memory_masks_is_not_in_the_audit_trail_either(typed: Typed, tmp_path: Path) -> None:
+def test_a_secret_that_memory_masks_is_not_in_the_audit_trail_either(
+    typed: Typed, tmp_path: Path
+) -> None:
     secrets = ("Tr0ub4dor3xx", "glrt-" + "aB3dE5fG7hJ9kL1mN2pQ")
     answer(typed, "add", "config", f"DB_PASS={secrets[0]}", "-t", secrets[1], "-p", secrets[1])
     kept = [path for path in (tmp_path / "home").rglob("*") if path.is_file()]
     assert any(b"rekall_add" in path.read_bytes() for path in kept)
-    assert not [path.name for path in kept for secret in secrets if secret.encode() in path.read_bytes()]
+    assert not [
+        path.name for path in kept for secret in secrets if secret.encode() in path.read_bytes()
+    ]
 
 
 UNKNOWN = "01HXAAAAAAAAAAAAAAAAAAAAAA"
@@ -185,13 +218,23 @@ WRONG: list[tuple[tuple[str, ...], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("words", "code"), WRONG, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
-def test_wrong_input_ends_in_its_exit_code_and_a_sentence(typed: Typed, words: tuple[str, ...], code: int) -> None:
+@pytest.mark.parametrize(
+    ("words", "code"),
+    WRONG,
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
+def test_wrong_input_ends_in_its_exit_code_and_a_sentence(
+    typed: Typed, words: tuple[str, ...], code: int
+) -> None:
     assert typed(*words)[0] == code
 
 
 def test_every_command_has_a_test_of_wrong_input_or_takes_none() -> None:
-    commands = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    commands = {
+        command.name or command.callback.__name__
+        for command in app.registered_commands
+        if command.callback
+    }
     assert commands - {words[0] for words, _ in WRONG} == {"stats", "reindex"}
 
 
@@ -208,7 +251,9 @@ def test_every_command_has_a_test_of_wrong_input_or_takes_none() -> None:
         ("notes.txt", b"plain text"),
     ],
 )
-def test_a_damaged_import_is_refused_and_keeps_nothing(typed: Typed, tmp_path: Path, name: str, data: bytes) -> None:
+def test_a_damaged_import_is_refused_and_keeps_nothing(
+    typed: Typed, tmp_path: Path, name: str, data: bytes
+) -> None:
     (tmp_path / name).write_bytes(data)
     code, _ = typed("import", str(tmp_path / name))
     assert code in (0, 2)
@@ -224,7 +269,9 @@ def test_an_export_never_replaces_what_is_there(typed: Typed, tmp_path: Path) ->
     assert typed("export", str(tmp_path / "no" / "\0"))[0] != 0
 
 
-def test_doctor_speaks_of_memory(typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_speaks_of_memory(
+    typed: Typed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     answer(typed, "add", "bug", "First entry")
     run(["--data", str(tmp_path / "home"), "doctor", "--json"])
     checks = {check["name"]: check for check in orjson.loads(capsys.readouterr().out)["checks"]}

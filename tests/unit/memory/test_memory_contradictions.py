@@ -1,4 +1,7 @@
-"""Contradictions and look-alikes. The labelled pairs measure the whole; these show each rule by itself."""
+"""Contradictions and look-alikes.
+
+The labelled pairs measure the whole; these show each rule by itself.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,41 @@ from commonplace.memory.engine.contradiction import Statement, find_conflict
 from commonplace.memory.engine.subject import different_subjects, different_versions
 
 CONFLICTS = [
-    ("number", "The pool holds 20 connections per worker.", "The pool holds 50 connections per worker."),
-    ("number", "Sessions of the shop expire after 2 hours.", "Sessions of the shop expire after 30 minutes."),
-    ("negation", "The importer validates rows before it writes them.", "The importer does not validate rows before it writes them."),
-    ("negation", "Le proxy conserve les en-têtes du client.", "Le proxy ne conserve pas les en-têtes du client."),
-    ("opposite", "Compression is enabled for the public API.", "Compression is disabled for the public API."),
-    ("setting", "Run the worker with log_level=debug in staging.", "Run the worker with log_level=warning in staging."),
-    ("value", "Releases of the client library are cut from trunk.", "Releases of the client library are cut from develop."),
+    (
+        "number",
+        "The pool holds 20 connections per worker.",
+        "The pool holds 50 connections per worker.",
+    ),
+    (
+        "number",
+        "Sessions of the shop expire after 2 hours.",
+        "Sessions of the shop expire after 30 minutes.",
+    ),
+    (
+        "negation",
+        "The importer validates rows before it writes them.",
+        "The importer does not validate rows before it writes them.",
+    ),
+    (
+        "negation",
+        "Le proxy conserve les en-têtes du client.",
+        "Le proxy ne conserve pas les en-têtes du client.",
+    ),
+    (
+        "opposite",
+        "Compression is enabled for the public API.",
+        "Compression is disabled for the public API.",
+    ),
+    (
+        "setting",
+        "Run the worker with log_level=debug in staging.",
+        "Run the worker with log_level=warning in staging.",
+    ),
+    (
+        "value",
+        "Releases of the client library are cut from trunk.",
+        "Releases of the client library are cut from develop.",
+    ),
 ]
 # Titles that state the value themselves, each with a content that repeats it.
 STATED = [
@@ -70,7 +101,10 @@ def test_titles_that_name_two_things_do_not(a: str, b: str) -> None:
 
 
 def test_a_verb_before_a_number_does_not_make_it_a_name() -> None:
-    a, b = "On the API hosts the server runs with 4 workers.", "On the API hosts the server runs with 8 workers."
+    a, b = (
+        "On the API hosts the server runs with 4 workers.",
+        "On the API hosts the server runs with 8 workers.",
+    )
     conflict = find_conflict(Statement("Worker count", a), Statement("Number of workers", b))
     assert conflict is not None
     assert conflict.detail == "4 against 8"
@@ -97,5 +131,7 @@ def test_a_template_filled_for_two_things_is_two_subjects() -> None:
 
 
 def test_other_words_for_one_thing_are_one_subject() -> None:
-    assert not different_subjects("Exit code 137", "killed for memory", "Container killed with 137", "exit code 137")
+    assert not different_subjects(
+        "Exit code 137", "killed for memory", "Container killed with 137", "exit code 137"
+    )
     assert not different_subjects("Same title", "a", "Same title", "b")

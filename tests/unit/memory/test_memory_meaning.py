@@ -1,4 +1,6 @@
-"""With an embedder: vectors of entry and conversation, suggestions by cosine, and no failure while the model is away."""
+"""With an embedder: vectors of entry and conversation, suggestions by cosine, and no failure
+while the model is away.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,30 @@ class CountingEmbedder(WordEmbedder):
 
 
 def test_both_vectors_exist_when_there_is_a_conversation(embedding_memory: Calls) -> None:
-    added = embedding_memory("rekall_add", type="bug", title="Idle connections", content=TEXT, context="clients reconnect")
+    added = embedding_memory(
+        "rekall_add",
+        type="bug",
+        title="Idle connections",
+        content=TEXT,
+        context="clients reconnect",
+    )
     assert added["embeddings_calculated"] is True
-    assert embedding_memory("rekall_show", id=added["id"])["embeddings"] == {"summary": True, "context": True}
+    assert embedding_memory("rekall_show", id=added["id"])["embeddings"] == {
+        "summary": True,
+        "context": True,
+    }
     bare = embedding_memory.add("No conversation")
-    assert embedding_memory("rekall_show", id=bare)["embeddings"] == {"summary": True, "context": False}
+    assert embedding_memory("rekall_show", id=bare)["embeddings"] == {
+        "summary": True,
+        "context": False,
+    }
 
 
 def test_links_are_suggested_from_the_threshold_on(embedding_memory: Calls) -> None:
     first = embedding_memory.add("Idle connections", TEXT)
-    added = embedding_memory("rekall_add", type="bug", title="Idle connections", content=TEXT + " Again.", project="p")
+    added = embedding_memory(
+        "rekall_add", type="bug", title="Idle connections", content=TEXT + " Again.", project="p"
+    )
     assert added["similar_entries"][0]["id"] == first
     assert added["similar_entries"][0]["score"] >= 0.75
     [suggestion] = embedding_memory("rekall_suggest_links")["suggestions"]
@@ -58,7 +74,11 @@ def test_search_finds_by_meaning_and_says_how(embedding_memory: Calls) -> None:
 
 def test_a_conversation_vector_lifts_its_entry(embedding_memory: Calls) -> None:
     plain = embedding_memory.add("Retry with backoff one", "Wait longer each time, first kind.")
-    told = embedding_memory.add("Retry with backoff two", "Wait longer each time, second kind.", context="zookeeper quorum lost")
+    told = embedding_memory.add(
+        "Retry with backoff two",
+        "Wait longer each time, second kind.",
+        context="zookeeper quorum lost",
+    )
     results = embedding_memory("rekall_search", query="zookeeper quorum retry backoff")["results"]
     assert [r["id"] for r in results] == [told, plain]
 
@@ -67,8 +87,18 @@ def test_filters_hold_for_vectors_too(embedding_memory: Calls) -> None:
     embedding_memory.add("Idle connections", TEXT, project="a")
     wanted = embedding_memory.add("Idle connections", TEXT, project="b", type="config")
     for filters in ({"project": "b"}, {"type": "config"}, {"project": "b", "type": "config"}):
-        assert [r["id"] for r in embedding_memory("rekall_search", query="idle connections", **filters)["results"]] == [wanted]
-    assert embedding_memory("rekall_search", query="idle connections", project="a", type="config")["results"] == []
+        assert [
+            r["id"]
+            for r in embedding_memory("rekall_search", query="idle connections", **filters)[
+                "results"
+            ]
+        ] == [wanted]
+    assert (
+        embedding_memory("rekall_search", query="idle connections", project="a", type="config")[
+            "results"
+        ]
+        == []
+    )
 
 
 def test_while_the_model_loads_words_answer_and_the_hint_says_so(tmp_path: Path) -> None:
@@ -114,7 +144,9 @@ def test_another_model_replaces_the_vectors(tmp_path: Path) -> None:
 
 def test_a_failed_model_is_named_only_where_nothing_else_can_be_done(tmp_path: Path) -> None:
     memory = Calls(tmp_path, embedder=WordEmbedder(state="failed: no such file"))
-    assert memory("rekall_add", type="bug", title="Idle connections", content=TEXT)["created"] is True
+    assert (
+        memory("rekall_add", type="bug", title="Idle connections", content=TEXT)["created"] is True
+    )
     assert len(memory("rekall_search", query="idle")["results"]) == 1
     with pytest.raises(CommonplaceError) as raised:
         memory.run(memory.service.embed_missing())
@@ -168,10 +200,17 @@ def test_missing_vectors_of_every_tenant_are_made_on_demand(tmp_path: Path) -> N
 def test_only_entries_that_are_near_are_called_similar(embedding_memory: Calls) -> None:
     near = embedding_memory.add("Idle connections", TEXT)
     embedding_memory.add("Lunch menu", "soup on friday")
-    added = embedding_memory("rekall_add", type="bug", title="Idle connections closed", content=TEXT, project="p")
+    added = embedding_memory(
+        "rekall_add", type="bug", title="Idle connections closed", content=TEXT, project="p"
+    )
     assert [similar["id"] for similar in added["similar_entries"]] == [near]
     assert all(0.5 <= similar["score"] <= 1 for similar in added["similar_entries"])
-    assert embedding_memory("rekall_add", type="bug", title="Something else entirely")["similar_entries"] == []
+    assert (
+        embedding_memory("rekall_add", type="bug", title="Something else entirely")[
+            "similar_entries"
+        ]
+        == []
+    )
 
 
 def test_doctor_counts_what_can_be_found_by_words_and_by_meaning(tmp_path: Path) -> None:
@@ -180,14 +219,19 @@ def test_doctor_counts_what_can_be_found_by_words_and_by_meaning(tmp_path: Path)
     memory("rekall_add", tenant="b", type="bug", title="Lunch menu")
     checks = {check["name"]: check for check in memory.service.doctor()}
     assert checks["memory"]["finding"].startswith("2 entries of 2 tenants")
-    assert (checks["memory vectors"]["status"], "switched off" in checks["memory vectors"]["finding"]) == ("note", True)
+    assert (
+        checks["memory vectors"]["status"],
+        "switched off" in checks["memory vectors"]["finding"],
+    ) == ("note", True)
     assert "memory index" not in checks
     memory.close()
     again = Calls(tmp_path, embedder=WordEmbedder())
     missing = {check["name"]: check for check in again.service.doctor()}["memory vectors"]
     assert (missing["status"], missing["fix"]) == ("warn", "commonplace memory embed")
     again.run(again.service.embed_missing())
-    assert {check["name"]: check for check in again.service.doctor()}["memory vectors"]["status"] == "ok"
+    assert {check["name"]: check for check in again.service.doctor()}["memory vectors"][
+        "status"
+    ] == "ok"
     again.close()
 
 
@@ -205,25 +249,41 @@ def test_doctor_finds_an_index_that_lost_an_entry_and_reindex_mends_it(memory: C
 
 def test_changed_and_deleted_entries_change_their_vectors(embedding_memory: Calls) -> None:
     entry = embedding_memory.add("Idle connections", TEXT)
-    embedding_memory("memory_update", id=entry, content="soup on friday", title="Lunch menu", project="kitchen")
-    [result] = embedding_memory("rekall_search", query="friday soup menu", project="kitchen", why=True)["results"]
+    embedding_memory(
+        "memory_update", id=entry, content="soup on friday", title="Lunch menu", project="kitchen"
+    )
+    [result] = embedding_memory(
+        "rekall_search", query="friday soup menu", project="kitchen", why=True
+    )["results"]
     assert result["why"]["semantic"] > 0.5
     embedding_memory("memory_delete", id=entry)
     assert embedding_memory("rekall_search", query="friday soup menu")["results"] == []
     embedding_memory("memory_delete", id=entry, restore=True)
-    assert embedding_memory("rekall_search", query="friday soup menu", why=True)["results"][0]["why"]["semantic"] > 0.5
+    assert (
+        embedding_memory("rekall_search", query="friday soup menu", why=True)["results"][0]["why"][
+            "semantic"
+        ]
+        > 0.5
+    )
 
 
 def test_three_episodes_are_one_cluster_by_cosine(embedding_memory: Calls) -> None:
     for n in range(3):
-        embedding_memory.add(f"Deploy failed, case {n}", "The deploy failed: disk full on the build runner, docker cache cleared.")
+        embedding_memory.add(
+            f"Deploy failed, case {n}",
+            "The deploy failed: disk full on the build runner, docker cache cleared.",
+        )
     [cluster] = embedding_memory("rekall_suggest_generalize")["suggestions"]
     assert len(cluster["entries"]) == 3
     assert cluster["score"] >= 0.8
 
 
-def test_closing_memory_gives_up_an_index_in_the_making(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector.VectorIndex.__init__, "__defaults__", (1,))  # rows from which one is built
+def test_closing_memory_gives_up_an_index_in_the_making(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        vector.VectorIndex.__init__, "__defaults__", (1,)
+    )  # rows from which one is built
     begun = threading.Event()
     given_up: list[bool] = []
 

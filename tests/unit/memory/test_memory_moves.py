@@ -1,4 +1,6 @@
-"""Imports read each format as its program wrote it, whole or not at all; exports read back as they were."""
+"""Imports read each format as its program wrote it, whole or not at all; exports read back as
+they were.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,16 @@ def filled(memory: Calls) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format_", "name"), [(ExportFormat.ARCHIVE, "all.rekall.zip"), (ExportFormat.JSONL, "all.jsonl"), (ExportFormat.OBSIDIAN, "vault")]
+    ("format_", "name"),
+    [
+        (ExportFormat.ARCHIVE, "all.rekall.zip"),
+        (ExportFormat.JSONL, "all.jsonl"),
+        (ExportFormat.OBSIDIAN, "vault"),
+    ],
 )
-def test_an_export_reads_back_as_it_was(memory: Calls, tmp_path: Path, format_: ExportFormat, name: str) -> None:
+def test_an_export_reads_back_as_it_was(
+    memory: Calls, tmp_path: Path, format_: ExportFormat, name: str
+) -> None:
     filled(memory)
     done = send(memory, tmp_path / "out" / name, format_)
     assert (done.entries, done.links) == (3, 2)
@@ -69,31 +78,61 @@ def test_an_export_reads_back_as_it_was(memory: Calls, tmp_path: Path, format_: 
 
 
 @pytest.mark.parametrize(
-    ("format_", "name"), [(ExportFormat.ARCHIVE, "all.rekall.zip"), (ExportFormat.JSONL, "all.jsonl"), (ExportFormat.OBSIDIAN, "vault")]
+    ("format_", "name"),
+    [
+        (ExportFormat.ARCHIVE, "all.rekall.zip"),
+        (ExportFormat.JSONL, "all.jsonl"),
+        (ExportFormat.OBSIDIAN, "vault"),
+    ],
 )
 def test_what_was_superseded_reads_back_as_it_was_whatever_happened_since(
     memory: Calls, tmp_path: Path, format_: ExportFormat, name: str
 ) -> None:
-    old, first, second, third = (memory.add(title, f"text of {title}", context="a\x85b") for title in ("old", "first", "second", "third"))
+    old, first, second, third = (
+        memory.add(title, f"text of {title}", context="a\x85b")
+        for title in ("old", "first", "second", "third")
+    )
     for successor in (third, first):  # superseded twice: the last one counts
         memory("rekall_link", source_id=successor, target_id=old, relation_type="supersedes")
     memory("rekall_link", source_id=second, target_id=third, relation_type="supersedes")
-    memory("memory_update", id=third, status="active")  # brought back, and replaces what replaced it
+    memory(
+        "memory_update", id=third, status="active"
+    )  # brought back, and replaces what replaced it
     memory("rekall_link", source_id=third, target_id=second, relation_type="supersedes")
     memory("memory_update", id=old, content="corrected later")
-    made = {(link.source_id, link.target_id, link.created_at) for link in memory.run(memory.service.store.all_links(LOCAL_TENANT))}
+    made = {
+        (link.source_id, link.target_id, link.created_at)
+        for link in memory.run(memory.service.store.all_links(LOCAL_TENANT))
+    }
     send(memory, tmp_path / name, format_)
     bring(memory, tmp_path / name, OTHER)
     assert state(memory, OTHER) == state(memory)
-    assert {(link.source_id, link.target_id, link.created_at) for link in memory.run(memory.service.store.all_links(OTHER))} == made
+    assert {
+        (link.source_id, link.target_id, link.created_at)
+        for link in memory.run(memory.service.store.all_links(OTHER))
+    } == made
 
 
-def test_a_successor_that_is_here_under_another_id_stays_the_successor(memory: Calls, tmp_path: Path) -> None:
+def test_a_successor_that_is_here_under_another_id_stays_the_successor(
+    memory: Calls, tmp_path: Path
+) -> None:
     here = memory.add("New way", "do this")
     old, new = "01HX0000000000000000000001", "01HX0000000000000000000002"
-    told = {"record": "entry", "type": "bug", "created_at": "2025-01-01", "updated_at": "2025-01-01"}
+    told = {
+        "record": "entry",
+        "type": "bug",
+        "created_at": "2025-01-01",
+        "updated_at": "2025-01-01",
+    }
     records = [
-        {**told, "id": old, "title": "Old way", "content": "do that", "status": "obsolete", "superseded_by": new},
+        {
+            **told,
+            "id": old,
+            "title": "Old way",
+            "content": "do that",
+            "status": "obsolete",
+            "superseded_by": new,
+        },
         {**told, "id": new, "title": "New way", "content": "do this", "status": "active"},
     ]
     (tmp_path / "in.jsonl").write_bytes(b"\n".join(orjson.dumps(record) for record in records))
@@ -102,9 +141,15 @@ def test_a_successor_that_is_here_under_another_id_stays_the_successor(memory: C
 
 
 @pytest.mark.parametrize("source", ["server-memory.jsonl", "mem0.json", "basic"])
-def test_a_foreign_import_survives_an_export_and_an_import(memory: Calls, tmp_path: Path, source: str) -> None:
+def test_a_foreign_import_survives_an_export_and_an_import(
+    memory: Calls, tmp_path: Path, source: str
+) -> None:
     bring(memory, FOREIGN / source)
-    for format_, name in ((ExportFormat.ARCHIVE, "a.zip"), (ExportFormat.OBSIDIAN, "v"), (ExportFormat.JSONL, "j.jsonl")):
+    for format_, name in (
+        (ExportFormat.ARCHIVE, "a.zip"),
+        (ExportFormat.OBSIDIAN, "v"),
+        (ExportFormat.JSONL, "j.jsonl"),
+    ):
         send(memory, tmp_path / "out" / name, format_)
         other = Calls(tmp_path / f"other-{name}")
         bring(other, tmp_path / "out" / name)
@@ -114,8 +159,15 @@ def test_a_foreign_import_survives_an_export_and_an_import(memory: Calls, tmp_pa
 
 def test_server_memory_entities_become_entries_with_links(memory: Calls) -> None:
     done = bring(memory, FOREIGN / "server-memory.jsonl")
-    assert (done.format, done.read, done.entries, done.links) == (ImportFormat.SERVER_MEMORY, 3, 3, 2)
-    entries = {entry.title: entry for entry in memory.run(memory.service.store.everything(LOCAL_TENANT))}
+    assert (done.format, done.read, done.entries, done.links) == (
+        ImportFormat.SERVER_MEMORY,
+        3,
+        3,
+        2,
+    )
+    entries = {
+        entry.title: entry for entry in memory.run(memory.service.store.everything(LOCAL_TENANT))
+    }
     service = entries["billing-service"]
     assert service.content.splitlines() == [
         "- Written in Go",
@@ -133,7 +185,9 @@ def test_server_memory_entities_become_entries_with_links(memory: Calls) -> None
 def test_mem0_memories_keep_text_times_and_metadata(memory: Calls) -> None:
     done = bring(memory, FOREIGN / "mem0.json")
     assert (done.read, done.entries, len(done.problems)) == (2, 2, 1)
-    entries = {entry.title: entry for entry in memory.run(memory.service.store.everything(LOCAL_TENANT))}
+    entries = {
+        entry.title: entry for entry in memory.run(memory.service.store.everything(LOCAL_TENANT))
+    }
     first = entries["Prefers pnpm over npm in all front-end repositories."]
     assert first.content.endswith("Lock files are committed.")
     assert (first.project, first.tags, first.memory_type) == ("web", ("tooling",), "semantic")
@@ -146,7 +200,9 @@ def test_basic_memory_notes_keep_observations_tags_and_relations(memory: Calls) 
     done = bring(memory, FOREIGN / "basic")
     assert (done.format, done.entries, done.links) == (ImportFormat.BASIC_MEMORY, 2, 1)
     assert done.problems == ("notes/Retry policy.md: no note called 'A page that is not here'",)
-    entries = {entry.title: entry for entry in memory.run(memory.service.store.everything(LOCAL_TENANT))}
+    entries = {
+        entry.title: entry for entry in memory.run(memory.service.store.everything(LOCAL_TENANT))
+    }
     new, old = entries["Retry policy"], entries["Old retry policy"]
     assert (new.type, set(new.tags)) == ("decision", {"resilience", "payments", "reads"})
     assert new.created_at == datetime(2025, 5, 4, 9, 30, tzinfo=UTC)
@@ -163,42 +219,65 @@ def rekall_database(path: Path) -> None:
            CREATE TABLE tags (entry_id TEXT, tag TEXT);
            CREATE TABLE links (id TEXT, source_id TEXT, target_id TEXT, relation_type TEXT, created_at TEXT, reason TEXT);"""
     )
-    context = zlib.compress(orjson.dumps({"situation": "deploy broke", "trigger_keywords": ["helm", "rollback"]}))
+    context = zlib.compress(
+        orjson.dumps({"situation": "deploy broke", "trigger_keywords": ["helm", "rollback"]})
+    )
     connection.execute(
-        "INSERT INTO entries VALUES ('01HXAAAAAAAAAAAAAAAAAAAAAA', 'Helm rollback', 'bug', 'rolled back', 'ops', 4, 'active', NULL, "
-        "'2025-01-02T03:04:05', '2025-01-03T03:04:05', 'episodic', '2025-02-01T00:00:00', 7, 0.5, NULL, NULL, ?)",
+        "INSERT INTO entries VALUES ('01HXAAAAAAAAAAAAAAAAAAAAAA', 'Helm rollback', 'bug', "
+        "'rolled back', 'ops', 4, 'active', NULL, "
+        "'2025-01-02T03:04:05', '2025-01-03T03:04:05', 'episodic', '2025-02-01T00:00:00', 7, "
+        "0.5, NULL, NULL, ?)",
         (context,),
     )
     connection.execute(
-        "INSERT INTO entries VALUES ('01HXBBBBBBBBBBBBBBBBBBBBBB', 'Older', 'pattern', '', NULL, NULL, 'obsolete', "
-        "'01HXAAAAAAAAAAAAAAAAAAAAAA', '2025-01-01T00:00:00', '2025-01-01T00:00:00', 'semantic', NULL, 0, 0, NULL, NULL, NULL)"
+        "INSERT INTO entries VALUES ('01HXBBBBBBBBBBBBBBBBBBBBBB', 'Older', 'pattern', '', NULL, "
+        "NULL, 'obsolete', "
+        "'01HXAAAAAAAAAAAAAAAAAAAAAA', '2025-01-01T00:00:00', '2025-01-01T00:00:00', 'semantic', "
+        "NULL, 0, 0, NULL, NULL, NULL)"
     )
-    connection.execute("INSERT INTO tags VALUES ('01HXAAAAAAAAAAAAAAAAAAAAAA', 'helm'), ('01HXAAAAAAAAAAAAAAAAAAAAAA', 'k8s')")
     connection.execute(
-        "INSERT INTO links VALUES ('L', '01HXAAAAAAAAAAAAAAAAAAAAAA', '01HXBBBBBBBBBBBBBBBBBBBBBB', 'supersedes', '2025-01-02', '')"
+        "INSERT INTO tags VALUES ('01HXAAAAAAAAAAAAAAAAAAAAAA', 'helm'), "
+        "('01HXAAAAAAAAAAAAAAAAAAAAAA', 'k8s')"
+    )
+    connection.execute(
+        "INSERT INTO links VALUES ('L', '01HXAAAAAAAAAAAAAAAAAAAAAA', "
+        "'01HXBBBBBBBBBBBBBBBBBBBBBB', 'supersedes', '2025-01-02', '')"
     )
     connection.close()
 
 
-def test_a_rekall_database_keeps_ids_context_links_and_accesses(memory: Calls, tmp_path: Path) -> None:
+def test_a_rekall_database_keeps_ids_context_links_and_accesses(
+    memory: Calls, tmp_path: Path
+) -> None:
     rekall_database(tmp_path / "knowledge.db")
     before = (tmp_path / "knowledge.db").read_bytes()
     done = bring(memory, tmp_path / "knowledge.db")
     assert (done.format, done.entries, done.links) == (ImportFormat.REKALL_DATABASE, 2, 1)
     assert (tmp_path / "knowledge.db").read_bytes() == before
     shown = memory("rekall_show", id="01HXAAAAAAAAAAAAAAAAAAAAAA")
-    assert (shown["project"], shown["confidence"], shown["tags"], shown["access_count"]) == ("ops", 4, ["helm", "k8s"], 8)
+    assert (shown["project"], shown["confidence"], shown["tags"], shown["access_count"]) == (
+        "ops",
+        4,
+        ["helm", "k8s"],
+        8,
+    )
     assert shown["created_at"] == "2025-01-02T03:04:05.000Z"
     assert memory("rekall_search", query="rollback deploy broke")["results"][0]["id"] == shown["id"]
-    assert memory("rekall_show", id="01HXBBBBBBBBBBBBBBBBBBBBBB")["superseded_by"]["id"] == shown["id"]
+    assert (
+        memory("rekall_show", id="01HXBBBBBBBBBBBBBBBBBBBBBB")["superseded_by"]["id"] == shown["id"]
+    )
 
 
-def test_what_a_running_rekall_has_not_moved_into_its_file_yet_is_imported_too(memory: Calls, tmp_path: Path) -> None:
+def test_what_a_running_rekall_has_not_moved_into_its_file_yet_is_imported_too(
+    memory: Calls, tmp_path: Path
+) -> None:
     path = tmp_path / "knowledge.db"
     rekall_database(path)
     running = apsw.Connection(str(path))
     running.execute("PRAGMA journal_mode = WAL").fetchall()
-    running.execute("UPDATE entries SET title = 'Newest title' WHERE id = '01HXAAAAAAAAAAAAAAAAAAAAAA'")
+    running.execute(
+        "UPDATE entries SET title = 'Newest title' WHERE id = '01HXAAAAAAAAAAAAAAAAAAAAAA'"
+    )
     assert path.with_name("knowledge.db-wal").stat().st_size > 0
     bring(memory, path)
     running.close()
@@ -218,11 +297,17 @@ def test_an_archive_of_the_reference_without_links_is_read(memory: Calls, tmp_pa
     assert memory("rekall_show", id="01HXA")["confidence"] == 2
 
 
-def write_zip(path: Path, records: list[Any], checksum: str | None = None, version: str = "1.0") -> None:
+def write_zip(
+    path: Path, records: list[Any], checksum: str | None = None, version: str = "1.0"
+) -> None:
     import hashlib
 
     content = orjson.dumps(records)
-    manifest = {"format_version": version, "checksum": checksum or f"sha256:{hashlib.sha256(content).hexdigest()}", "stats": {}}
+    manifest = {
+        "format_version": version,
+        "checksum": checksum or f"sha256:{hashlib.sha256(content).hexdigest()}",
+        "stats": {},
+    }
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("manifest.json", orjson.dumps(manifest))
         archive.writestr("entries.json", content)
@@ -243,7 +328,11 @@ def broken_files(folder: Path) -> dict[str, Path]:
     apsw.Connection(str(folder / "other.db")).execute("CREATE TABLE t (x)")
     (folder / "notes").mkdir()
     (folder / "what.txt").write_text("hello")
-    return {path.name: path for path in folder.iterdir() if path.suffix in (".zip", ".jsonl", ".json", ".db", ".txt") or path.is_dir()}
+    return {
+        path.name: path
+        for path in folder.iterdir()
+        if path.suffix in (".zip", ".jsonl", ".json", ".db", ".txt") or path.is_dir()
+    }
 
 
 def test_a_broken_file_is_refused_and_nothing_is_imported(memory: Calls, tmp_path: Path) -> None:
@@ -296,7 +385,11 @@ def test_secrets_in_an_import_follow_the_setting(tmp_path: Path) -> None:
 def test_an_empty_list_is_an_import_of_nothing(memory: Calls, tmp_path: Path, text: str) -> None:
     (tmp_path / "e.json").write_text(text)
     done = bring(memory, tmp_path / "e.json")
-    assert (done.read, done.entries, done.problems) == (0, 0, ("e.json holds no memories: there is nothing to import",))
+    assert (done.read, done.entries, done.problems) == (
+        0,
+        0,
+        ("e.json holds no memories: there is nothing to import",),
+    )
 
 
 def test_an_import_closes_no_circle_of_successors(memory: Calls, tmp_path: Path) -> None:
@@ -310,7 +403,9 @@ def test_an_import_closes_no_circle_of_successors(memory: Calls, tmp_path: Path)
 
 def test_a_long_title_is_kept_in_the_content(memory: Calls, tmp_path: Path) -> None:
     name = "word " * 60
-    (tmp_path / "in.jsonl").write_bytes(orjson.dumps({"type": "entity", "name": name.strip(), "observations": ["seen"]}))
+    (tmp_path / "in.jsonl").write_bytes(
+        orjson.dumps({"type": "entity", "name": name.strip(), "observations": ["seen"]})
+    )
     bring(memory, tmp_path / "in.jsonl")
     [entry] = memory.run(memory.service.store.everything(LOCAL_TENANT))
     assert len(entry.title) <= 100
@@ -332,9 +427,13 @@ def test_an_export_never_replaces_what_is_there_unless_told(memory: Calls, tmp_p
 
 def test_suggestions_can_be_made_for_what_was_imported(memory: Calls, tmp_path: Path) -> None:
     text = "The gateway closes idle connections after thirty seconds, so clients must reconnect."
-    (tmp_path / "in.json").write_bytes(orjson.dumps([{"memory": text}, {"memory": text + " Seen again."}]))
+    (tmp_path / "in.json").write_bytes(
+        orjson.dumps([{"memory": text}, {"memory": text + " Seen again."}])
+    )
     steps: list[tuple[str, int, int]] = []
-    done = bring(memory, tmp_path / "in.json", suggest=True, progress=lambda *step: steps.append(step))
+    done = bring(
+        memory, tmp_path / "in.json", suggest=True, progress=lambda *step: steps.append(step)
+    )
     assert done.suggestions == 1
     assert {step[0] for step in steps} == {"read", "check", "write", "suggest"}
 
@@ -350,19 +449,36 @@ ANSWER = b"""{"entities": [{"name": "billing", "entityType": "service", "observa
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("memory.json", GRAPH), ("memory.jsonl", b"\xef\xbb\xbf" + GRAPH.replace(b"\n", b"\r\n")), ("graph.json", ANSWER)],
+    [
+        ("memory.json", GRAPH),
+        ("memory.jsonl", b"\xef\xbb\xbf" + GRAPH.replace(b"\n", b"\r\n")),
+        ("graph.json", ANSWER),
+    ],
 )
-def test_server_memory_is_told_by_its_content_under_any_of_its_names(memory: Calls, tmp_path: Path, name: str, content: bytes) -> None:
+def test_server_memory_is_told_by_its_content_under_any_of_its_names(
+    memory: Calls, tmp_path: Path, name: str, content: bytes
+) -> None:
     (tmp_path / name).write_bytes(content)
     done = bring(memory, tmp_path / name)
-    assert (done.format, done.entries, done.links, done.problems) == (ImportFormat.SERVER_MEMORY, 2, 1, ())
+    assert (done.format, done.entries, done.links, done.problems) == (
+        ImportFormat.SERVER_MEMORY,
+        2,
+        1,
+        (),
+    )
     entries, _, _ = state(memory)
-    assert {entry.title: entry.content for entry in entries} == {"billing": "- in Go", "Ana": "- one text\n- maintains: billing"}
+    assert {entry.title: entry.content for entry in entries} == {
+        "billing": "- in Go",
+        "Ana": "- one text\n- maintains: billing",
+    }
 
 
-def test_notes_of_any_encoding_suffix_and_kind_of_link_are_read(memory: Calls, tmp_path: Path) -> None:
+def test_notes_of_any_encoding_suffix_and_kind_of_link_are_read(
+    memory: Calls, tmp_path: Path
+) -> None:
     notes = {
-        "bom.md": b"\xef\xbb\xbf---\ntitle: With a mark\ntags: [x, null]\n---\nsee [[Windows#Part|that]] and [[nowhere]]",
+        "bom.md": b"\xef\xbb\xbf---\ntitle: With a mark\ntags: [x, null]\n---\nsee "
+        b"[[Windows#Part|that]] and [[nowhere]]",
         "old.MD": "---\ntitle: Windows\n---\nd\u00e9j\u00e0 \u2014 vu".encode("cp1252"),
         "wide.markdown": "---\ntitle: Wide\n---\n- part_of [[With a mark#Part]]".encode("utf-16"),
         "long.md": b"x" * (4 * 1024 * 1024 + 1),
@@ -375,28 +491,55 @@ def test_notes_of_any_encoding_suffix_and_kind_of_link_are_read(memory: Calls, t
     kept = {entry.title: entry for entry in entries}
     assert kept["Windows"].content == "d\u00e9j\u00e0 \u2014 vu"
     assert kept["With a mark"].tags == ("x",)
-    assert links == sorted([(kept["With a mark"].id, kept["Windows"].id, "related"), (kept["Wide"].id, kept["With a mark"].id, "related")])
+    assert links == sorted(
+        [
+            (kept["With a mark"].id, kept["Windows"].id, "related"),
+            (kept["Wide"].id, kept["With a mark"].id, "related"),
+        ]
+    )
 
 
 @pytest.mark.parametrize(
     ("written", "year"),
-    [("0001-01-01T00:00:00+14:00", 2026), ("9999-12-31T23:59:59-12:00", 2026), ("1700000000", 2023), (1700000000.5, 2023), ("soon", 2026)],
+    [
+        ("0001-01-01T00:00:00+14:00", 2026),
+        ("9999-12-31T23:59:59-12:00", 2026),
+        ("1700000000", 2023),
+        (1700000000.5, 2023),
+        ("soon", 2026),
+    ],
 )
-def test_a_time_that_cannot_be_kept_is_now_and_seconds_are_read(memory: Calls, tmp_path: Path, written: object, year: int) -> None:
-    (tmp_path / "mem0.json").write_bytes(orjson.dumps([{"memory": "User likes tabs.", "created_at": written}]))
+def test_a_time_that_cannot_be_kept_is_now_and_seconds_are_read(
+    memory: Calls, tmp_path: Path, written: object, year: int
+) -> None:
+    (tmp_path / "mem0.json").write_bytes(
+        orjson.dumps([{"memory": "User likes tabs.", "created_at": written}])
+    )
     bring(memory, tmp_path / "mem0.json")
     assert state(memory)[0][0].created_at.year == year
     assert send(memory, tmp_path / "out.jsonl", ExportFormat.JSONL).entries == 1
 
 
-def test_tags_in_one_text_are_tags_and_what_says_nothing_is_left_out(memory: Calls, tmp_path: Path) -> None:
-    records = [{"memory": "One.", "metadata": {"tags": "a, b", "category": ["c"]}, "categories": ["d", None]}]
-    (tmp_path / "mem0.json").write_bytes(orjson.dumps({"results": records, "relations": [{"source": "a"}]}))
+def test_tags_in_one_text_are_tags_and_what_says_nothing_is_left_out(
+    memory: Calls, tmp_path: Path
+) -> None:
+    records = [
+        {
+            "memory": "One.",
+            "metadata": {"tags": "a, b", "category": ["c"]},
+            "categories": ["d", None],
+        }
+    ]
+    (tmp_path / "mem0.json").write_bytes(
+        orjson.dumps({"results": records, "relations": [{"source": "a"}]})
+    )
     done = bring(memory, tmp_path / "mem0.json")
     assert done.problems == ("1 relations: mem0 relates names, not memories",)
     assert set(state(memory)[0][0].tags) == {"a", "b", "c", "d"}
     (tmp_path / "in.jsonl").write_text('{"record": "entry", "id": "x"}\n')
-    assert bring(memory, tmp_path / "in.jsonl").problems == ("line 1: it has neither a title nor a text.",)
+    assert bring(memory, tmp_path / "in.jsonl").problems == (
+        "line 1: it has neither a title nor a text.",
+    )
 
 
 def test_the_format_is_seen_in_the_file(tmp_path: Path) -> None:

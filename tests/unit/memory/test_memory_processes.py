@@ -1,4 +1,6 @@
-"""Several processes share one database: nothing is lost, everything is found, suggestions are consistent."""
+"""Several processes share one database: nothing is lost, everything is found, suggestions are
+consistent.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +55,20 @@ def test_four_processes_lose_nothing(tmp_path: Path, url: str, soak: bool) -> No
     for writer in range(4):
         for number in range(1, count, max(1, count // 10)):
             title = f"Writer {writer} entry {number}"
-            assert title in [r["title"] for r in memory("rekall_search", query=title, limit=20)["results"]]
-    pending, total = memory.run(memory.service.store.pending(LOCAL_TENANT, list(SuggestionType), 1_000_000))
+            assert title in [
+                r["title"] for r in memory("rekall_search", query=title, limit=20)["results"]
+            ]
+    pending, total = memory.run(
+        memory.service.store.pending(LOCAL_TENANT, list(SuggestionType), 1_000_000)
+    )
     keys = [suggestion.key for suggestion in pending]
     assert len(keys) == len(set(keys)) == total
     mentioned = {id_ for suggestion in pending for id_ in suggestion.entry_ids}
     assert len(memory.run(memory.service.store.get_all(LOCAL_TENANT, mentioned))) == len(mentioned)
     # Of four entries about one customer, whichever process came later saw the earlier ones.
-    pairs = {suggestion.entry_ids for suggestion in pending if suggestion.type is SuggestionType.LINK}
+    pairs = {
+        suggestion.entry_ids for suggestion in pending if suggestion.type is SuggestionType.LINK
+    }
     about = memory.run(memory.service.store.everything(LOCAL_TENANT))
     first = {entry.id for entry in about if "customer 0 " in entry.content}
     assert len(first) == 4
@@ -72,7 +80,12 @@ def test_two_services_on_one_database_see_each_other(tmp_path: Path, url: str) -
     one, two = Calls(tmp_path, url=url), Calls(tmp_path, url=url)
     entry = one.add("Kept by the first", "words of the first")
     assert [r["id"] for r in two("rekall_search", query="words of the first")["results"]] == [entry]
-    assert two("rekall_add", type="bug", title="Kept by the first", content="words of the first")["created"] is False
+    assert (
+        two("rekall_add", type="bug", title="Kept by the first", content="words of the first")[
+            "created"
+        ]
+        is False
+    )
     one("rekall_show", id=entry)
     one.run(one.service._uses.flush())
     assert two("rekall_show", id=entry)["access_count"] == 2

@@ -49,7 +49,12 @@ def test_an_edit_withdraws_what_no_longer_holds_and_it_may_come_again(calls: Cal
     first = calls.add("Idle connections", IDLE.format(30))
     calls.add("Idle connections again", IDLE.format(30) + " Seen twice.")
     assert len(pairs(calls)) == 1
-    calls("memory_update", id=first, title="Release notes", content="Write them in the imperative, one line for each change.")
+    calls(
+        "memory_update",
+        id=first,
+        title="Release notes",
+        content="Write them in the imperative, one line for each change.",
+    )
     assert calls("rekall_suggest_links") == {"suggestions": [], "total_pending": 0}
     calls("memory_update", id=first, title="Idle connections", content=IDLE.format(30))
     assert len(pairs(calls)) == 1
@@ -59,7 +64,12 @@ def test_an_edit_that_makes_entries_alike_suggests_a_link(calls: Calls) -> None:
     calls.add("Idle connections", IDLE.format(30))
     second = calls.add("Release notes", "Write them in the imperative, one line for each change.")
     assert pairs(calls) == []
-    calls("memory_update", id=second, title="Idle connections again", content=IDLE.format(30) + " Seen twice.")
+    calls(
+        "memory_update",
+        id=second,
+        title="Idle connections again",
+        content=IDLE.format(30) + " Seen twice.",
+    )
     assert [pair["suggestion_type"] for pair in pairs(calls)] == ["link"]
 
 
@@ -72,7 +82,9 @@ def test_an_edit_is_a_reason_to_ask_again_about_an_accepted_link(calls: Calls) -
     assert pair["suggestion_type"] == "contradiction"
     calls("rekall_accept_suggestion", suggestion_id=pair["id"])
     assert pairs(calls) == []
-    relations = {link["relation_type"] for link in calls("rekall_show", id=second)["links"]["outgoing"]}
+    relations = {
+        link["relation_type"] for link in calls("rekall_show", id=second)["links"]["outgoing"]
+    }
     assert relations == {"related", "contradicts"}
 
 
@@ -85,22 +97,37 @@ def test_a_rejected_pair_stays_rejected_after_an_edit(calls: Calls) -> None:
 
 
 def test_a_cluster_loses_its_reason_with_a_member_that_says_something_else(memory: Calls) -> None:
-    ids = [memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.") for word in ("first", "second", "third")]
+    ids = [
+        memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.")
+        for word in ("first", "second", "third")
+    ]
     assert memory("rekall_suggest_generalize")["total_pending"] == 1
-    memory("memory_update", id=ids[2], title="Release notes", content="Write them in the imperative.")
+    memory(
+        "memory_update", id=ids[2], title="Release notes", content="Write them in the imperative."
+    )
     assert memory("rekall_suggest_generalize")["total_pending"] == 0
-    memory("memory_update", id=ids[2], title="Idle connections third", content=IDLE.format(30) + " third.")
+    memory(
+        "memory_update",
+        id=ids[2],
+        title="Idle connections third",
+        content=IDLE.format(30) + " third.",
+    )
     assert memory("rekall_suggest_generalize")["total_pending"] == 1
 
 
 def test_a_small_edit_keeps_a_cluster(memory: Calls) -> None:
-    ids = [memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.") for word in ("first", "second", "third")]
+    ids = [
+        memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.")
+        for word in ("first", "second", "third")
+    ]
     [before] = memory("rekall_suggest_generalize")["suggestions"]
     memory("memory_update", id=ids[2], content=IDLE.format(30) + " third time.")
     assert [s["id"] for s in memory("rekall_suggest_generalize")["suggestions"]] == [before["id"]]
 
 
-def test_a_contradiction_with_an_obsolete_entry_waits_until_it_is_active_again(memory: Calls) -> None:
+def test_a_contradiction_with_an_obsolete_entry_waits_until_it_is_active_again(
+    memory: Calls,
+) -> None:
     first = memory.add("Idle connections", IDLE.format(30))
     memory.add("Idle connections again", IDLE.format(90))
     assert [pair["suggestion_type"] for pair in pairs(memory)] == ["contradiction"]
@@ -111,13 +138,17 @@ def test_a_contradiction_with_an_obsolete_entry_waits_until_it_is_active_again(m
 
 
 def test_the_successor_that_is_named_is_the_one_that_holds(memory: Calls) -> None:
-    first, second, third = (memory.add(f"Way number {n}", f"The way {n} to deploy") for n in range(3))
+    first, second, third = (
+        memory.add(f"Way number {n}", f"The way {n} to deploy") for n in range(3)
+    )
     supersede(memory, second, first)
     supersede(memory, third, second)
     shown = memory("rekall_show", id=first)
     assert shown["superseded_by"]["id"] == third
     assert third in shown["hint"]
-    found = {r["id"]: r for r in memory("rekall_search", query="the way to deploy", limit=10)["results"]}
+    found = {
+        r["id"]: r for r in memory("rekall_search", query="the way to deploy", limit=10)["results"]
+    }
     assert found[first]["superseded_by"]["id"] == found[second]["superseded_by"]["id"] == third
 
 
@@ -141,9 +172,14 @@ def test_a_successor_settles_the_contradiction_of_the_pair(memory: Calls) -> Non
     for id_, side in ((old, "incoming"), (new, "outgoing")):
         links = memory("rekall_show", id=id_)["links"][side]
         assert [link["relation_type"] for link in links] == ["supersedes"]
-    assert [link["relation_type"] for link in memory("memory_related", id=old)["links"]] == ["supersedes"]
+    assert [link["relation_type"] for link in memory("memory_related", id=old)["links"]] == [
+        "supersedes"
+    ]
     memory("memory_update", id=old, status="active")
-    assert all(result["contradicts"] for result in memory("rekall_search", query="idle connections")["results"])
+    assert all(
+        result["contradicts"]
+        for result in memory("rekall_search", query="idle connections")["results"]
+    )
 
 
 def test_adding_a_superseded_text_again_warns_and_names_what_holds(memory: Calls) -> None:
@@ -162,7 +198,9 @@ def test_adding_a_superseded_text_again_warns_and_names_what_holds(memory: Calls
 def test_adding_a_retired_text_again_warns(memory: Calls) -> None:
     old = memory.add("Idle connections", IDLE.format(30))
     memory("memory_update", id=old, status="obsolete")
-    [warning] = memory("rekall_add", type="bug", title="Idle connections", content=IDLE.format(30))["warnings"]
+    [warning] = memory("rekall_add", type="bug", title="Idle connections", content=IDLE.format(30))[
+        "warnings"
+    ]
     assert old in warning
     assert "memory_update" in warning
 
@@ -170,11 +208,21 @@ def test_adding_a_retired_text_again_warns(memory: Calls) -> None:
 def test_adding_the_same_text_again_keeps_its_new_tags_confidence_and_context(calls: Calls) -> None:
     entry = {"type": "bug", "title": "Idle connections", "content": IDLE.format(30)}
     first = calls("rekall_add", **entry, tags=["pool"], context="A user reported resets.")
-    again = calls("rekall_add", **entry, tags=["pool", "gateway"], confidence=5, context="It happened to a second zeppelin.")
+    again = calls(
+        "rekall_add",
+        **entry,
+        tags=["pool", "gateway"],
+        confidence=5,
+        context="It happened to a second zeppelin.",
+    )
     assert (again["id"], again["created"]) == (first["id"], False)
     assert set(again["updated_fields"]) == {"tags", "confidence", "context"}
     shown = calls("rekall_show", id=first["id"])
-    assert (shown["tags"], shown["confidence"], shown["memory_type"]) == (["pool", "gateway"], 5, "episodic")
+    assert (shown["tags"], shown["confidence"], shown["memory_type"]) == (
+        ["pool", "gateway"],
+        5,
+        "episodic",
+    )
     assert [r["id"] for r in calls("rekall_search", query="zeppelin")["results"]] == [first["id"]]
     third = calls("rekall_add", **entry)
     assert "updated_fields" not in third

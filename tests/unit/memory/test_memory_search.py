@@ -15,7 +15,9 @@ from memory_calls import Calls
 def keep(memory: Calls, entries: Iterable[Entry]) -> None:
     kept = list(entries)
     memory.run(memory.service.store.add_all(LOCAL_TENANT, kept, [], {}))
-    memory.run(memory.service._index.embed(LOCAL_TENANT, kept))  # without what they suggest, which takes long
+    memory.run(
+        memory.service._index.embed(LOCAL_TENANT, kept)
+    )  # without what they suggest, which takes long
 
 
 def maker(memory: Calls) -> Maker:
@@ -24,16 +26,27 @@ def maker(memory: Calls) -> Maker:
 
 def test_a_type_is_found_behind_any_number_of_better_matches_of_another(memory: Calls) -> None:
     make = maker(memory)
-    better = [make.entry(f"wombat wombat wombat {n}", "", type_="bug", project="A") for n in range(2_300)]
-    only = make.entry("A setting", "Of all the many settings of this house one concerns the wombat.", type_="config", project="B")
+    better = [
+        make.entry(f"wombat wombat wombat {n}", "", type_="bug", project="A") for n in range(2_300)
+    ]
+    only = make.entry(
+        "A setting",
+        "Of all the many settings of this house one concerns the wombat.",
+        type_="config",
+        project="B",
+    )
     keep(memory, [*better, only])
     found = memory("rekall_search", query="wombat", type="config")
     assert ([result["id"] for result in found["results"]], found["total"]) == ([only.id], 1)
 
 
-def test_a_type_is_found_by_meaning_behind_any_number_of_nearer_entries(embedding_memory: Calls) -> None:
+def test_a_type_is_found_by_meaning_behind_any_number_of_nearer_entries(
+    embedding_memory: Calls,
+) -> None:
     make = maker(embedding_memory)
-    nearer = [make.entry(f"wombat wombat wombat {n}", "", type_="bug", project="A") for n in range(500)]
+    nearer = [
+        make.entry(f"wombat wombat wombat {n}", "", type_="bug", project="A") for n in range(500)
+    ]
     only = make.entry("Unrelated words", "altogether", type_="config", project="B")
     keep(embedding_memory, [*nearer, only])
     found = embedding_memory("rekall_search", query="wombat", type="config")
@@ -45,13 +58,19 @@ def test_a_type_is_found_by_meaning_behind_any_number_of_nearer_entries(embeddin
 def test_the_total_does_not_depend_on_the_limit(memory: Calls, matching: int, total: int) -> None:
     make = maker(memory)
     keep(memory, [make.entry(f"Wombat number {n}", "", type_="bug") for n in range(matching)])
-    assert {memory("rekall_search", query="wombat", limit=limit)["total"] for limit in (1, 10, 20)} == {total}
+    assert {
+        memory("rekall_search", query="wombat", limit=limit)["total"] for limit in (1, 10, 20)
+    } == {total}
 
 
-def test_the_total_does_not_depend_on_the_limit_where_meaning_takes_part(embedding_memory: Calls) -> None:
+def test_the_total_does_not_depend_on_the_limit_where_meaning_takes_part(
+    embedding_memory: Calls,
+) -> None:
     make = maker(embedding_memory)
     keep(embedding_memory, [make.entry(f"Wombat number {n}", "", type_="bug") for n in range(131)])
-    answers = [embedding_memory("rekall_search", query="wombat", limit=limit) for limit in (1, 10, 20)]
+    answers = [
+        embedding_memory("rekall_search", query="wombat", limit=limit) for limit in (1, 10, 20)
+    ]
     assert {(answer["mode"], answer["total"]) for answer in answers} == {("hybrid", 50)}
 
 
@@ -62,7 +81,11 @@ def test_a_project_is_found_as_it_was_written_when_it_was_kept(memory: Calls, wr
     for project in (written, "web app"):
         assert memory("rekall_search", query="safari", project=project)["total"] == 1
         assert memory("memory_list", project=project)["total"] == 1
-    assert memory("memory_list", tag="http  header")["total"] == memory("memory_list", tag="http header")["total"] == 1
+    assert (
+        memory("memory_list", tag="http  header")["total"]
+        == memory("memory_list", tag="http header")["total"]
+        == 1
+    )
 
 
 def test_a_blank_project_filters_nothing(memory: Calls) -> None:

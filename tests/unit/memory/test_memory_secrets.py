@@ -18,7 +18,7 @@ SECRETS = {
     "Stripe key": "sk_live_" + LETTERS[:24],
     "Anthropic key": "sk-ant-" + "api03-" + LETTERS,
     "private key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
-    "JSON Web Token": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0." + "dozjgNryP4J3jVmNHl0w5N",
+    "JSON Web Token": "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
     "password in a URL": "postgres://app:" + "Tr0ub4dor3" + "@db.internal/app",
     "assigned secret": "DB_PASSWORD=" + "hV9x2LqP7rTz4KwN",
     "authorization header": "Authorization: Bearer " + LETTERS,
@@ -76,7 +76,10 @@ HARMLESS = [
     "password_min_length=12characters, PWD=/home/me/app2",
     "redis://[[username]:[password]]@localhost:6379 and http://localhost:4873/@scope/pkg",
     "max_tokens=4096; tokenizer: bert-base-uncased-v2x",
-    "The file must begin with -----BEGIN RSA PRIVATE KEY----- or nginx refuses it. Convert it first.",
+    (
+        "The file must begin with -----BEGIN RSA PRIVATE KEY----- or nginx refuses it. Convert it "
+        "first."
+    ),
     "between '-----BEGIN PRIVATE KEY-----' and '-----END PRIVATE KEY-----' stands base64",
     "id 123e4567-e89b-12d3-a456-426614174000, integrity sha512-" + LETTERS * 2 + "==",
     "the password is base64-encoded and the password is SHA256-hashed",
@@ -122,26 +125,46 @@ def test_harmless_text_stays_as_it_is(text: str) -> None:
 
 
 def test_finding_secrets_takes_linear_time_on_hostile_text() -> None:
-    for piece in ("password=", "a:b@", "-----BEGIN PRIVATE KEY-----", "eyJ", "x://y:", "x://y:aaa@", "token ", "curl ", "pass=---!"):
+    for piece in (
+        "password=",
+        "a:b@",
+        "-----BEGIN PRIVATE KEY-----",
+        "eyJ",
+        "x://y:",
+        "x://y:aaa@",
+        "token ",
+        "curl ",
+        "pass=---!",
+    ):
         find_secrets(piece * 20_000)
 
 
 def test_masked_secrets_are_reported_and_never_stored(memory: Calls) -> None:
-    added = memory("rekall_add", type="config", title="Deploy key", content=SECRETS["GitHub token"], context=SECRETS["Stripe key"])
+    added = memory(
+        "rekall_add",
+        type="config",
+        title="Deploy key",
+        content=SECRETS["GitHub token"],
+        context=SECRETS["Stripe key"],
+    )
     assert added["secrets_masked"] == ["GitHub token", "Stripe key"]
     assert memory("rekall_show", id=added["id"])["content"] == "token [masked: GitHub token]"
 
 
 def test_refused_secrets_leave_nothing_behind(tmp_path: Path) -> None:
     memory = Calls(tmp_path, MemorySettings(secrets="refuse"))
-    error = memory.error("rekall_add", type="config", title="Deploy key", content=SECRETS["GitHub token"])
+    error = memory.error(
+        "rekall_add", type="config", title="Deploy key", content=SECRETS["GitHub token"]
+    )
     assert error.code.name == "SECRET_REFUSED"
     assert LETTERS not in str(error.as_dict())
     assert memory("memory_list")["total"] == 0
     memory.close()
 
 
-def test_secrets_in_a_project_are_masked_or_refused_like_any_other(memory: Calls, tmp_path: Path) -> None:
+def test_secrets_in_a_project_are_masked_or_refused_like_any_other(
+    memory: Calls, tmp_path: Path
+) -> None:
     secret = SECRETS["GitHub token"]
     added = memory("rekall_add", type="config", title="Deploy key", project=secret)
     assert added["secrets_masked"] == ["GitHub token"]
@@ -151,6 +174,9 @@ def test_secrets_in_a_project_are_masked_or_refused_like_any_other(memory: Calls
     assert memory("rekall_show", id=other)["project"] == "token [masked: GitHub token]"
     strict = Calls(tmp_path / "strict", MemorySettings(secrets="refuse"))
     kept = strict.add("Another")
-    assert strict.error("rekall_add", type="config", title="Deploy key", project=secret).code.name == "SECRET_REFUSED"
+    assert (
+        strict.error("rekall_add", type="config", title="Deploy key", project=secret).code.name
+        == "SECRET_REFUSED"
+    )
     assert strict.error("memory_update", id=kept, project=secret).code.name == "SECRET_REFUSED"
     strict.close()

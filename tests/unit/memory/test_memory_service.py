@@ -18,7 +18,10 @@ def test_an_exact_duplicate_is_the_entry_that_is_there(memory: Calls) -> None:
     first = memory("rekall_add", type="bug", title="Same", content="text", project="p")
     again = memory("rekall_add", type="bug", title=" Same ", content="text\n", project="p")
     assert (again["created"], again["id"]) == (False, first["id"])
-    assert memory("rekall_add", type="bug", title="Same", content="text", project="other")["created"] is True
+    assert (
+        memory("rekall_add", type="bug", title="Same", content="text", project="other")["created"]
+        is True
+    )
     assert memory("memory_list")["total"] == 2
 
 
@@ -35,12 +38,19 @@ def test_a_duplicate_of_a_deleted_or_obsolete_entry_is_new(memory: Calls) -> Non
 
 
 def test_a_long_context_is_cut_and_reported(memory: Calls) -> None:
-    assert memory("rekall_add", type="bug", title="a", context="c" * 10_001)["context_truncated"] is True
-    assert "context_truncated" not in memory("rekall_add", type="bug", title="b", context="c" * 10_000)
+    assert (
+        memory("rekall_add", type="bug", title="a", context="c" * 10_001)["context_truncated"]
+        is True
+    )
+    assert "context_truncated" not in memory(
+        "rekall_add", type="bug", title="b", context="c" * 10_000
+    )
 
 
 def test_the_context_is_searched_but_not_shown(memory: Calls) -> None:
-    entry = memory.add("Retry with backoff", "Wait longer each time.", context="the zookeeper quorum was lost")
+    entry = memory.add(
+        "Retry with backoff", "Wait longer each time.", context="the zookeeper quorum was lost"
+    )
     memory.add("Another thing", "about lunch")
     assert [r["id"] for r in memory("rekall_search", query="zookeeper")["results"]] == [entry]
     assert "zookeeper" not in str(memory("rekall_show", id=entry))
@@ -51,7 +61,9 @@ def test_the_conversation_helps_a_vague_question(memory: Calls) -> None:
     wanted = memory.add("Fix CORS Safari header", "Safari needs each custom header listed.")
     alone = memory("rekall_search", query="browser problem")["results"]
     assert wanted not in [r["id"] for r in alone]
-    helped = memory("rekall_search", query="browser problem", context="Safari drops our custom CORS header")["results"]
+    helped = memory(
+        "rekall_search", query="browser problem", context="Safari drops our custom CORS header"
+    )["results"]
     assert wanted in [r["id"] for r in helped]
 
 
@@ -95,7 +107,12 @@ def test_a_superseded_entry_sinks_and_points_to_its_successor(memory: Calls) -> 
 
 def test_similar_entries_are_reported_and_suggested_once(memory: Calls) -> None:
     first = memory.add("Idle connections", IDLE.format(30))
-    added = memory("rekall_add", type="bug", title="Idle connections again", content=IDLE.format(30) + " Seen twice.")
+    added = memory(
+        "rekall_add",
+        type="bug",
+        title="Idle connections again",
+        content=IDLE.format(30) + " Seen twice.",
+    )
     assert [near["id"] for near in added["similar_entries"]] == [first]
     assert added["similar_entries"][0]["score"] > 0.55
     assert added["suggestions_created"] == 1
@@ -104,12 +121,27 @@ def test_similar_entries_are_reported_and_suggested_once(memory: Calls) -> None:
 
 def test_reasons_name_words_as_they_were_written(memory: Calls) -> None:
     for place in ("checkout", "invoices", "refunds"):
-        text = f"Calling the billing service from {place} failed; connections were refused by PostgreSQL and retrying cured it."
+        text = (
+            f"Calling the billing service from {place} failed; connections were refused by "
+            f"PostgreSQL and retrying cured it."
+        )
         memory.add(f"Billing calls from {place}", text)
     reasons = [s["reason"] for s in memory("rekall_suggest_links", limit=50)["suggestions"]]
     reasons += [s["reason"] for s in memory("rekall_suggest_generalize")["suggestions"]]
     assert reasons
-    written = {"billing", "calling", "calls", "service", "failed", "connections", "refused", "PostgreSQL", "retrying", "cured", "were"}
+    written = {
+        "billing",
+        "calling",
+        "calls",
+        "service",
+        "failed",
+        "connections",
+        "refused",
+        "PostgreSQL",
+        "retrying",
+        "cured",
+        "were",
+    }
     for reason in reasons:
         assert set(reason.split(": ")[-1].split(" about ")[-1].split(", ")) <= written
 
@@ -118,7 +150,10 @@ def test_a_rejected_pair_never_returns(memory: Calls) -> None:
     first = memory.add("Idle connections", IDLE.format(30))
     second = memory.add("Idle connections again", IDLE.format(30) + " Seen twice.")
     [suggestion] = memory("rekall_suggest_links")["suggestions"]
-    assert memory("rekall_reject_suggestion", suggestion_id=suggestion["id"]) == {"rejected": True, "suggestion_id": suggestion["id"]}
+    assert memory("rekall_reject_suggestion", suggestion_id=suggestion["id"]) == {
+        "rejected": True,
+        "suggestion_id": suggestion["id"],
+    }
     store, service = memory.service.store, memory.service
     for entry_id in (first, second):
         entry = memory.run(store.get(LOCAL_TENANT, entry_id))
@@ -147,26 +182,43 @@ def test_entries_of_two_projects_do_not_contradict_each_other(memory: Calls) -> 
 
 def test_three_episodes_become_one_cluster_and_a_fourth_joins_it(memory: Calls) -> None:
     for day in ("Monday", "Tuesday", "Friday"):
-        memory.add(f"Deploy failed on {day}", f"The deploy failed: disk full on the build runner. Cleared the docker cache ({day}).")
+        memory.add(
+            f"Deploy failed on {day}",
+            f"The deploy failed: disk full on the build runner. Cleared the docker cache ({day}).",
+        )
     [cluster] = memory("rekall_suggest_generalize")["suggestions"]
     assert len(cluster["entries"]) == 3
-    memory.add("Deploy failed on Sunday", "The deploy failed: disk full on the build runner. Cleared the docker cache (Sunday).")
+    memory.add(
+        "Deploy failed on Sunday",
+        "The deploy failed: disk full on the build runner. Cleared the docker cache (Sunday).",
+    )
     [grown] = memory("rekall_suggest_generalize")["suggestions"]
     assert len(grown["entries"]) == 4
     memory("rekall_reject_suggestion", suggestion_id=grown["id"])
-    memory.add("Deploy failed on Thursday", "The deploy failed: disk full on the build runner. Cleared the docker cache (Thursday).")
+    memory.add(
+        "Deploy failed on Thursday",
+        "The deploy failed: disk full on the build runner. Cleared the docker cache (Thursday).",
+    )
     assert memory("rekall_suggest_generalize")["total_pending"] == 0
 
 
 def test_semantic_entries_are_not_generalised(memory: Calls) -> None:
     for day in ("Monday", "Tuesday", "Friday"):
-        memory.add(f"Deploy failed on {day}", "The deploy failed: disk full on the build runner.", memory_type="semantic")
+        memory.add(
+            f"Deploy failed on {day}",
+            "The deploy failed: disk full on the build runner.",
+            memory_type="semantic",
+        )
     assert memory("rekall_suggest_generalize")["total_pending"] == 0
 
 
 def test_generalising_drafts_a_pattern_from_its_sources(memory: Calls) -> None:
     ids = [
-        memory.add(f"Deploy failed on {day}", f"{NO_SPACE}\nCleared the docker cache ({day}).", tags=["ci", day])
+        memory.add(
+            f"Deploy failed on {day}",
+            f"{NO_SPACE}\nCleared the docker cache ({day}).",
+            tags=["ci", day],
+        )
         for day in ("monday", "tuesday", "friday")
     ]
     dry = memory.run(memory.service.generalize(LOCAL_TENANT, ids, None, dry_run=True))
@@ -174,7 +226,12 @@ def test_generalising_drafts_a_pattern_from_its_sources(memory: Calls) -> None:
     assert memory("memory_list")["total"] == 3
     made = memory.run(memory.service.generalize(LOCAL_TENANT, ids, None, dry_run=False))
     shown = memory("rekall_show", id=made.added.entry.id)
-    assert (shown["type"], shown["memory_type"], shown["confidence"], shown["tags"]) == ("pattern", "semantic", 3, ["ci"])
+    assert (shown["type"], shown["memory_type"], shown["confidence"], shown["tags"]) == (
+        "pattern",
+        "semantic",
+        3,
+        ["ci"],
+    )
     assert "`OSError: [Errno 28] No space left on device`" in shown["content"]
     assert "docker" in shown["content"]
     assert all(id_ in shown["content"] for id_ in ids)
@@ -192,7 +249,11 @@ def test_history_keeps_what_an_entry_was(memory: Calls) -> None:
     assert [r["id"] for r in memory("rekall_search", query="new text")["results"]] == [entry]
     assert memory("rekall_search", query="old")["results"] == []
     [revision] = memory.run(memory.service.history(LOCAL_TENANT, entry))
-    assert (revision.action, revision.before["title"], revision.before["tags"]) == ("update", "Before", ["a"])
+    assert (revision.action, revision.before["title"], revision.before["tags"]) == (
+        "update",
+        "Before",
+        ["a"],
+    )
 
 
 def test_a_deleted_entry_is_nowhere_until_it_is_restored(memory: Calls) -> None:
@@ -232,14 +293,22 @@ def test_a_pair_that_is_linked_is_no_longer_suggested(memory: Calls, relation: s
 
 
 def test_a_cluster_that_a_pattern_was_drawn_from_is_no_longer_suggested(memory: Calls) -> None:
-    ids = [memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.") for word in ("first", "second", "third")]
+    ids = [
+        memory.add(f"Idle connections {word}", IDLE.format(30) + f" {word}.")
+        for word in ("first", "second", "third")
+    ]
     assert memory("rekall_suggest_generalize")["total_pending"] == 1
     memory.run(memory.service.generalize(LOCAL_TENANT, ids, None, dry_run=False))
     assert memory("rekall_suggest_generalize") == {"suggestions": [], "total_pending": 0}
 
 
 def test_lists_are_filtered_and_paged_newest_first(memory: Calls) -> None:
-    ids = [memory.add(f"Entry {n}", type="config" if n % 2 else "bug", tags=["even"] if n % 2 == 0 else []) for n in range(6)]
+    ids = [
+        memory.add(
+            f"Entry {n}", type="config" if n % 2 else "bug", tags=["even"] if n % 2 == 0 else []
+        )
+        for n in range(6)
+    ]
     page = memory("memory_list", limit=2)
     assert [e["id"] for e in page["entries"]] == ids[:3:-1]
     assert (page["total"], page["has_more"]) == (6, True)
@@ -277,7 +346,10 @@ def test_tenants_do_not_see_each_other(memory: Calls) -> None:
     theirs = memory("rekall_add", tenant="other", type="bug", title="Mine", content="shared words")
     assert theirs["created"] is True
     assert theirs["similar_entries"] == []
-    assert memory.error("rekall_link", source_id=mine, target_id=theirs["id"]).code.name == "ENTRY_NOT_FOUND"
+    assert (
+        memory.error("rekall_link", source_id=mine, target_id=theirs["id"]).code.name
+        == "ENTRY_NOT_FOUND"
+    )
 
 
 def test_a_tenant_moves_with_everything(memory: Calls) -> None:
@@ -293,7 +365,12 @@ def test_a_tenant_moves_with_everything(memory: Calls) -> None:
 def test_thresholds_come_from_the_settings(tmp_path: Path) -> None:
     memory = Calls(tmp_path, MemorySettings(link_threshold=1.0))
     memory.add("Idle connections", IDLE.format(30))
-    added = memory("rekall_add", type="bug", title="Connections", content="The gateway closes idle connections sometimes.")
+    added = memory(
+        "rekall_add",
+        type="bug",
+        title="Connections",
+        content="The gateway closes idle connections sometimes.",
+    )
     assert added["suggestions_created"] == 0
     memory.close()
 

@@ -21,15 +21,27 @@ def fits(expected: Any, found: Any, names: dict[str, str]) -> bool:
     if isinstance(expected, str) and expected.startswith("$"):
         return names.setdefault(expected, found) == found
     if isinstance(expected, dict):
-        more = "…" in expected or expected.keys() == (found.keys() if isinstance(found, dict) else None)
-        return more and all(name == "…" or (name in found and fits(value, found[name], names)) for name, value in expected.items())
+        more = "…" in expected or expected.keys() == (
+            found.keys() if isinstance(found, dict) else None
+        )
+        return more and all(
+            name == "…" or (name in found and fits(value, found[name], names))
+            for name, value in expected.items()
+        )
     if isinstance(expected, list):
-        return isinstance(found, list) and len(expected) == len(found) and all(map(lambda e, f: fits(e, f, names), expected, found))
+        return (
+            isinstance(found, list)
+            and len(expected) == len(found)
+            and all(map(lambda e, f: fits(e, f, names), expected, found))
+        )
     return bool(expected == found)
 
 
 def filled(arguments: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    return {key: names.get(value, value) if isinstance(value, str) else value for key, value in arguments.items()}
+    return {
+        key: names.get(value, value) if isinstance(value, str) else value
+        for key, value in arguments.items()
+    }
 
 
 def test_every_call_of_the_tutorial_answers_as_it_says(memory: Calls) -> None:
@@ -45,6 +57,15 @@ def test_every_call_of_the_tutorial_answers_as_it_says(memory: Calls) -> None:
             assert outcome.error.code.name == answer.strip()
             continue
         assert outcome.error is None, outcome.error
-        assert fits(orjson.loads(answer), outcome.output, names), f"{tool}: {orjson.dumps(outcome.output).decode()}"
-    wanted = {"rekall_help", "rekall_search", "rekall_show", "rekall_add", "rekall_suggest_links", "rekall_accept_suggestion"}
+        assert fits(orjson.loads(answer), outcome.output, names), (
+            f"{tool}: {orjson.dumps(outcome.output).decode()}"
+        )
+    wanted = {
+        "rekall_help",
+        "rekall_search",
+        "rekall_show",
+        "rekall_add",
+        "rekall_suggest_links",
+        "rekall_accept_suggestion",
+    }
     assert wanted <= set(made)

@@ -27,7 +27,11 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
 def test_ulids_increase_within_a_millisecond_and_when_the_clock_goes_back() -> None:
     ulids = Ulids()
-    made = [ulids.next(NOW) for _ in range(1000)] + [ulids.next(NOW - timedelta(seconds=5))] + [ulids.next(NOW + timedelta(seconds=1))]
+    made = (
+        [ulids.next(NOW) for _ in range(1000)]
+        + [ulids.next(NOW - timedelta(seconds=5))]
+        + [ulids.next(NOW + timedelta(seconds=1))]
+    )
     assert made == sorted(set(made))
     assert all(is_ulid(id_) for id_ in made)
 
@@ -39,7 +43,15 @@ def test_a_ulid_begins_with_its_time() -> None:
 
 @pytest.mark.parametrize(
     ("typed", "read"),
-    [("01hx1", "01HX1"), (" 01HX12 ", "01HX12"), ("O1hxl", "01HX1"), ("01HX", None), ("01HX%", None), ("01HX1" * 6, None), ("", None)],
+    [
+        ("01hx1", "01HX1"),
+        (" 01HX12 ", "01HX12"),
+        ("O1hxl", "01HX1"),
+        ("01HX", None),
+        ("01HX%", None),
+        ("01HX1" * 6, None),
+        ("", None),
+    ],
 )
 def test_a_prefix_is_read_as_people_type_it(typed: str, read: str | None) -> None:
     assert read_prefix(typed) == read
@@ -48,19 +60,26 @@ def test_a_prefix_is_read_as_people_type_it(typed: str, read: str | None) -> Non
 def test_consolidation_is_the_published_formula() -> None:
     assert consolidation_score(0, None, NOW) == 0.0
     expected = 0.6 * min(1, math.log(8) / 5) + 0.4 * math.exp(-15 / 30)
-    assert consolidation_score(7, NOW - timedelta(days=15), NOW) == pytest.approx(expected, abs=1e-4)
+    assert consolidation_score(7, NOW - timedelta(days=15), NOW) == pytest.approx(
+        expected, abs=1e-4
+    )
     assert consolidation_score(10**6, NOW, NOW) == 1.0
 
 
 def test_consolidation_fades_without_being_read() -> None:
-    scores = [consolidation_score(5, NOW - timedelta(days=days), NOW) for days in (0, 10, 100, 1000)]
+    scores = [
+        consolidation_score(5, NOW - timedelta(days=days), NOW) for days in (0, 10, 100, 1000)
+    ]
     assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.parametrize(
-    ("length", "kept", "truncated"), [(0, 0, False), (8_001, 8_001, False), (10_000, 10_000, False), (10_001, 8_000, True)]
+    ("length", "kept", "truncated"),
+    [(0, 0, False), (8_001, 8_001, False), (10_000, 10_000, False), (10_001, 8_000, True)],
 )
-def test_a_context_over_10000_characters_keeps_the_first_8000(length: int, kept: int, truncated: bool) -> None:
+def test_a_context_over_10000_characters_keeps_the_first_8000(
+    length: int, kept: int, truncated: bool
+) -> None:
     text, cut = clean_context("c" * length)
     assert (len(text), cut) == (kept, truncated)
 
@@ -85,8 +104,12 @@ def test_the_same_text_has_the_same_digest_whatever_its_spaces() -> None:
 
 
 def test_a_pair_has_one_key_whatever_its_order_and_kind() -> None:
-    assert suggestion_key(SuggestionType.LINK, ("B", "A")) == suggestion_key(SuggestionType.CONTRADICTION, ("A", "B"))
-    assert suggestion_key(SuggestionType.GENERALIZE, ("C", "A", "B")) == suggestion_key(SuggestionType.GENERALIZE, ("A", "B", "C"))
+    assert suggestion_key(SuggestionType.LINK, ("B", "A")) == suggestion_key(
+        SuggestionType.CONTRADICTION, ("A", "B")
+    )
+    assert suggestion_key(SuggestionType.GENERALIZE, ("C", "A", "B")) == suggestion_key(
+        SuggestionType.GENERALIZE, ("A", "B", "C")
+    )
 
 
 def test_a_suggestion_about_too_few_entries_cannot_be_made() -> None:
@@ -115,12 +138,17 @@ def test_the_guide_fits_500_tokens_in_both_languages(language: str) -> None:
         ("auto", {}, "en"),
     ],
 )
-def test_the_language_is_the_settings_else_the_locales(setting: str, environment: dict[str, str], language: str) -> None:
+def test_the_language_is_the_settings_else_the_locales(
+    setting: str, environment: dict[str, str], language: str
+) -> None:
     assert language_of(setting, environment) == language
 
 
 def test_tokens_are_counted_close_to_what_tokenizers_give() -> None:
-    prose = "The quick brown fox jumps over the lazy dog and runs away from the farmer who keeps the chickens."
+    prose = (
+        "The quick brown fox jumps over the lazy dog and runs away from the farmer who keeps "
+        "the chickens."
+    )
     assert 18 <= count_tokens(prose) <= 26
     assert count_tokens("") == 0
     assert count_tokens("漢字仮名交じり文") >= 4

@@ -30,13 +30,17 @@ class Printed:
 class Shell:
     """`commonplace oas ...` in a folder."""
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         self.folder = folder
         self._capsys = capsys
         self._monkeypatch = monkeypatch
 
     def oas(self, *arguments: str, expect: int = 0, stdin: str = "") -> Printed:
-        self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        self._monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
+        )
         self._capsys.readouterr()
         code = main(["oas", *arguments])
         captured = self._capsys.readouterr()
@@ -54,7 +58,9 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+def shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Shell:
     for name in list(os.environ):
         if name.startswith(("MCP_", "COMMONPLACE_", "XDG_", "INDEX_")):
             monkeypatch.delenv(name)

@@ -1,4 +1,6 @@
-"""`commonplace oas validate|parse|walk|diff`: tables, JSON, SARIF and Markdown, exit codes, and plain words for bad input."""
+"""`commonplace oas validate|parse|walk|diff`: tables, JSON, SARIF and Markdown, exit codes, and
+plain words for bad input.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,16 @@ paths:
 
 
 def pets(**parts: Any) -> dict[str, Any]:
-    listing = operation(operationId="list", tags=["pets"], parameters=[{"name": "limit", "in": "query", "schema": {"type": "integer"}}])
-    return minimal(paths={"/pets": {"get": listing, "post": operation(operationId="add", tags=["pets"])}}, tags=[{"name": "pets"}], **parts)
+    listing = operation(
+        operationId="list",
+        tags=["pets"],
+        parameters=[{"name": "limit", "in": "query", "schema": {"type": "integer"}}],
+    )
+    return minimal(
+        paths={"/pets": {"get": listing, "post": operation(operationId="add", tags=["pets"])}},
+        tags=[{"name": "pets"}],
+        **parts,
+    )
 
 
 # validate
@@ -50,7 +60,11 @@ def test_json_is_the_answer_of_the_tool(shell: Any) -> None:
     file = shell.write("a.yaml", BROKEN)
     for flags in (("--json",), ("--format", "json")):
         answer = shell.oas("validate", file, *flags, expect=1).json
-        assert (answer["valid"], answer["error_count"], answer["errors"][0]["rule"]) == (False, 1, "path-parameter-missing")
+        assert (answer["valid"], answer["error_count"], answer["errors"][0]["rule"]) == (
+            False,
+            1,
+            "path-parameter-missing",
+        )
 
 
 def test_sarif_names_each_rule_once_and_each_place(shell: Any) -> None:
@@ -59,16 +73,28 @@ def test_sarif_names_each_rule_once_and_each_place(shell: Any) -> None:
     (run,) = log["runs"]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert rules == ["operation-undescribed", "path-parameter-missing"]
-    assert run["tool"]["driver"]["rules"][1]["shortDescription"]["text"] == RULES["path-parameter-missing"].meaning
+    assert (
+        run["tool"]["driver"]["rules"][1]["shortDescription"]["text"]
+        == RULES["path-parameter-missing"].meaning
+    )
     first = run["results"][0]
-    assert (first["ruleId"], first["level"], rules[first["ruleIndex"]]) == ("path-parameter-missing", "error", "path-parameter-missing")
+    assert (first["ruleId"], first["level"], rules[first["ruleIndex"]]) == (
+        "path-parameter-missing",
+        "error",
+        "path-parameter-missing",
+    )
     place = first["locations"][0]
-    assert place["physicalLocation"] == {"artifactLocation": {"uri": "a.yaml"}, "region": {"startLine": 5}}
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "a.yaml"},
+        "region": {"startLine": 5},
+    }
     assert place["logicalLocations"] == [{"fullyQualifiedName": "/paths/~1a~1{id}/get"}]
 
 
 def test_markdown_is_a_table_for_a_pull_request(shell: Any) -> None:
-    lines = shell.oas("validate", shell.write("a.yaml", BROKEN), "-f", "markdown", expect=1).out.splitlines()
+    lines = shell.oas(
+        "validate", shell.write("a.yaml", BROKEN), "-f", "markdown", expect=1
+    ).out.splitlines()
     assert lines[0] == "### `a.yaml` is **not valid** OpenAPI 3.0.0"
     assert lines[4] == "| | line | problem | where | rule |"
     assert all(line.count("|") == 6 for line in lines[4:])
@@ -78,15 +104,22 @@ def test_rules_are_ignored_by_flag_and_by_file(shell: Any) -> None:
     file = shell.write("a.yaml", BROKEN)
     shell.oas("validate", file, "--ignore", "path-parameter-missing")
     shell.write("ignored.txt", "# known\npath-parameter-missing:/paths/*\n\n")
-    printed = shell.oas("validate", file, "--ignore-file", "ignored.txt", "--no-warnings", "--json").json
+    printed = shell.oas(
+        "validate", file, "--ignore-file", "ignored.txt", "--no-warnings", "--json"
+    ).json
     assert (printed["valid"], printed["warnings"]) == (True, [])
-    assert "cannot be read" in shell.oas("validate", file, "--ignore-file", "missing.txt", expect=2).err
+    assert (
+        "cannot be read"
+        in shell.oas("validate", file, "--ignore-file", "missing.txt", expect=2).err
+    )
 
 
 def test_strict_asks_for_more(shell: Any) -> None:
     file = shell.write("a.json", minimal(paths={"/a": {"get": operation()}}))
     assert shell.oas("validate", file, "--json").json["warning_count"] == 0
-    assert "operation-id-missing" in {one["rule"] for one in shell.oas("validate", file, "--strict", "--json").json["warnings"]}
+    assert "operation-id-missing" in {
+        one["rule"] for one in shell.oas("validate", file, "--strict", "--json").json["warnings"]
+    }
 
 
 # parse
@@ -95,7 +128,9 @@ def test_strict_asks_for_more(shell: Any) -> None:
 def test_parse_shows_fields_and_the_whole_document(shell: Any) -> None:
     file = shell.write("a.json", pets(servers=[{"url": "https://a.example"}]))
     rows = dict(line.split(maxsplit=1) for line in shell.oas("parse", file).out.splitlines()[1:])
-    assert {name: rows[name].strip() for name in ("title", "operation_count", "servers", "tags")} == {
+    assert {
+        name: rows[name].strip() for name in ("title", "operation_count", "servers", "tags")
+    } == {
         "title": "Test",
         "operation_count": "2",
         "servers": "https://a.example",
@@ -103,12 +138,21 @@ def test_parse_shows_fields_and_the_whole_document(shell: Any) -> None:
     }
     assert shell.oas("parse", file, "--json").json["path_count"] == 1
     assert shell.oas("parse", file, "--full").out == shell.read("a.json")
-    assert shell.oas("parse", file, "--full", "--pointer", "/info").json == {"title": "Test", "version": "1"}
+    assert shell.oas("parse", file, "--full", "--pointer", "/info").json == {
+        "title": "Test",
+        "version": "1",
+    }
 
 
 def test_a_document_larger_than_an_answer_is_printed_whole(shell: Any) -> None:
     """A pipe is not the context of a model."""
-    large = minimal(components={"schemas": {f"S{number}": {"type": "string", "description": "d" * 500} for number in range(3000)}})
+    large = minimal(
+        components={
+            "schemas": {
+                f"S{number}": {"type": "string", "description": "d" * 500} for number in range(3000)
+            }
+        }
+    )
     file = shell.write("large.json", large)
     assert shell.oas("parse", file, "--full").json == large
     assert len(shell.oas("convert", file, "--target", "3.1").json["components"]["schemas"]) == 3000
@@ -125,7 +169,13 @@ def test_a_document_may_come_from_standard_input(shell: Any) -> None:
 def test_walk_lists_filters_groups_and_pages(shell: Any) -> None:
     file = shell.write("a.json", pets())
     printed = shell.oas("walk", "operations", file, "-w", "method=post")
-    assert printed.out.splitlines()[0].split() == ["method", "path", "operation_id", "summary", "tags"]
+    assert printed.out.splitlines()[0].split() == [
+        "method",
+        "path",
+        "operation_id",
+        "summary",
+        "tags",
+    ]
     assert printed.out.splitlines()[1].split() == ["POST", "/pets", "add", "does", "it", "pets"]
     assert "1 of 1 shown, 2 in all" in printed.err
     assert shell.oas("walk", "operations", file, "-g", "method", "--json").json["groups"] == [
@@ -134,14 +184,24 @@ def test_walk_lists_filters_groups_and_pages(shell: Any) -> None:
     ]
     paged = shell.oas("walk", "operations", file, "--limit", "1", "--offset", "1", "--json").json
     assert [one["operation_id"] for one in paged["summaries"]] == ["add"]
-    assert shell.oas("walk", "parameters", file, "--detail").json["parameters"][0]["parameter"]["in"] == "query"
+    assert (
+        shell.oas("walk", "parameters", file, "--detail").json["parameters"][0]["parameter"]["in"]
+        == "query"
+    )
     assert shell.oas("walk", "operations", file, "-w", "deprecated=true").out == ""
 
 
-@pytest.mark.parametrize("kind", ["operations", "schemas", "parameters", "responses", "headers", "security", "paths", "refs"])
+@pytest.mark.parametrize(
+    "kind",
+    ["operations", "schemas", "parameters", "responses", "headers", "security", "paths", "refs"],
+)
 def test_every_kind_can_be_walked(shell: Any, kind: str) -> None:
     schemas = {"A": {"type": "object", "properties": {"b": {"$ref": "#/components/schemas/A"}}}}
-    parts = {"schemas": schemas, "headers": {"H": {"schema": {}}}, "securitySchemes": {"k": {"type": "http", "scheme": "basic"}}}
+    parts = {
+        "schemas": schemas,
+        "headers": {"H": {"schema": {}}},
+        "securitySchemes": {"k": {"type": "http", "scheme": "basic"}},
+    }
     printed = shell.oas("walk", kind, shell.write("a.json", pets(components=parts)))
     assert len(printed.out.splitlines()) >= 2
 
@@ -197,7 +257,9 @@ def test_diff_may_hide_what_is_harmless(shell: Any) -> None:
         (("validate",), 2, "source"),
     ],
 )
-def test_bad_input_is_a_sentence_and_a_code(shell: Any, arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_bad_input_is_a_sentence_and_a_code(
+    shell: Any, arguments: tuple[str, ...], code: int, said: str
+) -> None:
     shell.write("good.json", pets())
     shell.write("broken.json", '{"openapi": "3.0.0", "info": ')
     shell.write("broken.yaml", "openapi: 3.0.0\ninfo: [\n")
@@ -216,7 +278,13 @@ def test_people_at_a_terminal_see_that_something_happens(shell: Any) -> None:
     ours, theirs = pty.openpty()
     command = [str(Path(sys.executable).with_name("commonplace")), "oas", "parse", file, "--json"]
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=theirs, cwd=shell.folder, env={**os.environ, "TERM": "xterm"}, timeout=60, check=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        cwd=shell.folder,
+        env={**os.environ, "TERM": "xterm"},
+        timeout=60,
+        check=True,
     )
     os.close(theirs)
     assert "parse ..." in os.read(ours, 65536).decode()

@@ -1,4 +1,6 @@
-"""`commonplace oas fix|convert|join|bundle|overlay|generate`: a preview before writing, `--check` for CI, nothing written by accident."""
+"""`commonplace oas fix|convert|join|bundle|overlay|generate`: a preview before writing,
+`--check` for CI, nothing written by accident.
+"""
 
 from __future__ import annotations
 
@@ -57,10 +59,25 @@ def test_fix_check_writes_nothing_and_tells_by_its_code(shell: Any) -> None:
 
 def test_fix_takes_its_flags(shell: Any) -> None:
     schemas = {"Response[User]": {"type": "object"}, "Unused": {"type": "string"}}
-    responses = {"200": {"description": "d", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Response[User]"}}}}}
-    missing = {"200": {"description": "d", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Gone"}}}}}
+    responses = {
+        "200": {
+            "description": "d",
+            "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/Response[User]"}}
+            },
+        }
+    }
+    missing = {
+        "200": {
+            "description": "d",
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Gone"}}},
+        }
+    }
     document = minimal(
-        paths={"/a": {"get": {"operationId": "x", "responses": responses}}, "/b": {"get": {"operationId": "x", "responses": missing}}},
+        paths={
+            "/a": {"get": {"operationId": "x", "responses": responses}},
+            "/b": {"get": {"operationId": "x", "responses": missing}},
+        },
         components={"schemas": schemas},
     )
     file = shell.write("a.json", document)
@@ -89,14 +106,20 @@ def test_in_place_needs_a_file(shell: Any) -> None:
 def test_convert_prints_writes_previews_and_checks(shell: Any) -> None:
     file = shell.write("old.json", swagger())
     assert shell.oas("convert", file, "--target", "3.1").json["openapi"].startswith("3.1.")
-    assert "2.0 -> 3.1.1: 0 critical, 0 warning, 0 info" in shell.oas("convert", file, "--target", "3.1", "-o", "new.yaml").err
+    assert (
+        "2.0 -> 3.1.1: 0 critical, 0 warning, 0 info"
+        in shell.oas("convert", file, "--target", "3.1", "-o", "new.yaml").err
+    )
     assert parse_text(shell.read("new.yaml")).data["openapi"] == "3.1.1"
     shell.oas("convert", file, "--target", "3.1", "-o", "new.yaml", "--check")
     shell.oas("convert", file, "--target", "3.2", "-o", "new.yaml", "--check", expect=1)
     preview = shell.oas("convert", file, "--target", "3.2", "-o", "new.yaml").err
     assert "-openapi: 3.1.1" in preview
     assert "+openapi: 3.2.0" in preview
-    assert "already as it should be" in shell.oas("convert", file, "--target", "3.2", "-o", "new.yaml").err
+    assert (
+        "already as it should be"
+        in shell.oas("convert", file, "--target", "3.2", "-o", "new.yaml").err
+    )
 
 
 def test_convert_lists_what_was_lost(shell: Any) -> None:
@@ -127,11 +150,17 @@ def test_join_merges_and_says_how(shell: Any) -> None:
 def test_bundle_takes_other_files_in(shell: Any) -> None:
     shell.write("pet.yaml", "type: object\n")
     content = {"application/json": {"schema": {"$ref": "pet.yaml"}}}
-    root = minimal(paths={"/a": {"get": operation(responses={"200": {"description": "d", "content": content}})}})
+    root = minimal(
+        paths={
+            "/a": {"get": operation(responses={"200": {"description": "d", "content": content}})}
+        }
+    )
     printed = shell.oas("bundle", shell.write("root.json", root))
     assert printed.json["components"]["schemas"] == {"pet": {"type": "object"}}
     assert "1 parts from 1 other files" in printed.err
-    assert "--check compares with a file" in shell.oas("bundle", "root.json", "--check", expect=2).err
+    assert (
+        "--check compares with a file" in shell.oas("bundle", "root.json", "--check", expect=2).err
+    )
     shell.oas("bundle", "root.json", "-o", "one.json", "--check", expect=1)
     assert not (shell.folder / "one.json").exists()
 
@@ -165,7 +194,9 @@ def test_overlay_shows_matches_and_applies(shell: Any) -> None:
 
 def test_overlays_are_validated(shell: Any) -> None:
     assert "valid, 2 actions" in shell.oas("overlay-validate", shell.write("o.yaml", OVERLAY)).err
-    broken = shell.oas("overlay-validate", shell.write("bad.yaml", "overlay: 1.0.0\nactions: []\n"), expect=1)
+    broken = shell.oas(
+        "overlay-validate", shell.write("bad.yaml", "overlay: 1.0.0\nactions: []\n"), expect=1
+    )
     assert "error" in broken.out
     assert shell.oas("overlay-validate", "bad.yaml", "--json", expect=1).json["valid"] is False
 
@@ -175,7 +206,14 @@ def test_overlays_are_validated(shell: Any) -> None:
 
 @pytest.mark.parametrize(("language", "file"), [("go", "types.go"), ("python", "models.py")])
 def test_generate_writes_and_checks(shell: Any, language: str, file: str) -> None:
-    source = shell.write("a.json", minimal(components={"schemas": {"Pet": {"type": "object", "properties": {"id": {"type": "integer"}}}}}))
+    source = shell.write(
+        "a.json",
+        minimal(
+            components={
+                "schemas": {"Pet": {"type": "object", "properties": {"id": {"type": "integer"}}}}
+            }
+        ),
+    )
     shell.oas("generate", source, "-o", "out", "-l", language, "--check", expect=1)
     assert not (shell.folder / "out").exists()
     printed = shell.oas("generate", source, "-o", "out", "-l", language)
@@ -184,13 +222,24 @@ def test_generate_writes_and_checks(shell: Any, language: str, file: str) -> Non
     shell.oas("generate", source, "-o", "out", "-l", language, "--check")
     made = shell.folder / "out" / file
     made.write_text(made.read_text() + "\n")
-    assert f"{file} is out of date" in shell.oas("generate", source, "-o", "out", "-l", language, "--check", expect=1).err
-    assert shell.oas("generate", source, "-o", "out", "-l", language, "--json").json["success"] is True
+    assert (
+        f"{file} is out of date"
+        in shell.oas("generate", source, "-o", "out", "-l", language, "--check", expect=1).err
+    )
+    assert (
+        shell.oas("generate", source, "-o", "out", "-l", language, "--json").json["success"] is True
+    )
     made.write_text("package mine\n")
-    assert "was not written by this generator" in shell.oas("generate", source, "-o", "out", "-l", language, expect=5).err
+    assert (
+        "was not written by this generator"
+        in shell.oas("generate", source, "-o", "out", "-l", language, expect=5).err
+    )
 
 
 def test_outputs_outside_the_folder_are_refused(shell: Any) -> None:
     source = shell.write("a.yaml", COMMENTED)
-    for arguments in (("fix", source, "-o", "/outside.yaml"), ("generate", source, "-o", "/outside")):
+    for arguments in (
+        ("fix", source, "-o", "/outside.yaml"),
+        ("generate", source, "-o", "/outside"),
+    ):
         assert "outside the folders" in shell.oas(*arguments, expect=4).err

@@ -1,4 +1,6 @@
-"""Every flag of the Go command is understood: done, needed for nothing, or refused with a reason."""
+"""Every flag of the Go command is understood: done, needed for nothing, or refused with a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,28 @@ GO_FLAGS = {
     "validate": "strict no-warnings q quiet format= source-map s",
     "parse": "resolve-refs validate-structure q quiet",
     "fix": (
-        "o= output= infer q quiet source-map s fix-schema-names generic-naming= generic-separator= generic-param-separator= "
-        "preserve-casing prune-schemas prune-paths prune-all prune fix-duplicate-operationids operationid-template= operationid-path-sep= "
+        "o= output= infer q quiet source-map s fix-schema-names generic-naming= "
+        "generic-separator= generic-param-separator= "
+        "preserve-casing prune-schemas prune-paths prune-all prune fix-duplicate-operationids "
+        "operationid-template= operationid-path-sep= "
         "operationid-tag-sep= stub-missing-refs stub-response-desc= dry-run"
     ),
     "convert": "t= target= o= output= strict no-warnings q quiet source-map s",
     "diff": "breaking no-info format= source-map s",
     "join": (
-        "o= output= path-strategy= schema-strategy= component-strategy= no-merge-arrays no-dedup-tags q quiet source-map s "
-        "rename-template= equivalence-mode= collision-report semantic-dedup namespace-prefix= always-prefix operation-context "
+        "o= output= path-strategy= schema-strategy= component-strategy= no-merge-arrays "
+        "no-dedup-tags q quiet source-map s "
+        "rename-template= equivalence-mode= collision-report semantic-dedup namespace-prefix= "
+        "always-prefix operation-context "
         "primary-operation-policy= pre-overlay= post-overlay="
     ),
     "generate": (
-        "o= output= p= package= client server types no-pointers no-validation strict no-warnings source-map s no-security oauth2-flows "
-        "credential-mgmt security-enforce oidc-discovery no-readme max-lines-per-file= max-types-per-file= max-ops-per-file= "
-        "no-split-by-tag no-split-by-path server-router= server-middleware server-binder server-responses server-stubs "
+        "o= output= p= package= client server types no-pointers no-validation strict no-warnings "
+        "source-map s no-security oauth2-flows "
+        "credential-mgmt security-enforce oidc-discovery no-readme max-lines-per-file= "
+        "max-types-per-file= max-ops-per-file= "
+        "no-split-by-tag no-split-by-path server-router= server-middleware server-binder "
+        "server-responses server-stubs "
         "server-embed-spec server-all"
     ),
     "overlay apply": "s= spec= overlay= o= output= strict dry-run q quiet",
@@ -84,13 +93,19 @@ def ours(*words: str) -> list[str]:
         ("diff --breaking a.yaml b.yaml", "diff a.yaml b.yaml --fail-on breaking"),
         ("diff a.yaml b.yaml", "diff a.yaml b.yaml --fail-on any"),
         ("fix -prune-schemas a.yaml -o b.yaml", "fix a.yaml --prune-schemas --output b.yaml --yes"),
-        ("join --path-strategy=accept-left -o m.yaml a.yaml b.yaml", "join a.yaml b.yaml --paths accept-left --output m.yaml --yes"),
+        (
+            "join --path-strategy=accept-left -o m.yaml a.yaml b.yaml",
+            "join a.yaml b.yaml --paths accept-left --output m.yaml --yes",
+        ),
         ("parse -q a.yaml", "parse a.yaml --full"),
         ("overlay validate o.yaml", "overlay-validate o.yaml"),
         ("overlay apply -s a.yaml --overlay o.yaml", "overlay a.yaml o.yaml --yes"),
         ("overlay apply --spec a.yaml o.yaml", "overlay a.yaml o.yaml --yes"),
         ("generate -o out a.yaml", "generate a.yaml --output-dir out --no-client"),
-        ("generate --client --server-router stdlib -o out a.yaml", "generate a.yaml --output-dir out"),
+        (
+            "generate --client --server-router stdlib -o out a.yaml",
+            "generate a.yaml --output-dir out",
+        ),
         ("convert -t 3.1.0 -", "convert - --target 3.1.0 --yes"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Which addresses may be fetched: an IPv6 address that carries an IPv4 address leads where that one leads."""
+"""Which addresses may be fetched: an IPv6 address that carries an IPv4 address leads where that
+one leads.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def test_a_private_address_is_refused_in_every_disguise(carrier: str, inner: str
 
 @pytest.mark.parametrize("carrier", CARRIERS)
 def test_the_address_of_cloud_credentials_is_refused_to_the_local_user_too(carrier: str) -> None:
-    assert not UrlRules(local=True).admits(CARRIERS[carrier](ipaddress.IPv4Address("169.254.169.254")))
+    assert not UrlRules(local=True).admits(
+        CARRIERS[carrier](ipaddress.IPv4Address("169.254.169.254"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +66,9 @@ def test_networks_that_are_not_public_are_refused(address: str) -> None:
     assert not UrlRules(local=False).admits(ipaddress.ip_address(address))
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "2606:4700:4700::1111", "64:ff9b::808:808", "::ffff:8.8.8.8"]
+)
 def test_public_addresses_are_fetched_also_through_nat64(address: str) -> None:
     assert UrlRules(local=False).admits(ipaddress.ip_address(address))
 
@@ -74,7 +80,16 @@ def unreadable(path: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "path", ["/proc/self/mem", "/dev/zero", "/dev/null", "/dev/tty", "/proc/self/fd", "/proc/kmsg", "/sys/kernel/notes"]
+    "path",
+    [
+        "/proc/self/mem",
+        "/dev/zero",
+        "/dev/null",
+        "/dev/tty",
+        "/proc/self/fd",
+        "/proc/kmsg",
+        "/sys/kernel/notes",
+    ],
 )
 def test_special_files_are_refused_by_a_code(path: str) -> None:
     assert unreadable(path) in ("SPEC_UNREADABLE", "SPEC_NOT_FOUND", "NOT_A_SPEC", "SPEC_SYNTAX")
@@ -90,7 +105,9 @@ def test_a_reference_to_a_special_file_is_unresolved_not_a_defect(tmp_path: Path
     document = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}
     main = tmp_path / "main.json"
     os.mkfifo(tmp_path / "pipe.json")
-    main.write_text(json.dumps({**document, "components": {"schemas": {"A": {"$ref": "pipe.json"}}}}))
+    main.write_text(
+        json.dumps({**document, "components": {"schemas": {"A": {"$ref": "pipe.json"}}}})
+    )
     service = OpenApiService(Access(local=True))
     loaded = service.load(Spec(file=str(main)))
     inliner = service.inliner(loaded)

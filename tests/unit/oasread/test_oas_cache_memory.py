@@ -1,4 +1,6 @@
-"""Documents that leave the cache leave memory with it, without waiting for the garbage collector."""
+"""Documents that leave the cache leave memory with it, without waiting for the garbage
+collector.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from commonplace.openapi.service import CACHE_ENTRIES, OpenApiService, Spec
 def description(number: int, padding: int = 0) -> str:
     schema = {"type": "object", "properties": {"other": {"$ref": "#/components/schemas/B"}}}
     components = {"schemas": {"A": schema, "B": {"type": "string", "description": "x" * padding}}}
-    return json.dumps({"openapi": "3.1.0", "info": {"title": f"T{number}", "version": "1"}, "paths": {}, "components": components})
+    return json.dumps(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": f"T{number}", "version": "1"},
+            "paths": {},
+            "components": components,
+        }
+    )
 
 
 def alive() -> int:

@@ -53,7 +53,9 @@ def having(required: bool = True, **flags: bool) -> dict[str, Any]:
         (received, having(), having(readOnly=True), ("read-write-changed", "warning")),
     ],
 )
-def test_a_property_that_readonly_or_writeonly_hides_comes_and_goes(make: Any, old: Any, new: Any, expected: tuple[str, str]) -> None:
+def test_a_property_that_readonly_or_writeonly_hides_comes_and_goes(
+    make: Any, old: Any, new: Any, expected: tuple[str, str]
+) -> None:
     assert told(make(old), make(new)) == [expected]
 
 
@@ -69,14 +71,21 @@ def test_required_of_a_hidden_property_asks_for_nothing() -> None:
 def test_references_are_the_same_however_they_are_encoded(ref: str) -> None:
     def api(kind: str) -> dict[str, Any]:
         body = {"in": "body", "name": "b", "schema": {"$ref": f"#/definitions/{ref}"}}
-        return minimal("2.0", paths={"/a": {"post": operation(parameters=[body])}}, definitions={"Page[User]": {"type": kind}})
+        return minimal(
+            "2.0",
+            paths={"/a": {"post": operation(parameters=[body])}},
+            definitions={"Page[User]": {"type": kind}},
+        )
 
     assert told(api("string"), api("integer")) == [("type-changed", "error")]
 
 
 def test_encoded_references_between_components_and_into_paths_are_followed() -> None:
     def api(kind: str) -> dict[str, Any]:
-        schemas = {"A B": {"type": "object", "properties": {"x": {"type": kind}}}, "U": {"allOf": [{"$ref": "#/components/schemas/A%20B"}]}}
+        schemas = {
+            "A B": {"type": "object", "properties": {"x": {"type": kind}}},
+            "U": {"allOf": [{"$ref": "#/components/schemas/A%20B"}]},
+        }
         return received({"$ref": "#/components/schemas/U"}, components={"schemas": schemas})
 
     assert ("type-changed", "error") in told(api("string"), api("integer"))
@@ -94,9 +103,19 @@ def test_encoded_references_between_components_and_into_paths_are_followed() -> 
 
 def shared(count: int, kind: str) -> dict[str, Any]:
     schemas: dict[str, Any] = {
-        f"A{i}": {"allOf": [{"$ref": f"#/components/schemas/A{i + 1}"}, {"$ref": f"#/components/schemas/A{i + 1}"}]} for i in range(count)
+        f"A{i}": {
+            "allOf": [
+                {"$ref": f"#/components/schemas/A{i + 1}"},
+                {"$ref": f"#/components/schemas/A{i + 1}"},
+            ]
+        }
+        for i in range(count)
     }
-    schemas[f"A{count}"] = {"type": "object", "properties": {"p": {"type": kind}}, "oneOf": [{"required": ["p"]}, {"required": ["q"]}]}
+    schemas[f"A{count}"] = {
+        "type": "object",
+        "properties": {"p": {"type": kind}},
+        "oneOf": [{"required": ["p"]}, {"required": ["q"]}],
+    }
     return received({"$ref": "#/components/schemas/A0"}, components={"schemas": schemas})
 
 
@@ -122,10 +141,16 @@ def test_shared_and_circular_allof_take_no_time(make: Any, count: int) -> None:
 def test_each_schema_of_a_ring_has_what_all_of_them_say() -> None:
     def api(kind: str) -> dict[str, Any]:
         made = ring(4, kind)
-        made["paths"]["/b"] = {"get": operation(responses={"200": _json({"$ref": "#/components/schemas/A2"})})}
+        made["paths"]["/b"] = {
+            "get": operation(responses={"200": _json({"$ref": "#/components/schemas/A2"})})
+        }
         return made
 
-    found = [change for change in changes(api("string"), api("integer")) if change.rule.id == "type-changed"]
+    found = [
+        change
+        for change in changes(api("string"), api("integer"))
+        if change.rule.id == "type-changed"
+    ]
     assert {change.path for change in found} == {"/components/schemas/A3/properties/p3/type"}
 
 
@@ -137,9 +162,17 @@ def test_one_property_in_two_compositions_is_judged_in_each() -> None:
     def api(first: int, second: int) -> dict[str, Any]:
         base = {"Base": {"type": "object", "properties": {"p": {"type": "string"}}}}
         one, two = (
-            {"allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": {"p": {"maxLength": limit}}}]} for limit in (first, second)
+            {
+                "allOf": [
+                    {"$ref": "#/components/schemas/Base"},
+                    {"properties": {"p": {"maxLength": limit}}},
+                ]
+            }
+            for limit in (first, second)
         )
-        return sent({"type": "object", "properties": {"one": one, "two": two}}, components={"schemas": base})
+        return sent(
+            {"type": "object", "properties": {"one": one, "two": two}}, components={"schemas": base}
+        )
 
     assert told(api(9, 9), api(9, 5)) == [("bound-tightened", "error")]
 
@@ -147,8 +180,19 @@ def test_one_property_in_two_compositions_is_judged_in_each() -> None:
 # the schema `false`
 
 
-@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: {"properties": {"a": s}}, lambda s: {"type": "array", "items": s}])
-@pytest.mark.parametrize("other", [True, {"type": "string"}, {"enum": ["a"]}, {"oneOf": [{"type": "string"}, {"type": "integer"}]}])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda s: s, lambda s: {"properties": {"a": s}}, lambda s: {"type": "array", "items": s}],
+)
+@pytest.mark.parametrize(
+    "other",
+    [
+        True,
+        {"type": "string"},
+        {"enum": ["a"]},
+        {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+    ],
+)
 def test_false_allows_nothing(wrap: Any, other: Any) -> None:
     some, none = wrap(other), wrap(False)
     assert told(sent(some, "3.1.0"), sent(none, "3.1.0")) == [("type-narrowed", "error")]
@@ -160,17 +204,30 @@ def test_false_allows_nothing(wrap: Any, other: Any) -> None:
 # what no rule looked at
 
 
-def animals(mapping: dict[str, str] | None, *, keyword: str = "oneOf", told_by: bool = True) -> dict[str, Any]:
-    kinds = {name: {"type": "object", "properties": {"kind": {"type": "string"}}} for name in ("Cat", "Dog")}
+def animals(
+    mapping: dict[str, str] | None, *, keyword: str = "oneOf", told_by: bool = True
+) -> dict[str, Any]:
+    kinds = {
+        name: {"type": "object", "properties": {"kind": {"type": "string"}}}
+        for name in ("Cat", "Dog")
+    }
     schema: dict[str, Any] = {keyword: [{"$ref": f"#/components/schemas/{name}"} for name in kinds]}
     if told_by:
-        schema["discriminator"] = {"propertyName": "kind"} | ({"mapping": mapping} if mapping else {})
+        schema["discriminator"] = {"propertyName": "kind"} | (
+            {"mapping": mapping} if mapping else {}
+        )
     return received(schema, components={"schemas": kinds})
 
 
 def test_discriminators_and_their_mappings_are_compared() -> None:
     expected = [("discriminator-mapping-changed", "warning")]
-    assert told(animals({"cat": "#/components/schemas/Cat"}), animals({"kitty": "#/components/schemas/Cat"})) == expected
+    assert (
+        told(
+            animals({"cat": "#/components/schemas/Cat"}),
+            animals({"kitty": "#/components/schemas/Cat"}),
+        )
+        == expected
+    )
     assert told(animals({"cat": "Cat"}), animals({"cat": "Dog"})) == expected
     assert told(animals(None), animals(None, told_by=False)) == expected
     assert told(animals(None, told_by=False), animals(None)) == expected
@@ -182,19 +239,29 @@ def test_a_mapping_that_says_the_same_is_no_change() -> None:
 
 
 def test_anyof_that_becomes_oneof_is_reported() -> None:
-    assert told(animals(None, keyword="anyOf"), animals(None)) == [("composition-changed", "warning")]
-    assert told(animals(None), animals(None, keyword="anyOf")) == [("composition-changed", "warning")]
+    assert told(animals(None, keyword="anyOf"), animals(None)) == [
+        ("composition-changed", "warning")
+    ]
+    assert told(animals(None), animals(None, keyword="anyOf")) == [
+        ("composition-changed", "warning")
+    ]
 
 
 @pytest.mark.parametrize("holder", ["operation", "item"])
 def test_servers_of_operations_and_path_items_are_compared(holder: str) -> None:
     def api(*urls: str) -> dict[str, Any]:
         servers = {"servers": [{"url": url} for url in urls]} if urls else {}
-        item = {"get": operation(**(servers if holder == "operation" else {})), **(servers if holder == "item" else {})}
+        item = {
+            "get": operation(**(servers if holder == "operation" else {})),
+            **(servers if holder == "item" else {}),
+        }
         return minimal(paths={"/a": item}, servers=[{"url": "https://root"}])
 
     moved = changes(api("https://a"), api("https://b"))
-    assert [(change.rule.id, change.level.value) for change in moved] == [("server-removed", "warning"), ("server-added", "info")]
+    assert [(change.rule.id, change.level.value) for change in moved] == [
+        ("server-removed", "warning"),
+        ("server-added", "info"),
+    ]
     assert {change.path for change in moved} == {"/paths/~1a/get/servers"}
     assert ("server-removed", "warning") in told(api(), api("https://b"))
     assert ("server-removed", "warning") in told(api("https://a"), api())
@@ -206,10 +273,20 @@ def test_a_parameter_or_header_that_becomes_a_media_type_is_written_differently(
     plain, typed = text, {"content": {"application/json": text}}
 
     def query(how: dict[str, Any]) -> dict[str, Any]:
-        return minimal(paths={"/a": {"get": operation(parameters=[{"name": "q", "in": "query", **how}])}})
+        return minimal(
+            paths={"/a": {"get": operation(parameters=[{"name": "q", "in": "query", **how}])}}
+        )
 
     def header(how: dict[str, Any]) -> dict[str, Any]:
-        return minimal(paths={"/a": {"get": operation(responses={"200": {"description": "d", "headers": {"X-A": how}}})}})
+        return minimal(
+            paths={
+                "/a": {
+                    "get": operation(
+                        responses={"200": {"description": "d", "headers": {"X-A": how}}}
+                    )
+                }
+            }
+        )
 
     for make in (query, header):
         assert told(make(plain), make(typed)) == [("parameter-style-changed", "error")]
@@ -221,15 +298,26 @@ def test_the_items_of_a_stream_are_compared() -> None:
         answer = {"200": {"description": "d", "content": {"application/jsonl": media}}}
         return minimal("3.2.0", paths={"/a": {"get": operation(responses=answer)}})
 
-    assert told(api(itemSchema={"type": "string"}), api(itemSchema={"type": "integer"})) == [("type-changed", "error")]
+    assert told(api(itemSchema={"type": "string"}), api(itemSchema={"type": "integer"})) == [
+        ("type-changed", "error")
+    ]
     assert told(api(itemSchema={"type": "string"}), api()) == [("type-widened", "error")]
 
 
 @pytest.mark.parametrize("keyword", ["items", "additionalProperties"])
-def test_each_part_of_an_allof_says_something_about_items_and_additional_properties(keyword: str) -> None:
+def test_each_part_of_an_allof_says_something_about_items_and_additional_properties(
+    keyword: str,
+) -> None:
     def api(limit: int) -> dict[str, Any]:
         kind = {"type": "array" if keyword == "items" else "object"}
-        return sent({"allOf": [{**kind, keyword: {"type": "string"}}, {**kind, keyword: {"maxLength": limit}}]})
+        return sent(
+            {
+                "allOf": [
+                    {**kind, keyword: {"type": "string"}},
+                    {**kind, keyword: {"maxLength": limit}},
+                ]
+            }
+        )
 
     assert told(api(9), api(5)) == [("bound-tightened", "error")]
 

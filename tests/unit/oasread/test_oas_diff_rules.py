@@ -1,4 +1,6 @@
-"""Each rule of comparison: one pair of documents where it fires, and one near miss where it does not."""
+"""Each rule of comparison: one pair of documents where it fires, and one near miss where it does
+not.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,21 @@ def get(path: str = "/a", **parts: Any) -> dict[str, Any]:
 
 
 def sent(schema: Any) -> dict[str, Any]:
-    return minimal(paths={"/a": {"post": operation(requestBody={"content": {"application/json": {"schema": schema}}})}})
+    return minimal(
+        paths={
+            "/a": {
+                "post": operation(requestBody={"content": {"application/json": {"schema": schema}}})
+            }
+        }
+    )
 
 
 def received(schema: Any) -> dict[str, Any]:
-    return get(responses={"200": {"description": "fine", "content": {"application/json": {"schema": schema}}}})
+    return get(
+        responses={
+            "200": {"description": "fine", "content": {"application/json": {"schema": schema}}}
+        }
+    )
 
 
 def query(**parts: Any) -> dict[str, Any]:
@@ -39,7 +51,14 @@ def query(**parts: Any) -> dict[str, Any]:
 
 
 def headers(**values: Any) -> dict[str, Any]:
-    return get(responses={"200": {"description": "fine", "headers": {name.replace("_", "-"): value for name, value in values.items()}}})
+    return get(
+        responses={
+            "200": {
+                "description": "fine",
+                "headers": {name.replace("_", "-"): value for name, value in values.items()},
+            }
+        }
+    )
 
 
 def secured(*requirements: Any, **schemes: Any) -> dict[str, Any]:
@@ -54,10 +73,14 @@ def body(required: bool | None, *media: str) -> dict[str, Any]:
     if required is None:
         return minimal(paths={"/a": {"post": operation()}})
     content = {name: {"schema": {}} for name in media or ("application/json",)}
-    return minimal(paths={"/a": {"post": operation(requestBody={"required": required, "content": content})}})
+    return minimal(
+        paths={"/a": {"post": operation(requestBody={"required": required, "content": content})}}
+    )
 
 
-def props(required: tuple[str, ...] = (), closed: bool = False, **properties: Any) -> dict[str, Any]:
+def props(
+    required: tuple[str, ...] = (), closed: bool = False, **properties: Any
+) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = list(required)
@@ -91,8 +114,14 @@ def multipart(encoding: Any) -> dict[str, Any]:
 FIRES: dict[str, Pair] = {
     "version-changed": (minimal("3.0.2"), minimal("3.0.3")),
     "info-changed": (minimal(), minimal(info={"title": "Other", "version": "1"})),
-    "server-removed": (minimal(servers=[{"url": "/a"}, {"url": "/b"}]), minimal(servers=[{"url": "/a"}])),
-    "server-added": (minimal(servers=[{"url": "/a"}]), minimal(servers=[{"url": "/a"}, {"url": "/b"}])),
+    "server-removed": (
+        minimal(servers=[{"url": "/a"}, {"url": "/b"}]),
+        minimal(servers=[{"url": "/a"}]),
+    ),
+    "server-added": (
+        minimal(servers=[{"url": "/a"}]),
+        minimal(servers=[{"url": "/a"}, {"url": "/b"}]),
+    ),
     "server-variable-changed": (
         minimal(servers=[{"url": "/{v}", "variables": {"v": {"default": "1"}}}]),
         minimal(servers=[{"url": "/{v}", "variables": {"v": {"default": "2"}}}]),
@@ -132,7 +161,10 @@ FIRES: dict[str, Pair] = {
     "body-became-optional": (body(True), body(False)),
     "media-type-removed": (body(True, "a/b", "c/d"), body(True, "a/b")),
     "media-type-added": (body(True, "a/b"), body(True, "a/b", "c/d")),
-    "encoding-changed": (multipart({"a": {"contentType": "text/plain"}}), multipart({"a": {"contentType": "text/csv"}})),
+    "encoding-changed": (
+        multipart({"a": {"contentType": "text/plain"}}),
+        multipart({"a": {"contentType": "text/csv"}}),
+    ),
     "success-response-removed": (responses("200", "201"), responses("200")),
     "error-response-removed": (responses("200", "404"), responses("200")),
     "success-response-added": (responses("200"), responses("200", "202")),
@@ -140,8 +172,14 @@ FIRES: dict[str, Pair] = {
     "required-header-removed": (headers(X_A={"required": True, "schema": STRING}), headers()),
     "optional-header-removed": (headers(X_A={"schema": STRING}), headers()),
     "header-added": (headers(), headers(X_A={"schema": STRING})),
-    "header-became-optional": (headers(X_A={"required": True, "schema": STRING}), headers(X_A={"schema": STRING})),
-    "header-became-required": (headers(X_A={"schema": STRING}), headers(X_A={"required": True, "schema": STRING})),
+    "header-became-optional": (
+        headers(X_A={"required": True, "schema": STRING}),
+        headers(X_A={"schema": STRING}),
+    ),
+    "header-became-required": (
+        headers(X_A={"schema": STRING}),
+        headers(X_A={"required": True, "schema": STRING}),
+    ),
     "link-removed": (linked(LINK), linked({})),
     "link-added": (linked({}), linked(LINK)),
     "type-narrowed": (sent(NUMBER), sent(INTEGER)),
@@ -153,27 +191,57 @@ FIRES: dict[str, Pair] = {
     "enum-removed": (received({**STRING, "enum": ["a"]}), received(STRING)),
     "bound-tightened": (sent({**STRING, "maxLength": 9}), sent({**STRING, "maxLength": 8})),
     "bound-loosened": (received({**INTEGER, "minimum": 1}), received(INTEGER)),
-    "unique-items-added": (sent({"type": "array", "items": {}}), sent({"type": "array", "items": {}, "uniqueItems": True})),
-    "unique-items-removed": (received({"type": "array", "items": {}, "uniqueItems": True}), received({"type": "array", "items": {}})),
+    "unique-items-added": (
+        sent({"type": "array", "items": {}}),
+        sent({"type": "array", "items": {}, "uniqueItems": True}),
+    ),
+    "unique-items-removed": (
+        received({"type": "array", "items": {}, "uniqueItems": True}),
+        received({"type": "array", "items": {}}),
+    ),
     "pattern-narrowed": (sent(STRING), sent({**STRING, "pattern": "^a"})),
-    "pattern-widened": (received({**STRING, "pattern": "^a$"}), received({**STRING, "pattern": "^[ab]$"})),
-    "pattern-changed": (sent({**STRING, "pattern": "^(?=a)"}), sent({**STRING, "pattern": "^(?=b)"})),
+    "pattern-widened": (
+        received({**STRING, "pattern": "^a$"}),
+        received({**STRING, "pattern": "^[ab]$"}),
+    ),
+    "pattern-changed": (
+        sent({**STRING, "pattern": "^(?=a)"}),
+        sent({**STRING, "pattern": "^(?=b)"}),
+    ),
     "format-changed": (sent({**STRING, "format": "date"}), sent({**STRING, "format": "date-time"})),
-    "multiple-of-narrowed": (sent({**NUMBER, "multipleOf": 0.1}), sent({**NUMBER, "multipleOf": 0.3})),
+    "multiple-of-narrowed": (
+        sent({**NUMBER, "multipleOf": 0.1}),
+        sent({**NUMBER, "multipleOf": 0.3}),
+    ),
     "multiple-of-widened": (received({**INTEGER, "multipleOf": 2}), received(INTEGER)),
     "multiple-of-changed": (sent({**INTEGER, "multipleOf": 2}), sent({**INTEGER, "multipleOf": 3})),
     "property-added": (sent(props(a=STRING)), sent(props(a=STRING, b=STRING))),
-    "property-added-to-closed": (received(props(closed=True, a=STRING)), received(props(closed=True, a=STRING, b=STRING))),
+    "property-added-to-closed": (
+        received(props(closed=True, a=STRING)),
+        received(props(closed=True, a=STRING, b=STRING)),
+    ),
     "property-removed": (sent(props(a=STRING, b=STRING)), sent(props(a=STRING))),
-    "property-removed-from-closed": (sent(props(closed=True, a=STRING, b=STRING)), sent(props(closed=True, a=STRING))),
+    "property-removed-from-closed": (
+        sent(props(closed=True, a=STRING, b=STRING)),
+        sent(props(closed=True, a=STRING)),
+    ),
     "required-property-removed": (received(props(("a",), a=STRING)), received(props())),
     "required-property-added": (sent(props()), sent(props(("a",), a=STRING))),
     "property-became-required": (sent(props(a=STRING)), sent(props(("a",), a=STRING))),
     "property-became-optional": (received(props(("a",), a=STRING)), received(props(a=STRING))),
     "additional-properties-closed": (sent(props(a=STRING)), sent(props(closed=True, a=STRING))),
-    "additional-properties-opened": (received(props(closed=True, a=STRING)), received(props(a=STRING))),
-    "alternative-removed": (sent({"oneOf": [STRING, INTEGER]}), sent({"oneOf": [STRING, {"type": "boolean"}]})),
-    "alternative-added": (received({"oneOf": [STRING, INTEGER]}), received({"oneOf": [STRING, INTEGER, {"type": "boolean"}]})),
+    "additional-properties-opened": (
+        received(props(closed=True, a=STRING)),
+        received(props(a=STRING)),
+    ),
+    "alternative-removed": (
+        sent({"oneOf": [STRING, INTEGER]}),
+        sent({"oneOf": [STRING, {"type": "boolean"}]}),
+    ),
+    "alternative-added": (
+        received({"oneOf": [STRING, INTEGER]}),
+        received({"oneOf": [STRING, INTEGER, {"type": "boolean"}]}),
+    ),
     "composition-changed": (sent({"not": STRING}), sent({"not": INTEGER})),
     "discriminator-changed": (
         sent({"type": "object", "discriminator": {"propertyName": "a"}}),
@@ -196,10 +264,21 @@ FIRES: dict[str, Pair] = {
     "security-scheme-added": (secured(), secured(k=KEY)),
     "oauth-flow-changed": (
         secured(o=OAUTH),
-        secured(o={"type": "oauth2", "flows": {"implicit": {**FLOW, "authorizationUrl": "https://b.example"}}}),
+        secured(
+            o={
+                "type": "oauth2",
+                "flows": {"implicit": {**FLOW, "authorizationUrl": "https://b.example"}},
+            }
+        ),
     ),
-    "oauth-scope-removed": (secured(o=OAUTH), secured(o={"type": "oauth2", "flows": {"implicit": {**FLOW, "scopes": {"read": ""}}}})),
-    "oauth-scope-added": (secured(o={"type": "oauth2", "flows": {"implicit": {**FLOW, "scopes": {"read": ""}}}}), secured(o=OAUTH)),
+    "oauth-scope-removed": (
+        secured(o=OAUTH),
+        secured(o={"type": "oauth2", "flows": {"implicit": {**FLOW, "scopes": {"read": ""}}}}),
+    ),
+    "oauth-scope-added": (
+        secured(o={"type": "oauth2", "flows": {"implicit": {**FLOW, "scopes": {"read": ""}}}}),
+        secured(o=OAUTH),
+    ),
 }
 LITERAL_ONLY = {"structure-removed", "structure-added"}
 
@@ -211,22 +290,53 @@ NEAR: dict[str, Pair] = {
     "parameter-became-required": (query(required=True), query(required=True)),
     "parameter-style-changed": (query(), query(explode=False)),
     "parameter-removed": (
-        minimal(paths={"/a": {"get": operation(parameters=[{"name": "q", "in": "query", "schema": STRING}])}}),
-        minimal(paths={"/a": {"parameters": [{"name": "q", "in": "query", "schema": STRING}], "get": operation()}}),
+        minimal(
+            paths={
+                "/a": {
+                    "get": operation(parameters=[{"name": "q", "in": "query", "schema": STRING}])
+                }
+            }
+        ),
+        minimal(
+            paths={
+                "/a": {
+                    "parameters": [{"name": "q", "in": "query", "schema": STRING}],
+                    "get": operation(),
+                }
+            }
+        ),
     ),
     "media-type-removed": (body(True, "a/b; charset=utf-8"), body(True, "a/b")),
     "type-narrowed": (sent(INTEGER), sent(NUMBER)),
     "type-widened": (received(NUMBER), received(INTEGER)),
-    "type-changed": (sent({"anyOf": [STRING, {"type": "null"}]}), sent({"type": "string", "nullable": True})),
+    "type-changed": (
+        sent({"anyOf": [STRING, {"type": "null"}]}),
+        sent({"type": "string", "nullable": True}),
+    ),
     "enum-value-removed": (sent({"enum": ["a", "b"]}), sent({"enum": ["b", "a"]})),
-    "enum-value-added": (received({"type": "string", "enum": ["a"]}), received({"type": "string", "enum": ["a", 5]})),
-    "bound-tightened": (sent({**INTEGER, "exclusiveMinimum": True, "minimum": 0}), sent({**INTEGER, "minimum": 1})),
+    "enum-value-added": (
+        received({"type": "string", "enum": ["a"]}),
+        received({"type": "string", "enum": ["a", 5]}),
+    ),
+    "bound-tightened": (
+        sent({**INTEGER, "exclusiveMinimum": True, "minimum": 0}),
+        sent({**INTEGER, "minimum": 1}),
+    ),
     "bound-loosened": (received({**STRING, "minimum": 3}), received(STRING)),
-    "property-removed": (sent({"allOf": [props(a=STRING), props(b=STRING)]}), sent(props(a=STRING, b=STRING))),
+    "property-removed": (
+        sent({"allOf": [props(a=STRING), props(b=STRING)]}),
+        sent(props(a=STRING, b=STRING)),
+    ),
     "required-property-removed": (received(props(a=STRING)), received(props())),
     "required-property-added": (sent(props()), sent(props(a=STRING))),
-    "property-became-required": (sent(props(a={**STRING, "readOnly": True})), sent(props(a={**STRING, "readOnly": True}))),
-    "property-became-optional": (received({"allOf": [props(("a",), a=STRING)]}), received(props(("a",), a=STRING))),
+    "property-became-required": (
+        sent(props(a={**STRING, "readOnly": True})),
+        sent(props(a={**STRING, "readOnly": True})),
+    ),
+    "property-became-optional": (
+        received({"allOf": [props(("a",), a=STRING)]}),
+        received(props(("a",), a=STRING)),
+    ),
     "property-added-to-closed": (received(props(a=STRING)), received(props(a=STRING, b=STRING))),
     "property-removed-from-closed": (sent(props(a=STRING, b=STRING)), sent(props(a=STRING))),
     "alternative-removed": (sent({"oneOf": [STRING, INTEGER]}), sent({"oneOf": [INTEGER, STRING]})),
@@ -235,7 +345,10 @@ NEAR: dict[str, Pair] = {
     "security-tightened": (secured({"k": []}, k=KEY), secured({}, {"k": []}, k=KEY)),
     "security-loosened": (secured({"k": []}, {}, k=KEY), secured({"k": []}, k=KEY)),
     "default-changed": (sent({**INTEGER, "default": 1}), sent({**INTEGER, "default": 1.0})),
-    "component-removed": (ref({"$ref": "#/components/schemas/S"}, S=STRING), ref({"$ref": "#/components/schemas/S"}, S=STRING)),
+    "component-removed": (
+        ref({"$ref": "#/components/schemas/S"}, S=STRING),
+        ref({"$ref": "#/components/schemas/S"}, S=STRING),
+    ),
     "header-added": (headers(X_A={"schema": STRING}), headers(x_a={"schema": STRING})),
 }
 
@@ -271,7 +384,9 @@ def test_the_rule_fires(rule: str) -> None:
 )
 def test_patterns_are_told_apart_by_strings(old: str, new: str | None, rules: set[str]) -> None:
     after = {**STRING, "pattern": new} if new is not None else STRING
-    assert {change.rule.id for change in changes(sent({**STRING, "pattern": old}), sent(after))} == rules
+    assert {
+        change.rule.id for change in changes(sent({**STRING, "pattern": old}), sent(after))
+    } == rules
 
 
 @pytest.mark.parametrize(
@@ -287,8 +402,12 @@ def test_patterns_are_told_apart_by_strings(old: str, new: str | None, rules: se
         (NUMBER, 1, None, {"multiple-of-widened"}),
     ],
 )
-def test_multiples_are_compared_by_the_numbers_that_fit(kind: dict[str, Any], old: Any, new: Any, rules: set[str]) -> None:
-    before, after = ({**kind, **({"multipleOf": step} if step is not None else {})} for step in (old, new))
+def test_multiples_are_compared_by_the_numbers_that_fit(
+    kind: dict[str, Any], old: Any, new: Any, rules: set[str]
+) -> None:
+    before, after = (
+        {**kind, **({"multipleOf": step} if step is not None else {})} for step in (old, new)
+    )
     assert {change.rule.id for change in changes(sent(before), sent(after))} == rules
 
 
@@ -318,10 +437,20 @@ def test_direction_decides(rule: str, opposite: str) -> None:
     schema_old = old["paths"]["/a"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     schema_new = new["paths"]["/a"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     levels = {
-        "sent": {change.rule.id: change.level for change in changes(sent(schema_old), sent(schema_new))},
-        "received": {change.rule.id: change.level for change in changes(received(schema_old), received(schema_new))},
-        "sent back": {change.rule.id: change.level for change in changes(sent(schema_new), sent(schema_old))},
-        "received back": {change.rule.id: change.level for change in changes(received(schema_new), received(schema_old))},
+        "sent": {
+            change.rule.id: change.level for change in changes(sent(schema_old), sent(schema_new))
+        },
+        "received": {
+            change.rule.id: change.level
+            for change in changes(received(schema_old), received(schema_new))
+        },
+        "sent back": {
+            change.rule.id: change.level for change in changes(sent(schema_new), sent(schema_old))
+        },
+        "received back": {
+            change.rule.id: change.level
+            for change in changes(received(schema_new), received(schema_old))
+        },
     }
     assert levels["sent"][rule] is Level.ERROR
     assert levels["received"][rule] is Level.INFO
@@ -334,15 +463,23 @@ def test_callbacks_turn_the_direction_round() -> None:
         sending = operation(requestBody={"content": {"application/json": {"schema": schema}}})
         return get(callbacks={"done": {"{$url}": {"post": sending}}})
 
-    found = {change.rule.id: change.level for change in changes(called({"enum": ["a"]}), called({"enum": ["a", "b"]}))}
+    found = {
+        change.rule.id: change.level
+        for change in changes(called({"enum": ["a"]}), called({"enum": ["a", "b"]}))
+    }
     assert found["enum-value-added"] is Level.ERROR
 
 
 def test_a_named_schema_is_reported_once_with_its_worst_direction() -> None:
     def both(schema: Any) -> dict[str, Any]:
         use = {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}
-        used = operation(requestBody={"content": use}, responses={"200": {"description": "fine", "content": use}})
-        return {**minimal(paths={"/a": {"post": used}, "/b": {"post": used}}), "components": {"schemas": {"S": schema}}}
+        used = operation(
+            requestBody={"content": use}, responses={"200": {"description": "fine", "content": use}}
+        )
+        return {
+            **minimal(paths={"/a": {"post": used}, "/b": {"post": used}}),
+            "components": {"schemas": {"S": schema}},
+        }
 
     (change,) = changes(both({"enum": ["a"]}), both({"enum": ["a", "b"]}))
     assert (change.rule.id, change.path) == ("enum-value-added", "/components/schemas/S/enum")
@@ -358,14 +495,25 @@ def test_renaming_a_schema_changes_nothing_for_clients() -> None:
 
 def test_a_schema_that_became_one_of_several_only_gained_the_others() -> None:
     one, several = props(("a",), a=STRING), {"oneOf": [props(("a",), a=STRING), INTEGER]}
-    for make, added, removed in ((sent, Level.INFO, Level.ERROR), (received, Level.ERROR, Level.INFO)):
-        assert [(change.rule.id, change.level) for change in changes(make(one), make(several))] == [("alternative-added", added)]
-        assert [(change.rule.id, change.level) for change in changes(make(several), make(one))] == [("alternative-removed", removed)]
+    for make, added, removed in (
+        (sent, Level.INFO, Level.ERROR),
+        (received, Level.ERROR, Level.INFO),
+    ):
+        assert [(change.rule.id, change.level) for change in changes(make(one), make(several))] == [
+            ("alternative-added", added)
+        ]
+        assert [(change.rule.id, change.level) for change in changes(make(several), make(one))] == [
+            ("alternative-removed", removed)
+        ]
 
 
 def test_a_named_schema_that_became_one_of_several_only_gained_the_others() -> None:
     one = ref({"$ref": "#/components/schemas/A"}, A=props(a=STRING), B=INTEGER)
-    several = ref({"anyOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}]}, A=props(a=STRING), B=INTEGER)
+    several = ref(
+        {"anyOf": [{"$ref": "#/components/schemas/A"}, {"$ref": "#/components/schemas/B"}]},
+        A=props(a=STRING),
+        B=INTEGER,
+    )
     assert [change.rule.id for change in changes(one, several)] == ["alternative-added"]
 
 
@@ -373,16 +521,23 @@ def test_what_several_parts_of_an_all_of_say_about_one_property_counts_together(
     def parts(most: int) -> dict[str, Any]:
         return {"allOf": [props(a=STRING), {"properties": {"a": {"maxLength": most}}}]}
 
-    assert [change.rule.id for change in changes(sent(parts(5)), sent(parts(4)))] == ["bound-tightened"]
+    assert [change.rule.id for change in changes(sent(parts(5)), sent(parts(4)))] == [
+        "bound-tightened"
+    ]
     assert changes(sent(parts(5)), sent(props(a={"type": "string", "maxLength": 5}))) == []
 
 
 def test_recursive_schemas_end() -> None:
     def tree(kind: str) -> dict[str, Any]:
-        node = props(value={"type": kind}, children={"type": "array", "items": {"$ref": "#/components/schemas/N"}})
+        node = props(
+            value={"type": kind},
+            children={"type": "array", "items": {"$ref": "#/components/schemas/N"}},
+        )
         return ref({"$ref": "#/components/schemas/N"}, N=node)
 
-    assert [change.rule.id for change in changes(tree("string"), tree("integer"))] == ["type-changed"]
+    assert [change.rule.id for change in changes(tree("string"), tree("integer"))] == [
+        "type-changed"
+    ]
 
 
 SWAGGER: dict[str, Any] = {
@@ -396,14 +551,29 @@ SWAGGER: dict[str, Any] = {
                 "summary": "does it",
                 "parameters": [
                     {"name": "id", "in": "path", "required": True, "type": "integer"},
-                    {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"},
-                    {"name": "b", "in": "body", "required": True, "schema": {"$ref": "#/definitions/S"}},
+                    {
+                        "name": "tags",
+                        "in": "query",
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "collectionFormat": "multi",
+                    },
+                    {
+                        "name": "b",
+                        "in": "body",
+                        "required": True,
+                        "schema": {"$ref": "#/definitions/S"},
+                    },
                 ],
-                "responses": {"200": {"description": "fine", "schema": {"$ref": "#/definitions/S"}}},
+                "responses": {
+                    "200": {"description": "fine", "schema": {"$ref": "#/definitions/S"}}
+                },
             }
         }
     },
-    "definitions": {"S": {"type": "object", "properties": {"a": {"type": "string", "x-nullable": True}}}},
+    "definitions": {
+        "S": {"type": "object", "properties": {"a": {"type": "string", "x-nullable": True}}}
+    },
 }
 OPENAPI: dict[str, Any] = minimal(
     "3.1.0",
@@ -412,14 +582,30 @@ OPENAPI: dict[str, Any] = minimal(
             "post": operation(
                 parameters=[
                     {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}},
-                    {"name": "tags", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
+                    {
+                        "name": "tags",
+                        "in": "query",
+                        "schema": {"type": "array", "items": {"type": "string"}},
+                    },
                 ],
-                requestBody={"required": True, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}},
-                responses={"200": {"description": "fine", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}}}},
+                requestBody={
+                    "required": True,
+                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/S"}}},
+                },
+                responses={
+                    "200": {
+                        "description": "fine",
+                        "content": {
+                            "application/json": {"schema": {"$ref": "#/components/schemas/S"}}
+                        },
+                    }
+                },
             )
         }
     },
-    components={"schemas": {"S": {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}}},
+    components={
+        "schemas": {"S": {"type": "object", "properties": {"a": {"type": ["string", "null"]}}}}
+    },
 )
 
 
@@ -436,7 +622,9 @@ def test_literal_comparison_counts_the_format_as_breaking() -> None:
 
 @pytest.mark.oracle
 def test_a_document_does_not_differ_from_itself(data: Path, soak: bool) -> None:
-    """Marks in every operation and schema keep the whole comparison running although nothing a client sees differs."""
+    """Marks in every operation and schema keep the whole comparison running although nothing a
+    client sees differs.
+    """
     for path in sorted((data / "openapi" / "dev").iterdir()):
         if path.stat().st_size > 3_000_000 and not soak:
             continue

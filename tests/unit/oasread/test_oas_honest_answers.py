@@ -34,12 +34,27 @@ def test_references_that_were_not_followed_are_told_without_warnings_too() -> No
 
 def test_parse_and_walk_count_operations_alike(data: Path) -> None:
     tools = Tools()
-    hooks = {"made": {"post": operation(callbacks={"done": {"{$request.body#/u}": {"post": operation()}}})}}
-    called = {"/a": {"get": operation(callbacks={"c": {"{$url}": {"post": operation(), "put": operation()}}})}}
+    hooks = {
+        "made": {
+            "post": operation(callbacks={"done": {"{$request.body#/u}": {"post": operation()}}})
+        }
+    }
+    called = {
+        "/a": {
+            "get": operation(callbacks={"c": {"{$url}": {"post": operation(), "put": operation()}}})
+        }
+    }
     specs = [content(minimal("3.1.0", paths=called, webhooks=hooks))]
-    specs += [{"file": str(path)} for path in sorted(data.glob("openapi/dev/*")) if path.stat().st_size < 3_000_000]
+    specs += [
+        {"file": str(path)}
+        for path in sorted(data.glob("openapi/dev/*"))
+        if path.stat().st_size < 3_000_000
+    ]
     for spec in specs:
-        parsed, walked = tools.call("oas_parse", spec=spec), tools.call("oas_walk_operations", spec=spec, limit=1)
+        parsed, walked = (
+            tools.call("oas_parse", spec=spec),
+            tools.call("oas_walk_operations", spec=spec, limit=1),
+        )
         beside = walked.get("webhook_operations", 0) + walked.get("callback_operations", 0)
         assert parsed["operation_count"] == walked["total"] - beside, spec
     first = tools.call("oas_walk_operations", spec=specs[0])
@@ -58,26 +73,46 @@ def test_a_conversion_to_the_same_version_reports_what_is_broken() -> None:
 def test_security_schemes_are_grouped_by_type_and_other_values_are_refused_by_name() -> None:
     schemes = {"a": {"type": "http", "scheme": "basic"}, "b": {"type": "http", "scheme": "bearer"}}
     spec = content(minimal(components={"securitySchemes": schemes}))
-    assert Tools().call("oas_walk_security", spec=spec, group_by="type")["groups"] == [{"key": "http", "count": 2}]
+    assert Tools().call("oas_walk_security", spec=spec, group_by="type")["groups"] == [
+        {"key": "http", "count": 2}
+    ]
     assert "'type'" in Tools().error("oas_walk_security", spec=spec, group_by="name").message
 
 
 @pytest.mark.parametrize("tool", ["fix", "convert", "join", "overlay_apply"])
 def test_an_output_that_is_no_description_is_not_overwritten(tool: str, tmp_path: Path) -> None:
     tools = Tools(OpenApiService(Access(working_folder=tmp_path)))
-    overlay = {"overlay": "1.0.0", "info": {"title": "t", "version": "1"}, "actions": [{"target": "$.info", "update": {"x": 1}}]}
+    overlay = {
+        "overlay": "1.0.0",
+        "info": {"title": "t", "version": "1"},
+        "actions": [{"target": "$.info", "update": {"x": 1}}],
+    }
     more: dict[str, Any] = {
         "fix": {"spec": content(SPEC)},
         "convert": {"spec": content(SPEC), "target": "3.0"},
-        "join": {"specs": [content(SPEC), content(minimal("3.1.0", paths={"/b": {"get": operation()}}))]},
+        "join": {
+            "specs": [content(SPEC), content(minimal("3.1.0", paths={"/b": {"get": operation()}}))]
+        },
         "overlay_apply": {"spec": content(SPEC), "overlay": content(overlay)},
     }[tool]
     notes = tmp_path / "notes.md"
-    for text in ("# Notes\n\nWe like openapi: 3.0.0\n", "a: 1\n", "[1, 2]", '{"name": "openapi"}', "key: [broken"):
+    for text in (
+        "# Notes\n\nWe like openapi: 3.0.0\n",
+        "a: 1\n",
+        "[1, 2]",
+        '{"name": "openapi"}',
+        "key: [broken",
+    ):
         notes.write_text(text)
         assert tools.error(f"oas_{tool}", **more, output="notes.md").code.name == "FOREIGN_FILE"
         assert notes.read_text() == text
-    for text in ("", "# only a comment\n", orjson.dumps(SPEC).decode(), "openapi: 3.0.0\n", "# c\nopenapi: 3.0.0\ninfo: [broken\n"):
+    for text in (
+        "",
+        "# only a comment\n",
+        orjson.dumps(SPEC).decode(),
+        "openapi: 3.0.0\n",
+        "# c\nopenapi: 3.0.0\ninfo: [broken\n",
+    ):
         notes.write_text(text)
         assert tools.call(f"oas_{tool}", **more, output="notes.md")["written_to"]
     notes.write_text("# Notes\n")
@@ -122,7 +157,9 @@ def server() -> Iterator[str]:
     made.server_close()
 
 
-@pytest.mark.parametrize("path", ["/gzip", "/members", "/x-gzip", "/zlib", "/bare", "/twice", "/identity"])
+@pytest.mark.parametrize(
+    "path", ["/gzip", "/members", "/x-gzip", "/zlib", "/bare", "/twice", "/identity"]
+)
 def test_encoded_responses_are_decoded(path: str, server: str) -> None:
     assert Tools().call("oas_parse", spec={"url": server + path})["operation_count"] == 1
 
@@ -136,7 +173,11 @@ def test_encoded_responses_are_decoded(path: str, server: str) -> None:
         ("/bomb", "SPEC_TOO_LARGE", "larger than 1000000 bytes"),
     ],
 )
-def test_encodings_that_are_broken_unknown_or_too_large_are_refused(path: str, code: str, words: str, server: str) -> None:
-    error = Tools(OpenApiService(limits=Limits(size_bytes=1_000_000))).error("oas_parse", spec={"url": server + path})
+def test_encodings_that_are_broken_unknown_or_too_large_are_refused(
+    path: str, code: str, words: str, server: str
+) -> None:
+    error = Tools(OpenApiService(limits=Limits(size_bytes=1_000_000))).error(
+        "oas_parse", spec={"url": server + path}
+    )
     assert error.code.name == code
     assert words in error.message

@@ -36,13 +36,24 @@ def refused(text: str | bytes, **options: Any) -> CommonplaceError:
         ('\ufeff  {"openapi": "3.1.1"}', "3.1.1", Family.V31, "json"),
     ],
 )
-def test_format_and_version_are_recognised_by_content(text: str, version: str, family: Family, kind: str) -> None:
+def test_format_and_version_are_recognised_by_content(
+    text: str, version: str, family: Family, kind: str
+) -> None:
     document = load(text)
     assert (document.version, document.family, document.format) == (version, family, kind)
 
 
 @pytest.mark.parametrize(
-    "text", ["openapi: 3.3.0", "openapi: 4.0.0", "swagger: '1.2'", "openapi: 2.0", "swagger: 3.0.0", "openapi: true", "openapi: []"]
+    "text",
+    [
+        "openapi: 3.3.0",
+        "openapi: 4.0.0",
+        "swagger: '1.2'",
+        "openapi: 2.0",
+        "swagger: 3.0.0",
+        "openapi: true",
+        "openapi: []",
+    ],
 )
 def test_other_versions_are_refused_by_name(text: str) -> None:
     error = refused(text)
@@ -77,7 +88,9 @@ def test_utf16_with_a_mark_is_read_and_other_bytes_are_refused() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-8-sig"])
 def test_json_is_read_in_each_encoding_of_unicode(encoding: str) -> None:
-    assert load('{"openapi": "3.0.0", "info": {"title": "é"}}'.encode(encoding)).data["info"] == {"title": "é"}
+    assert load('{"openapi": "3.0.0", "info": {"title": "é"}}'.encode(encoding)).data["info"] == {
+        "title": "é"
+    }
 
 
 @pytest.mark.parametrize(
@@ -104,35 +117,66 @@ def test_several_documents_in_one_text_are_refused_by_name(text: str, told: str)
         ("closed brackets", "[" * 200_000 + "]" * 200_000, "SPEC_TOO_DEEP"),
         ("deep but parseable JSON", '{"a":' * 600 + "1" + "}" * 600, "SPEC_TOO_DEEP"),
         ("deep indentation", "\n".join(" " * i + "a:" for i in range(900)), "SPEC_TOO_DEEP"),
-        ("deep indentation with carriage returns", "\r".join(" " * i + "-" for i in range(3000)), "SPEC_TOO_DEEP"),
+        (
+            "deep indentation with carriage returns",
+            "\r".join(" " * i + "-" for i in range(3000)),
+            "SPEC_TOO_DEEP",
+        ),
         (
             "alias bomb",
-            "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)),
+            "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
+            + "".join(f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)),
             "SPEC_TOO_LARGE",
         ),
         (
             "merge bomb",
-            "a0: &a0 {" + ",".join(f"k{i}: 1" for i in range(1000)) + "}\n" + "".join(f"b{i}: {{<<: *a0}}\n" for i in range(2000)),
+            "a0: &a0 {"
+            + ",".join(f"k{i}: 1" for i in range(1000))
+            + "}\n"
+            + "".join(f"b{i}: {{<<: *a0}}\n" for i in range(2000)),
             "SPEC_TOO_LARGE",
         ),
     ],
 )
-def test_hostile_documents_get_a_typed_answer_within_a_second(name: str, text: str, code: str) -> None:
+def test_hostile_documents_get_a_typed_answer_within_a_second(
+    name: str, text: str, code: str
+) -> None:
     begun = time.process_time()
     assert refused(text).code.name == code, name
     assert time.process_time() - begun < 1.0
 
 
 def test_limits_of_size_and_nodes_hold() -> None:
-    assert refused("openapi: 3.0.0\n" * 10, limits=Limits(size_bytes=100)).code.name == "SPEC_TOO_LARGE"
-    assert refused(orjson.dumps({"openapi": "3.0.0", "x": [1] * 200}), limits=Limits(nodes=100)).code.name == "SPEC_TOO_LARGE"
+    assert (
+        refused("openapi: 3.0.0\n" * 10, limits=Limits(size_bytes=100)).code.name
+        == "SPEC_TOO_LARGE"
+    )
+    assert (
+        refused(
+            orjson.dumps({"openapi": "3.0.0", "x": [1] * 200}), limits=Limits(nodes=100)
+        ).code.name
+        == "SPEC_TOO_LARGE"
+    )
 
 
 def test_plain_scalars_follow_yaml_1_2() -> None:
-    text = "openapi: 3.0.0\na: 1_000\nb: 0b11\nc: _1\nd: yes\ne: 0o17\nf: 012\ng: ~\nh: 2020-01-01\ni: 1e3\n"
+    text = (
+        "openapi: 3.0.0\na: 1_000\nb: 0b11\nc: _1\nd: yes\ne: 0o17\nf: 012\ng: ~\nh: "
+        "2020-01-01\ni: 1e3\n"
+    )
     text += "j: |\n  keeps 1_000 as it is\nk: [1_0, 2]\n"
     data = load(text).data
-    expected = {"a": "1_000", "b": "0b11", "c": "_1", "d": "yes", "e": 15, "f": 12, "g": None, "h": "2020-01-01", "i": 1000.0}
+    expected = {
+        "a": "1_000",
+        "b": "0b11",
+        "c": "_1",
+        "d": "yes",
+        "e": 15,
+        "f": 12,
+        "g": None,
+        "h": "2020-01-01",
+        "i": 1000.0,
+    }
     assert {key: data[key] for key in expected} == expected
     assert data["j"] == "keeps 1_000 as it is\n"
     assert data["k"] == ["1_0", 2]
@@ -149,18 +193,28 @@ def test_lists_and_mappings_as_keys_are_refused() -> None:
 
 
 def test_a_quoted_merge_key_is_a_key_like_any_other() -> None:
-    assert parse_text("a: {'<<': {b: 1}}\nc: {\"<<\": {d: 1}, <<: {e: 2}}\n").data == {"a": {"<<": {"b": 1}}, "c": {"<<": {"d": 1}, "e": 2}}
-    assert parse_text('text: |\n  <<: {a: 1}\nwords: "see <<: there"\n').data == {"text": "<<: {a: 1}\n", "words": "see <<: there"}
+    assert parse_text("a: {'<<': {b: 1}}\nc: {\"<<\": {d: 1}, <<: {e: 2}}\n").data == {
+        "a": {"<<": {"b": 1}},
+        "c": {"<<": {"d": 1}, "e": 2},
+    }
+    assert parse_text('text: |\n  <<: {a: 1}\nwords: "see <<: there"\n').data == {
+        "text": "<<: {a: 1}\n",
+        "words": "see <<: there",
+    }
     assert parse_text("a:\n  ? <<\n  : {b: 1}\n").data == {"a": {"b": 1}}
 
 
 def test_merge_keys_are_expanded_and_own_keys_win() -> None:
-    data = load("openapi: 3.0.0\nx: &x {a: 1, b: 2}\ny: &y {b: 3, c: 4}\nz: {<<: [*x, *y], a: 0}\n").data
+    data = load(
+        "openapi: 3.0.0\nx: &x {a: 1, b: 2}\ny: &y {b: 3, c: 4}\nz: {<<: [*x, *y], a: 0}\n"
+    ).data
     assert data["z"] == {"a": 0, "b": 2, "c": 4}
 
 
 def test_values_beyond_json_become_json() -> None:
-    data = load("openapi: 3.0.0\na: .inf\nb: 123456789012345678901234567890\nc: !!set {x, y}\n").data
+    data = load(
+        "openapi: 3.0.0\na: .inf\nb: 123456789012345678901234567890\nc: !!set {x, y}\n"
+    ).data
     assert data["a"] == "inf"
     assert data["b"] == pytest.approx(1.2345678901234568e29)
     assert data["c"] == ["x", "y"]
@@ -175,13 +229,19 @@ def test_values_beyond_json_become_json() -> None:
         ('{"openapi": "3.0.0", "x": {"a": 1, "a": 2}}', "a", None),
     ],
 )
-def test_duplicate_keys_are_reported_and_the_last_one_wins(text: str, key: str, line: int | None) -> None:
+def test_duplicate_keys_are_reported_and_the_last_one_wins(
+    text: str, key: str, line: int | None
+) -> None:
     document = load(text)
-    assert [(duplicate.key, duplicate.line) for duplicate in duplicates_of(document)] == [(key, line)]
+    assert [(duplicate.key, duplicate.line) for duplicate in duplicates_of(document)] == [
+        (key, line)
+    ]
 
 
 def test_strings_that_look_like_keys_are_no_duplicates() -> None:
-    assert duplicates_of(load('{"openapi": "3.0.0", "a": ":b", "c": "x\\": y", "d\\\\": ": 1"}')) == ()
+    assert (
+        duplicates_of(load('{"openapi": "3.0.0", "a": ":b", "c": "x\\": y", "d\\\\": ": 1"}')) == ()
+    )
 
 
 class CoreLoader(yaml.CSafeLoader):
@@ -196,15 +256,25 @@ CoreLoader.yaml_implicit_resolvers = {}
 for tag, pattern, first in (
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
-    ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)", "-+0123456789."),
+    (
+        "float",
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        "-+0123456789.",
+    ),
     ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("merge", r"<<", "<"),
 ):
-    CoreLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
+    CoreLoader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first)
+    )
 CoreLoader.add_constructor(
-    "tag:yaml.org,2002:int", lambda loader, node: int(node.value, 0) if node.value[:2] in ("0o", "0x") else int(node.value)
+    "tag:yaml.org,2002:int",
+    lambda loader, node: int(node.value, 0) if node.value[:2] in ("0o", "0x") else int(node.value),
 )
-CoreLoader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(node.value.replace(".inf", "inf").replace(".nan", "nan")))
+CoreLoader.add_constructor(
+    "tag:yaml.org,2002:float",
+    lambda loader, node: float(node.value.replace(".inf", "inf").replace(".nan", "nan")),
+)
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -41,7 +41,12 @@ def test_places_render_as_pointer_and_json_path() -> None:
 
 def test_inlining_replaces_references_and_keeps_cycles() -> None:
     loaded = schemas(
-        A={"properties": {"b": {"$ref": "#/components/schemas/B"}, "s": {"$ref": "#/components/schemas/S"}}},
+        A={
+            "properties": {
+                "b": {"$ref": "#/components/schemas/B"},
+                "s": {"$ref": "#/components/schemas/S"},
+            }
+        },
         B={"properties": {"a": {"$ref": "#/components/schemas/A"}}},
         S={"type": "string"},
     )
@@ -59,18 +64,31 @@ def test_examples_are_data_not_references() -> None:
 
 
 def test_names_that_are_also_keywords_are_resolved() -> None:
-    """`default` is a response, a property may be called `example`, `value` or `properties`; as keywords they hold data."""
+    """`default` is a response, a property may be called `example`, `value` or `properties`; as
+    keywords they hold data.
+    """
     text = {"type": "string"}
     ref = {"$ref": "#/components/schemas/S"}
     error = {"description": "e"}
     loaded = document(
         minimal(
-            paths={"/a": {"get": {"responses": {"default": {"$ref": "#/components/responses/default"}}}}},
+            paths={
+                "/a": {
+                    "get": {"responses": {"default": {"$ref": "#/components/responses/default"}}}
+                }
+            },
             components={
                 "responses": {"default": error},
                 "schemas": {
                     "S": text,
-                    "Odd": {"properties": {"default": ref, "example": ref, "value": ref, "properties": {"properties": {"enum": ref}}}},
+                    "Odd": {
+                        "properties": {
+                            "default": ref,
+                            "example": ref,
+                            "value": ref,
+                            "properties": {"properties": {"enum": ref}},
+                        }
+                    },
                     "Data": {"default": ref, "example": ref, "enum": [ref], "examples": [ref]},
                     "example": ref,
                 },
@@ -80,20 +98,31 @@ def test_names_that_are_also_keywords_are_resolved() -> None:
     written = Inliner(Resolver(loaded)).write(loaded.data).value
     assert written["paths"]["/a"]["get"]["responses"]["default"] == error
     schemas = written["components"]["schemas"]
-    assert schemas["Odd"]["properties"] == {"default": text, "example": text, "value": text, "properties": {"properties": {"enum": text}}}
+    assert schemas["Odd"]["properties"] == {
+        "default": text,
+        "example": text,
+        "value": text,
+        "properties": {"properties": {"enum": text}},
+    }
     assert schemas["Data"] == {"default": ref, "example": ref, "enum": [ref], "examples": [ref]}
     assert schemas["example"] == text
 
 
 def test_siblings_of_a_reference_count_from_3_1_on() -> None:
     reference = {"$ref": "#/components/schemas/S", "description": "here"}
-    assert Inliner(Resolver(schemas(S={"type": "string"}))).write(reference).value == {"type": "string"}
+    assert Inliner(Resolver(schemas(S={"type": "string"}))).write(reference).value == {
+        "type": "string"
+    }
     later = Inliner(Resolver(schemas("3.1.0", S={"type": "string"}))).write(reference).value
     assert later == {"type": "string", "description": "here"}
 
 
 def test_anchors_and_ids_resolve_in_3_1() -> None:
-    loaded = schemas("3.1.0", S={"$anchor": "here", "type": "string"}, T={"$id": "https://t.example/s", "type": "integer"})
+    loaded = schemas(
+        "3.1.0",
+        S={"$anchor": "here", "type": "string"},
+        T={"$id": "https://t.example/s", "type": "integer"},
+    )
     resolver = Resolver(loaded)
     assert resolver.resolve("#here").value["type"] == "string"
     assert resolver.resolve("https://t.example/s").value["type"] == "integer"
@@ -110,16 +139,27 @@ def test_broken_and_circular_chains_are_typed_errors() -> None:
 
 
 def test_reference_bombs_are_answered_at_once() -> None:
-    """Every schema refers ten times to the next: 10^30 nodes if written out; and a full mesh of 300."""
-    chain = {f"S{i}": {"allOf": [{"$ref": f"#/components/schemas/S{i + 1}"}] * 10} for i in range(30)} | {"S30": {"type": "string"}}
-    mesh = {f"M{i}": {"properties": {f"p{j}": {"$ref": f"#/components/schemas/M{j}"} for j in range(300)}} for i in range(300)}
+    """Every schema refers ten times to the next: 10^30 nodes if written out; and a full mesh of
+    300.
+    """
+    chain = {
+        f"S{i}": {"allOf": [{"$ref": f"#/components/schemas/S{i + 1}"}] * 10} for i in range(30)
+    } | {"S30": {"type": "string"}}
+    mesh = {
+        f"M{i}": {
+            "properties": {f"p{j}": {"$ref": f"#/components/schemas/M{j}"} for j in range(300)}
+        }
+        for i in range(300)
+    }
     begun = time.process_time()
     for named, start in ((chain, "S0"), (mesh, "M0")):
         inliner = Inliner(Resolver(schemas(**named)))
         written = inliner.write({"$ref": f"#/components/schemas/{start}"})
         assert written.nodes <= inliner.node_limit * 11
         assert inliner.left or inliner.circular
-    long = {f"L{i}": {"not": {"$ref": f"#/components/schemas/L{i + 1}"}} for i in range(5000)} | {"L5000": {}}
+    long = {f"L{i}": {"not": {"$ref": f"#/components/schemas/L{i + 1}"}} for i in range(5000)} | {
+        "L5000": {}
+    }
     with pytest.raises(CommonplaceError) as deep:
         Inliner(Resolver(schemas(**long))).write({"$ref": "#/components/schemas/L0"})
     assert deep.value.code.name == "SPEC_TOO_DEEP"
@@ -191,7 +231,10 @@ def test_lines_agree_with_a_parser_that_tracks_them(data: Path, name: str) -> No
 
 def test_lines_fall_back_to_the_nearest_parent() -> None:
     loaded = load("openapi: 3.0.0\ninfo:\n  title: a\n")
-    assert lines_of(loaded, ["/info/version", "/nothing/at/all"]) == {"/info/version": 2, "/nothing/at/all": 1}
+    assert lines_of(loaded, ["/info/version", "/nothing/at/all"]) == {
+        "/info/version": 2,
+        "/nothing/at/all": 1,
+    }
 
 
 def test_the_index_lists_callbacks_webhooks_and_components() -> None:
@@ -204,5 +247,13 @@ def test_the_index_lists_callbacks_webhooks_and_components() -> None:
             components={"pathItems": {"P": {"delete": op}}},
         )
     )
-    found = [(node.scope.method, node.scope.path, node.scope.callback, node.scope.webhook) for node in index_of(loaded).operations]
-    assert found == [("post", "/a", "", False), ("put", "/a", "c {$url}", False), ("get", "w", "", True), ("delete", "", "", False)]
+    found = [
+        (node.scope.method, node.scope.path, node.scope.callback, node.scope.webhook)
+        for node in index_of(loaded).operations
+    ]
+    assert found == [
+        ("post", "/a", "", False),
+        ("put", "/a", "c {$url}", False),
+        ("get", "w", "", True),
+        ("delete", "", "", False),
+    ]

@@ -77,16 +77,27 @@ def test_content_is_cached_by_its_hash_and_ten_entries_are_kept() -> None:
 
 
 def test_a_large_document_is_kept_from_the_collector_until_it_is_evicted(tmp_path: Path) -> None:
-    large = minimal(components={"schemas": {f"S{number}": {"type": "string", "description": "d" * 100} for number in range(12_000)}})
+    large = minimal(
+        components={
+            "schemas": {
+                f"S{number}": {"type": "string", "description": "d" * 100}
+                for number in range(12_000)
+            }
+        }
+    )
     file = tmp_path / "large.json"
     file.write_bytes(orjson.dumps(large))
     service = OpenApiService(cache_entries=1)
     before = gc.get_freeze_count()
-    service.resolver(service.load(Spec(file=str(file))))  # a document and its resolver know each other
+    service.resolver(
+        service.load(Spec(file=str(file)))
+    )  # a document and its resolver know each other
     assert gc.get_freeze_count() > before
     service.load(Spec(content=TEXT))
     assert gc.get_freeze_count() == 0
-    assert not [one for one in gc.get_objects() if isinstance(one, Document) and one.name == str(file)]
+    assert not [
+        one for one in gc.get_objects() if isinstance(one, Document) and one.name == str(file)
+    ]
 
 
 def test_many_callers_share_one_load(tmp_path: Path) -> None:
@@ -96,7 +107,9 @@ def test_many_callers_share_one_load(tmp_path: Path) -> None:
     service = OpenApiService()
 
     async def everybody() -> set[int]:
-        found = await asyncio.gather(*(service.document(Spec(file=str(path)), local_user()) for _ in range(20)))
+        found = await asyncio.gather(
+            *(service.document(Spec(file=str(path)), local_user()) for _ in range(20))
+        )
         return {id(document) for document in found}
 
     assert len(asyncio.run(everybody())) == 1
@@ -114,9 +127,16 @@ def test_over_http_only_roots_are_read(tmp_path: Path) -> None:
     (inside / "link.yaml").symlink_to(outside / "b.yaml")
     service = OpenApiService(Access(local=False, roots=(inside,)))
     assert service.load(Spec(file=str(inside / "a.yaml"))).version == "3.0.0"
-    for path in (outside / "b.yaml", inside / "link.yaml", inside / ".." / "secret" / "b.yaml", Path("/etc/passwd")):
+    for path in (
+        outside / "b.yaml",
+        inside / "link.yaml",
+        inside / ".." / "secret" / "b.yaml",
+        Path("/etc/passwd"),
+    ):
         assert code(service, file=str(path)) == "PATH_NOT_ALLOWED"
-    assert code(OpenApiService(Access(local=False)), file=str(inside / "a.yaml")) == "PATH_NOT_ALLOWED"
+    assert (
+        code(OpenApiService(Access(local=False)), file=str(inside / "a.yaml")) == "PATH_NOT_ALLOWED"
+    )
 
 
 def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
@@ -149,17 +169,26 @@ def test_outputs_stay_inside_the_working_folder_and_the_roots(tmp_path: Path) ->
 def test_references_reach_files_beside_the_document_and_no_others(tmp_path: Path) -> None:
     (tmp_path / "api").mkdir()
     (tmp_path / "secret.yaml").write_text("password: hunter2\n")
-    (tmp_path / "api" / "parts.yaml").write_text("Pet: {type: object, properties: {owner: {$ref: 'more/owner.yaml#/Owner'}}}\n")
+    (tmp_path / "api" / "parts.yaml").write_text(
+        "Pet: {type: object, properties: {owner: {$ref: 'more/owner.yaml#/Owner'}}}\n"
+    )
     (tmp_path / "api" / "more").mkdir()
     (tmp_path / "api" / "more" / "owner.yaml").write_text("Owner: {type: string, maxLength: 3}\n")
     (tmp_path / "api" / "main.yaml").write_text(
-        TEXT.replace("paths: {}", "paths: {}\ncomponents: {schemas: {A: {$ref: 'parts.yaml#/Pet'}, B: {$ref: '../secret.yaml#/password'}}}")
+        TEXT.replace(
+            "paths: {}",
+            "paths: {}\ncomponents: {schemas: {A: {$ref: 'parts.yaml#/Pet'}, B: {$ref: "
+            "'../secret.yaml#/password'}}}",
+        )
     )
     service = OpenApiService(Access(local=True, working_folder=tmp_path / "api"))
     document = service.load(Spec(file=str(tmp_path / "api" / "main.yaml")))
     inliner = service.inliner(document)
     shown = {node.name: inliner.write(node.schema).value for node in index_of(document).schemas}
-    assert shown["A"] == {"type": "object", "properties": {"owner": {"type": "string", "maxLength": 3}}}
+    assert shown["A"] == {
+        "type": "object",
+        "properties": {"owner": {"type": "string", "maxLength": 3}},
+    }
     assert shown["B"] == {"$ref": "../secret.yaml#/password"}
     assert inliner.unresolved == {"../secret.yaml#/password"}
 
@@ -192,7 +221,10 @@ class Pages(BaseHTTPRequestHandler):
             "/main": (
                 200,
                 {},
-                (TEXT + f"components: {{schemas: {{A: {{$ref: 'http://{host}/parts#/A'}}, B: {{$ref: 'parts#/A'}}}}}}\n").encode(),
+                (
+                    TEXT + f"components: {{schemas: {{A: {{$ref: 'http://{host}/parts#/A'}}, B: "
+                    f"{{$ref: 'parts#/A'}}}}}}\n"
+                ).encode(),
             ),
         }
         status, headers, body = answers.get(self.path, (404, {}, b"none"))
@@ -242,13 +274,28 @@ def test_fetches_that_lead_astray_are_refused(site: str, path: str, expected: st
 
 def test_over_http_private_addresses_need_the_allow_list(site: str) -> None:
     assert code(OpenApiService(Access(local=False)), url=f"{site}/spec") == "URL_NOT_ALLOWED"
-    assert code(OpenApiService(Access(local=False)), url=f"http://localhost:{site.rsplit(':', 1)[1]}/spec") == "URL_NOT_ALLOWED"
+    assert (
+        code(
+            OpenApiService(Access(local=False)),
+            url=f"http://localhost:{site.rsplit(':', 1)[1]}/spec",
+        )
+        == "URL_NOT_ALLOWED"
+    )
     allowed = OpenApiService(Access(local=False, allow_hosts=("127.0.0.1",)))
     assert allowed.load(Spec(url=f"{site}/spec")).version == "3.0.0"
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://a.example/x", "file:///etc/passwd", "http://", "http://[bad", "http://a b/", "not a url", "http://x\r\nHost: y/"]
+    "url",
+    [
+        "ftp://a.example/x",
+        "file:///etc/passwd",
+        "http://",
+        "http://[bad",
+        "http://a b/",
+        "not a url",
+        "http://x\r\nHost: y/",
+    ],
 )
 def test_other_addresses_are_not_fetched(url: str) -> None:
     assert code(OpenApiService(), url=url) in ("URL_NOT_ALLOWED", "FETCH_FAILED")
@@ -286,12 +333,19 @@ def test_which_addresses_are_allowed(address: str, local: bool, remote: bool) ->
 def test_a_document_by_url_refers_to_its_neighbours(site: str) -> None:
     service = OpenApiService()
     document = service.load(Spec(url=f"{site}/main"))
-    shown = [service.inliner(document).write(node.schema).value for node in index_of(document).schemas]
+    shown = [
+        service.inliner(document).write(node.schema).value for node in index_of(document).schemas
+    ]
     assert shown == [{"type": "string"}, {"type": "string"}]
 
 
 def test_content_cannot_refer_to_files(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text("A: 1\n")
     spec = minimal(components={"schemas": {"A": {"$ref": f"{tmp_path}/x.yaml#/A"}}})
-    answer = Tools().call("walk_schemas", spec={"content": orjson.dumps(spec).decode()}, detail=True, resolve_refs=True)
+    answer = Tools().call(
+        "walk_schemas",
+        spec={"content": orjson.dumps(spec).decode()},
+        detail=True,
+        resolve_refs=True,
+    )
     assert answer["unresolved_refs"] == [f"{tmp_path}/x.yaml#/A"]

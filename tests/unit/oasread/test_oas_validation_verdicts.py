@@ -15,30 +15,49 @@ from oas_calls import document, minimal, operation
 def verdicts(data: Any) -> list[tuple[str, str, str]]:
     loaded = document(data)
     report = validate(loaded, Resolver(loaded))
-    return [(finding.rule.id, finding.severity.value, finding.pointer) for finding in (*report.errors, *report.warnings)]
+    return [
+        (finding.rule.id, finding.severity.value, finding.pointer)
+        for finding in (*report.errors, *report.warnings)
+    ]
 
 
 def parameter(name: str, version: str = "3.0.3") -> dict[str, Any]:
-    kind: dict[str, Any] = {"type": "string"} if version == "2.0" else {"schema": {"type": "string"}}
+    kind: dict[str, Any] = (
+        {"type": "string"} if version == "2.0" else {"schema": {"type": "string"}}
+    )
     return {"name": name, "in": "path", "required": True, **kind}
 
 
-@pytest.mark.parametrize(("version", "severity"), [("2.0", "warning"), ("3.0.3", "warning"), ("3.1.1", "warning"), ("3.2.0", "error")])
+@pytest.mark.parametrize(
+    ("version", "severity"),
+    [("2.0", "warning"), ("3.0.3", "warning"), ("3.1.1", "warning"), ("3.2.0", "error")],
+)
 def test_a_path_may_name_a_parameter_twice_until_3_2(version: str, severity: str) -> None:
-    data = minimal(version, paths={"/{a}/of/{a}": {"get": operation(parameters=[parameter("a", version)])}})
+    data = minimal(
+        version, paths={"/{a}/of/{a}": {"get": operation(parameters=[parameter("a", version)])}}
+    )
 
     assert verdicts(data) == [("path-repeats-parameter", severity, "/paths/~1{a}~1of~1{a}")]
 
 
 def test_a_url_of_no_characters_is_a_relative_reference() -> None:
-    info = {"title": "t", "version": "1", "termsOfService": "", "license": {"name": "n", "url": "no url"}}
+    info = {
+        "title": "t",
+        "version": "1",
+        "termsOfService": "",
+        "license": {"name": "n", "url": "no url"},
+    }
 
-    assert verdicts(minimal(info=info)) == [("url", "error", "/info/license/url"), ("url", "warning", "/info/termsOfService")]
+    assert verdicts(minimal(info=info)) == [
+        ("url", "error", "/info/license/url"),
+        ("url", "warning", "/info/termsOfService"),
+    ]
 
 
 def test_a_path_is_ambiguous_with_any_other_of_its_shape() -> None:
     items = {
-        f"/{{{name}}}": {method: operation(parameters=[parameter(name)])} for name, method in (("a", "get"), ("b", "post"), ("c", "post"))
+        f"/{{{name}}}": {method: operation(parameters=[parameter(name)])}
+        for name, method in (("a", "get"), ("b", "post"), ("c", "post"))
     }
 
     assert verdicts(minimal(paths=items)) == [
@@ -58,19 +77,30 @@ def test_the_servers_of_paths_operations_and_links_are_checked() -> None:
     assert verdicts(minimal("3.1.0", paths={"/a": {"get": used, "servers": [WRONG]}})) == [
         ("server-variable-default", "error", "/paths/~1a/servers/0/variables/h"),
         ("server-variable-default", "error", "/paths/~1a/get/servers/1/variables/h"),
-        ("server-variable-default", "error", "/paths/~1a/get/responses/200/links/l/server/variables/h"),
+        (
+            "server-variable-default",
+            "error",
+            "/paths/~1a/get/responses/200/links/l/server/variables/h",
+        ),
         ("server-variable", "warning", "/paths/~1a/get/servers/0"),
     ]
 
 
 def test_servers_of_a_path_item_that_several_paths_use_are_checked_once() -> None:
-    data = minimal("3.1.0", paths={path: {"$ref": "#/components/pathItems/P"} for path in ("/a", "/b")})
+    data = minimal(
+        "3.1.0", paths={path: {"$ref": "#/components/pathItems/P"} for path in ("/a", "/b")}
+    )
     data["components"] = {"pathItems": {"P": {"get": operation(), "servers": [WRONG]}}}
 
-    assert verdicts(data) == [("server-variable-default", "error", "/components/pathItems/P/servers/0/variables/h")]
+    assert verdicts(data) == [
+        ("server-variable-default", "error", "/components/pathItems/P/servers/0/variables/h")
+    ]
 
 
-@pytest.mark.parametrize(("version", "expected"), [("3.1.0", []), ("3.2.0", [("server-variable", "error", "/servers/0")])])
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [("3.1.0", []), ("3.2.0", [("server-variable", "error", "/servers/0")])],
+)
 def test_a_server_may_name_a_variable_twice_until_3_2(version: str, expected: Any) -> None:
     server = {"url": "https://{h}.example/{h}", "variables": {"h": {"default": "x"}}}
 
@@ -81,20 +111,34 @@ def test_a_server_may_name_a_variable_twice_until_3_2(version: str, expected: An
     ("link", "expected"),
     [
         ({}, [("missing-field", "error", "/components/links/l")]),
-        ({"operationRef": "#/paths/~1b/get"}, [("link-operation", "warning", "/components/links/l")]),
+        (
+            {"operationRef": "#/paths/~1b/get"},
+            [("link-operation", "warning", "/components/links/l")],
+        ),
         ({"operationRef": "#/paths/~1a/get"}, []),
         ({"operationRef": "https://b.example/api.json#/paths/~1a/get"}, []),
     ],
 )
 def test_a_link_leads_to_an_operation(link: Any, expected: Any) -> None:
-    assert verdicts(minimal(paths={"/a": {"get": operation()}}, components={"links": {"l": link}})) == expected
+    assert (
+        verdicts(minimal(paths={"/a": {"get": operation()}}, components={"links": {"l": link}}))
+        == expected
+    )
 
 
-@pytest.mark.parametrize(("version", "told"), [("2.0", True), ("3.0.3", True), ("3.1.0", False), ("3.2.0", False)])
+@pytest.mark.parametrize(
+    ("version", "told"), [("2.0", True), ("3.0.3", True), ("3.1.0", False), ("3.2.0", False)]
+)
 def test_keys_take_no_scopes_until_3_1(version: str, told: bool) -> None:
     schemes = {"k": {"type": "apiKey", "in": "header", "name": "k"}}
-    where = {"securityDefinitions": schemes} if version == "2.0" else {"components": {"securitySchemes": schemes}}
-    found = verdicts(minimal(version, paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}}, **where))
+    where = (
+        {"securityDefinitions": schemes}
+        if version == "2.0"
+        else {"components": {"securitySchemes": schemes}}
+    )
+    found = verdicts(
+        minimal(version, paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}}, **where)
+    )
 
     assert found == ([("security-scope", "warning", "/paths/~1a/get/security/0/k")] if told else [])
 
@@ -109,7 +153,10 @@ def test_an_operation_without_any_response_is_one_finding(version: str, response
 
 def test_a_type_that_is_no_text_is_wrong_but_no_failure() -> None:
     schemes = {"k": {"type": ["apiKey"]}}
-    data = minimal(paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}}, components={"securitySchemes": schemes})
+    data = minimal(
+        paths={"/a": {"get": operation(security=[{"k": ["admin"]}])}},
+        components={"securitySchemes": schemes},
+    )
 
     assert [one[1] for one in verdicts(data)] == ["error"]
 
@@ -120,7 +167,10 @@ def test_the_time_for_examples_grows_with_their_number_however_schemas_hang_toge
         fields = [{"id": {"type": "integer"}, "next": refs[(n + 1) % count]} for n in range(count)]
         schemas = {f"S{n}": {"type": "object", "properties": fields[n]} for n in range(count)}
         media = [{"application/json": {"schema": ref, "example": {"id": "1"}}} for ref in refs]
-        items = {f"/{n}": {"get": operation(responses={"200": {"description": "d", "content": one}})} for n, one in enumerate(media)}
+        items = {
+            f"/{n}": {"get": operation(responses={"200": {"description": "d", "content": one}})}
+            for n, one in enumerate(media)
+        }
         data = minimal("3.1.0", paths=items, components={"schemas": schemas})
         started = time.process_time()
         assert [rule for rule, _, _ in verdicts(data)] == ["example-mismatch"] * count

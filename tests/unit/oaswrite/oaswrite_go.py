@@ -22,7 +22,11 @@ def go_binary() -> str:
 
 @cache
 def environment() -> dict[str, str]:
-    cache_folder = Path(os.environ.get("COMMONPLACE_GOCACHE", Path(tempfile.gettempdir()) / f"commonplace-go-{os.getuid()}"))
+    cache_folder = Path(
+        os.environ.get(
+            "COMMONPLACE_GOCACHE", Path(tempfile.gettempdir()) / f"commonplace-go-{os.getuid()}"
+        )
+    )
     return {
         **os.environ,
         "GOCACHE": str(cache_folder / "build"),
@@ -36,7 +40,13 @@ def environment() -> dict[str, str]:
 
 @cache
 def gofmt_binary() -> str:
-    root = subprocess.run([go_binary(), "env", "GOROOT"], capture_output=True, text=True, env=environment(), check=True).stdout.strip()
+    root = subprocess.run(
+        [go_binary(), "env", "GOROOT"],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=True,
+    ).stdout.strip()
     return str(Path(root) / "bin" / "gofmt")
 
 
@@ -51,7 +61,12 @@ def write_module(folder: Path, files: dict[str, str]) -> Path:
 def go(folder: Path, *arguments: str, timeout: int = 280) -> str:
     """Run go and return what it says; fail with its words."""
     done = subprocess.run(
-        ["nice", "-n", "10", go_binary(), *arguments], cwd=folder, env=environment(), capture_output=True, text=True, timeout=timeout
+        ["nice", "-n", "10", go_binary(), *arguments],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
     )
     assert done.returncode == 0, f"go {' '.join(arguments)}:\n{(done.stdout + done.stderr)[:6000]}"
     return done.stdout + done.stderr
@@ -61,8 +76,12 @@ def check_go(folder: Path, timeout: int = 280) -> None:
     """Compiles, passes vet, and is formatted."""
     go(folder, "vet", "./...", timeout=timeout)
     go(folder, "build", "./...", timeout=timeout)
-    listed = subprocess.run([gofmt_binary(), "-l", "."], cwd=folder, capture_output=True, text=True, timeout=timeout)
-    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "", ""), f"gofmt: {listed.stdout}{listed.stderr}"
+    listed = subprocess.run(
+        [gofmt_binary(), "-l", "."], cwd=folder, capture_output=True, text=True, timeout=timeout
+    )
+    assert (listed.returncode, listed.stdout, listed.stderr) == (0, "", ""), (
+        f"gofmt: {listed.stdout}{listed.stderr}"
+    )
 
 
 if __name__ == "__main__":

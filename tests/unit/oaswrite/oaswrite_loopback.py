@@ -1,4 +1,6 @@
-"""A Go test that lets a generated client and a generated server talk: one case per operation, made from the API's own schemas."""
+"""A Go test that lets a generated client and a generated server talk: one case per operation,
+made from the API's own schemas.
+"""
 
 from __future__ import annotations
 
@@ -156,14 +158,19 @@ func TestLoopback(t *testing.T) {
 
 
 def driver(operations: GoOperations, api: Api, samples: Samples) -> tuple[str, str, dict[str, int]]:
-    """The Go test file, the cases as JSON, and counts: operations, parameters, bodies, contents, samples that are not valid."""
+    """The Go test file, the cases as JSON, and counts: operations, parameters, bodies, contents,
+    samples that are not valid.
+    """
     lines = [DRIVER]
     switch: list[str] = []
     cases: list[dict[str, Any]] = []
     counts = {"operations": 0, "parameters": 0, "bodies": 0, "contents": 0, "invalid": 0}
     for named in operations.named:
         lines += [
-            f"func (s *loopServer) {named.method}(_ context.Context, request {named.request}) (*{named.response}, error) {{",
+            (
+                f"func (s *loopServer) {named.method}(_ context.Context, request {named.request}) "
+                f"(*{named.response}, error) {{"
+            ),
             "\ts.request = &request",
             f"\treturn s.response.(*{named.response}), nil",
             "}\n",
@@ -195,7 +202,9 @@ def driver(operations: GoOperations, api: Api, samples: Samples) -> tuple[str, s
     return "\n".join(lines), json.dumps([case for case in cases if case["operation"]]), counts
 
 
-def _case(method: str, operation: Operation, samples: Samples, counts: dict[str, int]) -> dict[str, Any]:
+def _case(
+    method: str, operation: Operation, samples: Samples, counts: dict[str, int]
+) -> dict[str, Any]:
     counts["operations"] += 1
     case: dict[str, Any] = {
         "operation": method,
@@ -209,7 +218,9 @@ def _case(method: str, operation: Operation, samples: Samples, counts: dict[str,
     }
 
     def made(schema: Any) -> tuple[Any, bool]:
-        """A sample, and whether it is one: some schemas contradict themselves or need more than this maker knows."""
+        """A sample, and whether it is one: some schemas contradict themselves or need more than
+        this maker knows.
+        """
         valid = False
         for samples.first_wins in (False, True):
             value = samples.sample(schema)

@@ -1,4 +1,6 @@
-"""Values that fit a schema, made from the schema alone and checked with an independent validator."""
+"""Values that fit a schema, made from the schema alone and checked with an independent
+validator.
+"""
 
 from __future__ import annotations
 
@@ -70,9 +72,18 @@ class Samples:
             return next((value for value in schema["enum"] if value is not None), None)
         for keyword in ("oneOf", "anyOf"):
             branches = [one for one in schema.get(keyword) or [] if one != {"type": "null"}]
-            if branches and not ("properties" in schema and all("$ref" not in one and "properties" not in one for one in branches)):
+            if branches and not (
+                "properties" in schema
+                and all("$ref" not in one and "properties" not in one for one in branches)
+            ):
                 chosen = self.sample(branches[0], depth + 1)
-                own = self._object({key: value for key, value in schema.items() if key != keyword}, depth) if "properties" in schema else {}
+                own = (
+                    self._object(
+                        {key: value for key, value in schema.items() if key != keyword}, depth
+                    )
+                    if "properties" in schema
+                    else {}
+                )
                 return {**own, **chosen} if isinstance(chosen, dict) and own else chosen
         if schema.get("allOf"):
             parts = [self.sample(part, depth + 1) for part in schema["allOf"]]
@@ -87,7 +98,11 @@ class Samples:
 
     def _typed(self, schema: dict[str, Any], depth: int) -> Any:
         kinds = schema.get("type")
-        kind = next((one for one in kinds if one != "null"), "null") if isinstance(kinds, list) else kinds
+        kind = (
+            next((one for one in kinds if one != "null"), "null")
+            if isinstance(kinds, list)
+            else kinds
+        )
         if kind is None:
             kind = "object" if "properties" in schema else "array" if "items" in schema else None
         if kind == "object":
@@ -107,7 +122,11 @@ class Samples:
 
     def _array(self, items: Any, wanted: int, depth: int) -> list[Any]:
         found = [self.sample(items, depth + 1) for _ in range(wanted)]
-        enum = (resolve_pointer(self.document, items["$ref"]) if isinstance(items, dict) and "$ref" in items else items or {}).get("enum")
+        enum = (
+            resolve_pointer(self.document, items["$ref"])
+            if isinstance(items, dict) and "$ref" in items
+            else items or {}
+        ).get("enum")
         return list(enum[:wanted]) if enum and wanted > 1 else found
 
     def _object(self, schema: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -138,7 +157,13 @@ class Samples:
         step = schema.get("multipleOf")
         if step:
             value = step * max(1, round(value / step))
-        return int(value) if kind == "integer" else value + 0.5 if step is None and high is None else value
+        return (
+            int(value)
+            if kind == "integer"
+            else value + 0.5
+            if step is None and high is None
+            else value
+        )
 
     def _string(self, schema: dict[str, Any]) -> str:
         self._count += 1

@@ -18,12 +18,24 @@ from commonplace.openapi.model import Family
     [
         ({"type": "string", "nullable": True}, {"type": ["string", "null"]}),
         ({"type": "string", "nullable": False}, {"type": "string"}),
-        ({"type": "integer", "minimum": 1, "exclusiveMinimum": True}, {"type": "integer", "exclusiveMinimum": 1}),
-        ({"type": "integer", "minimum": 1, "exclusiveMinimum": False}, {"type": "integer", "minimum": 1}),
-        ({"type": "number", "maximum": 9, "exclusiveMaximum": True}, {"type": "number", "exclusiveMaximum": 9}),
+        (
+            {"type": "integer", "minimum": 1, "exclusiveMinimum": True},
+            {"type": "integer", "exclusiveMinimum": 1},
+        ),
+        (
+            {"type": "integer", "minimum": 1, "exclusiveMinimum": False},
+            {"type": "integer", "minimum": 1},
+        ),
+        (
+            {"type": "number", "maximum": 9, "exclusiveMaximum": True},
+            {"type": "number", "exclusiveMaximum": 9},
+        ),
         ({"type": "string", "example": "a"}, {"type": "string", "examples": ["a"]}),
         ({"type": "string", "format": "byte"}, {"type": "string", "contentEncoding": "base64"}),
-        ({"type": "string", "format": "binary"}, {"type": "string", "contentMediaType": "application/octet-stream"}),
+        (
+            {"type": "string", "format": "binary"},
+            {"type": "string", "contentMediaType": "application/octet-stream"},
+        ),
         (
             {"oneOf": [{"type": "string"}, {"type": "integer"}], "nullable": True},
             {"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
@@ -38,7 +50,9 @@ from commonplace.openapi.model import Family
         ),
     ],
 )
-def test_3_0_schemas_become_json_schema_and_come_back(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_3_0_schemas_become_json_schema_and_come_back(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
     made, _ = schema_across(before, V30, V31)
     assert made == after
     back, _ = schema_across(after, V31, V30)
@@ -50,44 +64,82 @@ def test_3_0_schemas_become_json_schema_and_come_back(before: dict[str, Any], af
     ("before", "after"),
     [
         ({"type": ["string", "integer"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
-        ({"type": ["string", "integer", "null"]}, {"anyOf": [{"type": "string", "nullable": True}, {"type": "integer", "nullable": True}]}),
+        (
+            {"type": ["string", "integer", "null"]},
+            {
+                "anyOf": [
+                    {"type": "string", "nullable": True},
+                    {"type": "integer", "nullable": True},
+                ]
+            },
+        ),
         ({"const": "a"}, {"enum": ["a"]}),
         ({"type": "null"}, {"enum": [None], "nullable": True}),
-        ({"$ref": "#/components/schemas/S", "description": "d"}, {"allOf": [{"$ref": "#/components/schemas/S"}], "description": "d"}),
+        (
+            {"$ref": "#/components/schemas/S", "description": "d"},
+            {"allOf": [{"$ref": "#/components/schemas/S"}], "description": "d"},
+        ),
         ({"exclusiveMinimum": 1, "minimum": 5}, {"minimum": 5}),
         (
             {"if": {"required": ["a"]}, "then": {"required": ["b"]}},
             {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]},
         ),
-        ({"dependentRequired": {"a": ["b"]}}, {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]}),
+        (
+            {"dependentRequired": {"a": ["b"]}},
+            {"allOf": [{"anyOf": [{"not": {"required": ["a"]}}, {"required": ["b"]}]}]},
+        ),
         ({"type": "array"}, {"type": "array", "items": {}}),
         (
-            {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": False},
-            {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "maxItems": 2},
+            {
+                "type": "array",
+                "prefixItems": [{"type": "string"}, {"type": "integer"}],
+                "items": False,
+            },
+            {
+                "type": "array",
+                "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+                "maxItems": 2,
+            },
         ),
         (
-            {"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": False},
+            {
+                "type": "object",
+                "patternProperties": {"^a": {"type": "string"}},
+                "additionalProperties": False,
+            },
             {"type": "object", "additionalProperties": {"type": "string"}},
         ),
         ({"properties": {"a": True, "b": False}}, {"properties": {"a": {}, "b": {"not": {}}}}),
-        ({"type": "object", "additionalProperties": False}, {"type": "object", "additionalProperties": False}),
+        (
+            {"type": "object", "additionalProperties": False},
+            {"type": "object", "additionalProperties": False},
+        ),
     ],
 )
-def test_3_1_keywords_are_said_in_the_words_of_3_0(before: dict[str, Any], after: dict[str, Any]) -> None:
+def test_3_1_keywords_are_said_in_the_words_of_3_0(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
     made, _ = schema_across(before, V31, V30)
     assert made == after
 
 
-@pytest.mark.parametrize("keyword", ["contains", "propertyNames", "unevaluatedProperties", "minContains"])
+@pytest.mark.parametrize(
+    "keyword", ["contains", "propertyNames", "unevaluatedProperties", "minContains"]
+)
 def test_a_keyword_without_a_3_0_form_is_dropped_and_reported_with_its_path(keyword: str) -> None:
     value = 1 if keyword == "minContains" else {"type": "string"}
     made, issues = schema_across({"type": "object", keyword: value}, V31, V30)
     assert keyword not in made
-    assert [(issue.severity, issue.path) for issue in issues] == [("warning", f"/components/schemas/S/{keyword}")]
+    assert [(issue.severity, issue.path) for issue in issues] == [
+        ("warning", f"/components/schemas/S/{keyword}")
+    ]
 
 
 def test_definitions_inside_schemas_become_components() -> None:
-    schema = {"properties": {"a": {"$ref": "#/components/schemas/S/$defs/Part"}}, "$defs": {"Part": {"type": ["string", "null"]}}}
+    schema = {
+        "properties": {"a": {"$ref": "#/components/schemas/S/$defs/Part"}},
+        "$defs": {"Part": {"type": ["string", "null"]}},
+    }
     result = converted(spec(V31, components={"schemas": {"S": schema}}), V31, V30)
     schemas = result.document["components"]["schemas"]
     assert schemas["S"] == {"properties": {"a": {"$ref": "#/components/schemas/Part"}}}
@@ -95,7 +147,15 @@ def test_definitions_inside_schemas_become_components() -> None:
 
 
 def test_rules_beside_a_reference_are_dropped_going_up_because_3_0_ignores_them() -> None:
-    made, issues = schema_across({"properties": {"a": {"$ref": "#/components/schemas/S", "nullable": True, "description": "d"}}}, V30, V31)
+    made, issues = schema_across(
+        {
+            "properties": {
+                "a": {"$ref": "#/components/schemas/S", "nullable": True, "description": "d"}
+            }
+        },
+        V30,
+        V31,
+    )
     assert made["properties"]["a"] == {"$ref": "#/components/schemas/S", "description": "d"}
     assert [issue.severity for issue in issues] == ["info"]
 
@@ -111,10 +171,18 @@ def test_webhooks_are_kept_as_an_extension_in_3_0_and_come_back() -> None:
 def test_3_1_objects_that_3_0_lacks() -> None:
     document = spec(
         V31,
-        info={"title": "t", "version": "1", "summary": "s", "license": {"name": "MIT", "identifier": "MIT"}},
+        info={
+            "title": "t",
+            "version": "1",
+            "summary": "s",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
         components={
             "pathItems": {"P": {"get": {"operationId": "g"}}},
-            "securitySchemes": {"tls": {"type": "mutualTLS"}, "key": {"type": "apiKey", "in": "header", "name": "k"}},
+            "securitySchemes": {
+                "tls": {"type": "mutualTLS"},
+                "key": {"type": "apiKey", "in": "header", "name": "k"},
+            },
         },
         security=[{"tls": [], "key": []}],
         jsonSchemaDialect="https://spec.openapis.org/oas/3.1/dialect/base",
@@ -122,14 +190,19 @@ def test_3_1_objects_that_3_0_lacks() -> None:
     document["paths"] = {"/a": {"$ref": "#/components/pathItems/P"}}
     result = converted(document, V31, V30)
     made = result.document
-    assert made["paths"]["/a"]["get"] == {"operationId": "g", "responses": {"default": {"description": ""}}}
+    assert made["paths"]["/a"]["get"] == {
+        "operationId": "g",
+        "responses": {"default": {"description": ""}},
+    }
     assert made["info"] == {
         "title": "t",
         "version": "1",
         "x-summary": "s",
         "license": {"name": "MIT", "url": "https://spdx.org/licenses/MIT.html"},
     }
-    assert made["components"] == {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "k"}}}
+    assert made["components"] == {
+        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "k"}}
+    }
     assert made["security"] == [{"key": []}]
     assert "jsonSchemaDialect" not in made
     assert "critical" in {issue.severity for issue in result.issues if "tls" in issue.path}
@@ -143,7 +216,13 @@ def test_3_2_objects_that_3_1_lacks() -> None:
         components={
             "mediaTypes": {"J": {"schema": {"type": "string"}}},
             "securitySchemes": {
-                "o": {"type": "oauth2", "flows": {"deviceAuthorization": {"scopes": {}}, "password": {"tokenUrl": "/t", "scopes": {}}}}
+                "o": {
+                    "type": "oauth2",
+                    "flows": {
+                        "deviceAuthorization": {"scopes": {}},
+                        "password": {"tokenUrl": "/t", "scopes": {}},
+                    },
+                }
             },
         },
     )
@@ -152,7 +231,13 @@ def test_3_2_objects_that_3_1_lacks() -> None:
         "/a": {
             "query": {"responses": {"200": {"summary": "fine"}}},
             "get": {
-                "parameters": [{"name": "q", "in": "querystring", "content": {"application/x-www-form-urlencoded": {"schema": {}}}}],
+                "parameters": [
+                    {
+                        "name": "q",
+                        "in": "querystring",
+                        "content": {"application/x-www-form-urlencoded": {"schema": {}}},
+                    }
+                ],
                 "responses": {
                     "200": {
                         "content": {
@@ -191,11 +276,22 @@ SWAGGER = spec(
         "Pet": {
             "type": "object",
             "discriminator": "kind",
-            "properties": {"kind": {"type": "string"}, "name": {"type": "string", "x-nullable": True}},
+            "properties": {
+                "kind": {"type": "string"},
+                "name": {"type": "string", "x-nullable": True},
+            },
             "required": ["kind"],
         }
     },
-    parameters={"limit": {"name": "limit", "in": "query", "type": "integer", "format": "int32", "maximum": 10}},
+    parameters={
+        "limit": {
+            "name": "limit",
+            "in": "query",
+            "type": "integer",
+            "format": "int32",
+            "maximum": 10,
+        }
+    },
     responses={"Gone": {"description": "gone", "schema": {"$ref": "#/definitions/Pet"}}},
     securityDefinitions={
         "basic": {"type": "basic"},
@@ -214,9 +310,21 @@ SWAGGER["paths"] = {
         "get": {
             "parameters": [
                 {"$ref": "#/parameters/limit"},
-                {"name": "tags", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"},
+                {
+                    "name": "tags",
+                    "in": "query",
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "collectionFormat": "multi",
+                },
                 {"name": "ids", "in": "query", "type": "array", "items": {"type": "integer"}},
-                {"name": "pipes", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "pipes"},
+                {
+                    "name": "pipes",
+                    "in": "query",
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "collectionFormat": "pipes",
+                },
             ],
             "responses": {
                 "200": {
@@ -229,14 +337,33 @@ SWAGGER["paths"] = {
             },
         },
         "post": {
-            "parameters": [{"name": "pet", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}}],
+            "parameters": [
+                {
+                    "name": "pet",
+                    "in": "body",
+                    "required": True,
+                    "schema": {"$ref": "#/definitions/Pet"},
+                }
+            ],
             "responses": {"201": {"description": "made"}},
         },
         "put": {
             "consumes": ["multipart/form-data"],
             "parameters": [
-                {"name": "file", "in": "formData", "type": "file", "required": True, "description": "the file"},
-                {"name": "notes", "in": "formData", "type": "array", "items": {"type": "string"}, "collectionFormat": "csv"},
+                {
+                    "name": "file",
+                    "in": "formData",
+                    "type": "file",
+                    "required": True,
+                    "description": "the file",
+                },
+                {
+                    "name": "notes",
+                    "in": "formData",
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "collectionFormat": "csv",
+                },
             ],
             "responses": {"200": {"description": "ok", "schema": {"type": "file"}}},
         },
@@ -246,12 +373,21 @@ SWAGGER["paths"] = {
 
 def test_2_0_to_3_0_servers_bodies_forms_styles_flows_and_references() -> None:
     made = converted(SWAGGER, V20, V30).document
-    assert made["servers"] == [{"url": "https://api.example.com/v1"}, {"url": "http://api.example.com/v1"}]
+    assert made["servers"] == [
+        {"url": "https://api.example.com/v1"},
+        {"url": "http://api.example.com/v1"},
+    ]
     get, post, put = (made["paths"]["/pets"][method] for method in ("get", "post", "put"))
     assert get["parameters"] == [
         {"$ref": "#/components/parameters/limit"},
         {"name": "tags", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
-        {"name": "ids", "in": "query", "style": "form", "explode": False, "schema": {"type": "array", "items": {"type": "integer"}}},
+        {
+            "name": "ids",
+            "in": "query",
+            "style": "form",
+            "explode": False,
+            "schema": {"type": "array", "items": {"type": "integer"}},
+        },
         {
             "name": "pipes",
             "in": "query",
@@ -261,23 +397,42 @@ def test_2_0_to_3_0_servers_bodies_forms_styles_flows_and_references() -> None:
         },
     ]
     assert get["responses"]["200"]["content"] == {
-        "application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}}, "example": []}
+        "application/json": {
+            "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Pet"}},
+            "example": [],
+        }
     }
     assert get["responses"]["200"]["headers"] == {"X-Total": {"schema": {"type": "integer"}}}
     assert get["responses"]["410"] == {"$ref": "#/components/responses/Gone"}
-    assert post["requestBody"]["content"] == {"application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}}
+    assert post["requestBody"]["content"] == {
+        "application/json": {"schema": {"$ref": "#/components/schemas/Pet"}}
+    }
     assert post["requestBody"]["required"] is True
     form = put["requestBody"]["content"]["multipart/form-data"]
-    assert form["schema"]["properties"]["file"] == {"type": "string", "format": "binary", "description": "the file"}
+    assert form["schema"]["properties"]["file"] == {
+        "type": "string",
+        "format": "binary",
+        "description": "the file",
+    }
     assert form["schema"]["required"] == ["file"]
     assert form["encoding"] == {"notes": {"style": "form", "explode": False}}
-    assert put["responses"]["200"]["content"]["application/json"]["schema"] == {"type": "string", "format": "binary"}
+    assert put["responses"]["200"]["content"]["application/json"]["schema"] == {
+        "type": "string",
+        "format": "binary",
+    }
     components = made["components"]
     assert components["schemas"]["Pet"]["discriminator"] == {"propertyName": "kind"}
-    assert components["schemas"]["Pet"]["properties"]["name"] == {"type": "string", "nullable": True}
+    assert components["schemas"]["Pet"]["properties"]["name"] == {
+        "type": "string",
+        "nullable": True,
+    }
     assert components["securitySchemes"]["basic"] == {"type": "http", "scheme": "basic"}
     assert components["securitySchemes"]["oauth"]["flows"] == {
-        "authorizationCode": {"authorizationUrl": "https://a", "tokenUrl": "https://t", "scopes": {"read": "r"}}
+        "authorizationCode": {
+            "authorizationUrl": "https://a",
+            "tokenUrl": "https://t",
+            "scopes": {"read": "r"},
+        }
     }
 
 
@@ -302,7 +457,9 @@ def test_2_0_to_3_0_and_back_is_the_same_document() -> None:
 
 
 def test_names_that_3_0_does_not_allow_are_renamed_with_their_references() -> None:
-    document = spec(V20, definitions={"A B": {"type": "string"}, "A_B": {"$ref": "#/definitions/A B"}})
+    document = spec(
+        V20, definitions={"A B": {"type": "string"}, "A_B": {"$ref": "#/definitions/A B"}}
+    )
     schemas = converted(document, V20, V30).document["components"]["schemas"]
     assert schemas == {"A_B_2": {"type": "string"}, "A_B": {"$ref": "#/components/schemas/A_B_2"}}
 
@@ -339,7 +496,9 @@ def test_what_2_0_cannot_say_is_reported() -> None:
                     "2XX": {
                         "description": "ok",
                         "links": {"l": {"operationId": "x"}},
-                        "content": {"application/json": {"schema": {"oneOf": [{"type": "string"}]}}},
+                        "content": {
+                            "application/json": {"schema": {"oneOf": [{"type": "string"}]}}
+                        },
                     }
                 },
             },
@@ -348,14 +507,21 @@ def test_what_2_0_cannot_say_is_reported() -> None:
     result = converted(document, V30, V20)
     made = result.document
     assert (made["host"], made["basePath"], made["schemes"]) == ("eu.example.com", "/v1", ["https"])
-    assert made["securityDefinitions"]["bearer"] == {"type": "apiKey", "name": "Authorization", "in": "header", "x-scheme": "bearer"}
+    assert made["securityDefinitions"]["bearer"] == {
+        "type": "apiKey",
+        "name": "Authorization",
+        "in": "header",
+        "x-scheme": "bearer",
+    }
     assert {name: one.get("flow") for name, one in made["securityDefinitions"].items()} == {
         "bearer": None,
         "oauth": "implicit",
         "oauth_password": "password",
     }
     assert made["security"] == [{"oauth": []}, {"oauth_password": []}]
-    assert made["paths"]["/a"]["get"]["responses"] == {"200": {"description": "ok", "schema": {"x-oneOf": [{"type": "string"}]}}}
+    assert made["paths"]["/a"]["get"]["responses"] == {
+        "200": {"description": "ok", "schema": {"x-oneOf": [{"type": "string"}]}}
+    }
     critical = {issue.path for issue in result.issues if issue.severity == "critical"}
     assert critical == {
         "/paths/~1a/trace",
@@ -366,7 +532,9 @@ def test_what_2_0_cannot_say_is_reported() -> None:
     }
 
 
-@pytest.mark.parametrize(("target", "declared"), [(V20, "2.0"), (V30, "3.0.4"), (V31, "3.1.1"), (V32, "3.2.0")])
+@pytest.mark.parametrize(
+    ("target", "declared"), [(V20, "2.0"), (V30, "3.0.4"), (V31, "3.1.1"), (V32, "3.2.0")]
+)
 def test_the_declared_version_is_a_complete_one(target: Family, declared: str) -> None:
     source = V31 if target is not V31 else V30
     made = converted(spec(source), source, target).document
@@ -385,18 +553,27 @@ def test_anchors_ids_and_dynamic_references_become_pointers_in_3_0() -> None:
         "Tree": {
             "$id": "https://x.example/tree",
             "type": "object",
-            "properties": {"kids": {"type": "array", "items": {"$ref": "#"}}, "leaf": {"$ref": "#/$defs/leaf"}},
+            "properties": {
+                "kids": {"type": "array", "items": {"$ref": "#"}},
+                "leaf": {"$ref": "#/$defs/leaf"},
+            },
             "$defs": {"leaf": {"type": "string"}},
         },
         "Named": {"$anchor": "here", "type": "string"},
         "ByAnchor": {"$ref": "#here"},
         "ById": {"$ref": "https://x.example/tree"},
-        "Dynamic": {"$dynamicAnchor": "node", "type": "object", "properties": {"next": {"$dynamicRef": "#node"}}},
+        "Dynamic": {
+            "$dynamicAnchor": "node",
+            "type": "object",
+            "properties": {"next": {"$dynamicRef": "#node"}},
+        },
     }
     made = converted(spec(V31, components={"schemas": schemas}), V31, V30)
     schemas = made.document["components"]["schemas"]
     assert schemas["Tree"]["properties"]["kids"]["items"] == {"$ref": "#/components/schemas/Tree"}
-    assert resolve_pointer(made.document, schemas["Tree"]["properties"]["leaf"]["$ref"]) == {"type": "string"}
+    assert resolve_pointer(made.document, schemas["Tree"]["properties"]["leaf"]["$ref"]) == {
+        "type": "string"
+    }
     assert schemas["ByAnchor"] == {"$ref": "#/components/schemas/Named"}
     assert schemas["ById"] == {"$ref": "#/components/schemas/Tree"}
     assert schemas["Dynamic"]["properties"]["next"] == {"$ref": "#/components/schemas/Dynamic"}
@@ -408,17 +585,34 @@ def test_a_second_form_and_the_encoding_of_parts_are_told_to_be_lost_in_2_0() ->
     form = {"type": "object", "properties": {"a": {"type": "string"}}}
     content = {
         "multipart/form-data": {"schema": form, "encoding": {"a": {"contentType": "text/plain"}}},
-        "application/x-www-form-urlencoded": {"schema": {"type": "object", "properties": {"b": {"type": "integer"}}}},
+        "application/x-www-form-urlencoded": {
+            "schema": {"type": "object", "properties": {"b": {"type": "integer"}}}
+        },
     }
-    source = spec(V30, paths={"/a": {"post": {"requestBody": {"content": content}, "responses": {"200": {"description": "d"}}}}})
+    source = spec(
+        V30,
+        paths={
+            "/a": {
+                "post": {
+                    "requestBody": {"content": content},
+                    "responses": {"200": {"description": "d"}},
+                }
+            }
+        },
+    )
     told = {issue.path: issue.severity for issue in converted(source, V30, V20).issues}
     start = "/paths/~1a/post/requestBody/content"
-    assert told == {start: "warning", f"{start}/multipart~1form-data/encoding/a/contentType": "warning"}
+    assert told == {
+        start: "warning",
+        f"{start}/multipart~1form-data/encoding/a/contentType": "warning",
+    }
 
 
 def test_webhooks_that_2_0_drops_are_told_once() -> None:
     source = spec(V31, webhooks={"w": {"post": {"responses": {"200": {"description": "d"}}}}})
-    assert [(issue.severity, issue.path) for issue in converted(source, V31, V20).issues] == [("critical", "/webhooks")]
+    assert [(issue.severity, issue.path) for issue in converted(source, V31, V20).issues] == [
+        ("critical", "/webhooks")
+    ]
 
 
 def test_a_header_that_must_be_there_says_so_in_2_0_as_an_extension() -> None:
@@ -427,4 +621,6 @@ def test_a_header_that_must_be_there_says_so_in_2_0_as_an_extension() -> None:
     result = converted(spec(V30, paths={"/a": {"get": answer}}), V30, V20)
     made = result.document["paths"]["/a"]["get"]["responses"]["200"]["headers"]["X-A"]
     assert made == {"type": "integer", "x-required": True}
-    assert [issue.path for issue in result.issues] == ["/paths/~1a/get/responses/200/headers/X-A/required"]
+    assert [issue.path for issue in result.issues] == [
+        "/paths/~1a/get/responses/200/headers/X-A/required"
+    ]

@@ -1,4 +1,6 @@
-"""Between 2.0 and 3.0 nothing goes without a word: it is said in the target's words, kept as an extension that comes back, or told."""
+"""Between 2.0 and 3.0 nothing goes without a word: it is said in the target's words, kept as an
+extension that comes back, or told.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,13 @@ from oaswrite_convert import V20, V30, V31, converted, schema_across, spec
 OK: dict[str, Any] = {"200": {"description": "d"}}
 
 
-def operation_across(operation: dict[str, Any], **more: Any) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+def operation_across(
+    operation: dict[str, Any], **more: Any
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """A 3.0 operation in 2.0 and back in 3.0, and where something was told on the way down."""
-    down = converted(spec(V30, paths={"/a": {"post": {"responses": OK, **operation}}}, **more), V30, V20)
+    down = converted(
+        spec(V30, paths={"/a": {"post": {"responses": OK, **operation}}}, **more), V30, V20
+    )
     back = converted(down.document, V20, V30)
     told = [issue.path.removeprefix("/paths/~1a/post/") for issue in down.issues]
     return down.document["paths"]["/a"]["post"], back.document["paths"]["/a"]["post"], told
@@ -25,33 +31,60 @@ def test_members_that_are_forbidden_in_2_0_are_forbidden_in_the_same_words_in_3_
 
 
 def test_a_property_may_be_called_as_a_keyword_that_takes_booleans() -> None:
-    schema = {"type": "object", "properties": {"additionalProperties": False, "a": {"properties": {"additionalProperties": True}}}}
+    schema = {
+        "type": "object",
+        "properties": {
+            "additionalProperties": False,
+            "a": {"properties": {"additionalProperties": True}},
+        },
+    }
     made, _ = schema_across(schema, V31, V30)
     inner = {"properties": {"additionalProperties": {}}}
-    assert made == {"type": "object", "properties": {"additionalProperties": {"not": {}}, "a": inner}}
+    assert made == {
+        "type": "object",
+        "properties": {"additionalProperties": {"not": {}}, "a": inner},
+    }
 
 
 def test_examples_of_parameters_headers_and_bodies_survive_2_0() -> None:
     operation = {
         "parameters": [
             {"name": "a", "in": "query", "schema": {"type": "string"}, "example": "one"},
-            {"name": "b", "in": "query", "schema": {"type": "string"}, "examples": {"x": {"$ref": "#/components/examples/E"}, "y": {}}},
+            {
+                "name": "b",
+                "in": "query",
+                "schema": {"type": "string"},
+                "examples": {"x": {"$ref": "#/components/examples/E"}, "y": {}},
+            },
             {"name": "c", "in": "query", "schema": {"type": "string", "example": "three"}},
         ],
-        "requestBody": {"content": {"application/json": {"schema": {"type": "object"}, "example": {"n": 1}}}},
-        "responses": {"200": {"description": "d", "headers": {"X-A": {"schema": {"type": "integer"}, "example": 5}}}},
+        "requestBody": {
+            "content": {"application/json": {"schema": {"type": "object"}, "example": {"n": 1}}}
+        },
+        "responses": {
+            "200": {
+                "description": "d",
+                "headers": {"X-A": {"schema": {"type": "integer"}, "example": 5}},
+            }
+        },
     }
     down, back, told = operation_across(operation, components={"examples": {"E": {"value": "two"}}})
     assert [one.get("x-example") for one in down["parameters"]] == ["one", "two", "three", None]
     assert down["parameters"][3]["x-examples"] == {"application/json": {"n": 1}}
     assert [one["example"] for one in back["parameters"]] == ["one", "two", "three"]
     assert back["requestBody"] == operation["requestBody"]
-    assert back["responses"]["200"]["headers"]["X-A"] == {"schema": {"type": "integer"}, "example": 5}
+    assert back["responses"]["200"]["headers"]["X-A"] == {
+        "schema": {"type": "integer"},
+        "example": 5,
+    }
     assert "parameters/1/examples" in told
 
 
 def test_examples_of_forms_stand_with_their_fields() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer", "example": 2}}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "integer", "example": 2}},
+    }
     body = {"content": {"multipart/form-data": {"schema": schema, "example": {"a": "one"}}}}
     down, back, _ = operation_across({"requestBody": body})
     assert [one["x-example"] for one in down["parameters"]] == ["one", 2]
@@ -62,8 +95,14 @@ def test_examples_of_forms_stand_with_their_fields() -> None:
 def test_what_is_said_of_a_form_as_a_whole_is_told() -> None:
     fields = {"type": "object", "properties": {"a": {"type": "string"}}}
     form = {"application/x-www-form-urlencoded": {"schema": fields, "x-m": 1}}
-    _, _, told = operation_across({"requestBody": {"description": "d", "required": True, "content": form}})
-    assert told == ["requestBody", "requestBody", "requestBody/content/application~1x-www-form-urlencoded/x-m"]
+    _, _, told = operation_across(
+        {"requestBody": {"description": "d", "required": True, "content": form}}
+    )
+    assert told == [
+        "requestBody",
+        "requestBody",
+        "requestBody/content/application~1x-www-form-urlencoded/x-m",
+    ]
     form = {"application/x-www-form-urlencoded": {"schema": {**fields, "required": ["a"]}}}
     assert operation_across({"requestBody": {"content": form}})[2] == ["requestBody"]
     assert operation_across({"requestBody": {"required": True, "content": form}})[2] == []
@@ -71,19 +110,32 @@ def test_what_is_said_of_a_form_as_a_whole_is_told() -> None:
 
 def test_media_types_that_2_0_cannot_tell_apart_are_told() -> None:
     def responses(*kinds: str) -> dict[str, Any]:
-        return {str(200 + index): {"description": "d", "content": {kind: {"schema": {}}}} for index, kind in enumerate(kinds)}
+        return {
+            str(200 + index): {"description": "d", "content": {kind: {"schema": {}}}}
+            for index, kind in enumerate(kinds)
+        }
 
-    down, _, told = operation_across({"responses": responses("application/json", "application/xml")})
+    down, _, told = operation_across(
+        {"responses": responses("application/json", "application/xml")}
+    )
     assert (down["produces"], told) == (["application/json", "application/xml"], ["responses"])
-    assert operation_across({"responses": responses("application/json", "application/json")})[2] == []
+    assert (
+        operation_across({"responses": responses("application/json", "application/json")})[2] == []
+    )
     narrow, wide = responses("application/json", "application/json").values()
     wide["content"]["application/xml"] = {"schema": {}}
     assert operation_across({"responses": {"200": narrow, "201": wide}})[2] == ["responses"]
 
 
 def test_content_without_a_schema_is_still_content_in_2_0() -> None:
-    for kind, schema in (("application/json", {}), ("application/xml", {}), ("image/png", {"type": "file"})):
-        down, back, _ = operation_across({"responses": {"200": {"description": "d", "content": {kind: {}}}}})
+    for kind, schema in (
+        ("application/json", {}),
+        ("application/xml", {}),
+        ("image/png", {"type": "file"}),
+    ):
+        down, back, _ = operation_across(
+            {"responses": {"200": {"description": "d", "content": {kind: {}}}}}
+        )
         assert down["responses"]["200"]["schema"] == schema
         assert list(back["responses"]["200"]["content"]) == [kind]
 
@@ -91,20 +143,40 @@ def test_content_without_a_schema_is_still_content_in_2_0() -> None:
 def test_a_header_with_content_and_the_description_of_a_server_are_told() -> None:
     header = {"content": {"application/json": {"schema": {"type": "object"}}}}
     responses = {"200": {"description": "d", "headers": {"X-A": header}}}
-    _, _, told = operation_across({"responses": responses}, servers=[{"url": "https://a.example", "description": "d"}])
+    _, _, told = operation_across(
+        {"responses": responses}, servers=[{"url": "https://a.example", "description": "d"}]
+    )
     assert told == ["/servers", "responses/200/headers/X-A/content"]
 
 
 def test_a_shared_response_of_2_0_has_the_media_types_of_the_operations_that_give_it() -> None:
-    shared = {"Error": {"description": "d", "schema": {"type": "string"}}, "Gone": {"description": "d"}}
+    shared = {
+        "Error": {"description": "d", "schema": {"type": "string"}},
+        "Gone": {"description": "d"},
+    }
 
     def operation(*produces: str) -> dict[str, Any]:
-        return {"produces": list(produces), "responses": {"400": {"$ref": "#/responses/Error"}, "410": {"$ref": "#/responses/Gone"}}}
+        return {
+            "produces": list(produces),
+            "responses": {
+                "400": {"$ref": "#/responses/Error"},
+                "410": {"$ref": "#/responses/Gone"},
+            },
+        }
 
-    paths = {"/a": {"get": operation("application/problem+json"), "put": operation("application/problem+json")}}
+    paths = {
+        "/a": {
+            "get": operation("application/problem+json"),
+            "put": operation("application/problem+json"),
+        }
+    }
     made = converted(spec(V20, responses=shared, paths=paths), V20, V30)
-    assert list(made.document["components"]["responses"]["Error"]["content"]) == ["application/problem+json"]
-    assert made.document["paths"]["/a"]["get"]["responses"]["400"] == {"$ref": "#/components/responses/Error"}
+    assert list(made.document["components"]["responses"]["Error"]["content"]) == [
+        "application/problem+json"
+    ]
+    assert made.document["paths"]["/a"]["get"]["responses"]["400"] == {
+        "$ref": "#/components/responses/Error"
+    }
 
     paths["/a"]["put"] = operation("text/plain")
     made = converted(spec(V20, responses=shared, paths=paths, produces=["text/plain"]), V20, V30)
@@ -117,7 +189,11 @@ def test_a_shared_response_of_2_0_has_the_media_types_of_the_operations_that_giv
 
 
 def test_security_schemes_that_2_0_has_no_word_for_come_back() -> None:
-    flow = {"authorizationUrl": "https://a.example/a", "refreshUrl": "https://a.example/r", "scopes": {}}
+    flow = {
+        "authorizationUrl": "https://a.example/a",
+        "refreshUrl": "https://a.example/r",
+        "scopes": {},
+    }
     schemes = {
         "bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "d"},
         "cookie": {"type": "apiKey", "name": "sid", "in": "cookie"},
@@ -129,12 +205,18 @@ def test_security_schemes_that_2_0_has_no_word_for_come_back() -> None:
 
 
 def test_a_scheme_that_became_several_takes_no_other_schemes_name() -> None:
-    flow = {"authorizationUrl": "https://a.example/a", "tokenUrl": "https://a.example/t", "scopes": {}}
+    flow = {
+        "authorizationUrl": "https://a.example/a",
+        "tokenUrl": "https://a.example/t",
+        "scopes": {},
+    }
     schemes = {
         "oauth": {"type": "oauth2", "flows": {"implicit": flow, "authorizationCode": flow}},
         "oauth_accessCode": {"type": "apiKey", "name": "X-Key", "in": "header"},
     }
-    down = converted(spec(V30, components={"securitySchemes": schemes}, security=[{"oauth": []}]), V30, V20).document
+    down = converted(
+        spec(V30, components={"securitySchemes": schemes}, security=[{"oauth": []}]), V30, V20
+    ).document
     assert down["securityDefinitions"]["oauth_accessCode"] == schemes["oauth_accessCode"]
     assert down["security"] == [{"oauth": []}, {"oauth_accessCode2": []}]
 
@@ -147,7 +229,9 @@ def test_words_of_a_path_item_come_back() -> None:
 
 def test_webhooks_of_an_extension_become_webhooks_only_as_path_items() -> None:
     hook = {"post": {"responses": OK}}
-    assert converted(spec(V30, **{"x-webhooks": {"a": hook}}), V30, V31).document["webhooks"] == {"a": hook}
+    assert converted(spec(V30, **{"x-webhooks": {"a": hook}}), V30, V31).document["webhooks"] == {
+        "a": hook
+    }
     callback = {"a": {"{$request.body#/url}": hook}}
     made = converted(spec(V30, **{"x-webhooks": callback}), V30, V31)
     assert ("webhooks" in made.document, made.document["x-webhooks"]) == (False, callback)
@@ -157,26 +241,44 @@ def test_webhooks_of_an_extension_become_webhooks_only_as_path_items() -> None:
 def test_constants_in_links_are_strings_in_3_1() -> None:
     links = {"l": {"operationId": "o", "parameters": {"a": 0, "b": "$response.body#/b", "c": True}}}
     made = converted(spec(V30, components={"links": links}), V30, V31)
-    assert made.document["components"]["links"]["l"]["parameters"] == {"a": "0", "b": "$response.body#/b", "c": "true"}
+    assert made.document["components"]["links"]["l"]["parameters"] == {
+        "a": "0",
+        "b": "$response.body#/b",
+        "c": "true",
+    }
     assert [issue.path for issue in made.issues] == ["/components/links/l/parameters"]
 
 
 def test_a_parameter_that_is_an_enum_alone_gets_the_type_of_its_values() -> None:
     def parameter(*values: Any) -> tuple[dict[str, Any], list[str]]:
-        down, _, told = operation_across({"parameters": [{"name": "a", "in": "query", "schema": {"enum": list(values)}}]})
+        down, _, told = operation_across(
+            {"parameters": [{"name": "a", "in": "query", "schema": {"enum": list(values)}}]}
+        )
         return {key: down["parameters"][0][key] for key in ("type", "enum")}, told
 
     assert parameter(1, 2) == ({"type": "integer", "enum": [1, 2]}, [])
     assert parameter(1, 2.5) == ({"type": "number", "enum": [1, 2.5]}, [])
     assert parameter(True) == ({"type": "boolean", "enum": [True]}, [])
-    assert parameter(True, 1) == ({"type": "string", "enum": ["true", "1"]}, ["parameters/0/schema"])
-    assert parameter(True, 1, "x") == ({"type": "string", "enum": ["true", "1", "x"]}, ["parameters/0/schema"])
+    assert parameter(True, 1) == (
+        {"type": "string", "enum": ["true", "1"]},
+        ["parameters/0/schema"],
+    )
+    assert parameter(True, 1, "x") == (
+        {"type": "string", "enum": ["true", "1", "x"]},
+        ["parameters/0/schema"],
+    )
 
 
 def test_values_of_an_enum_differ_in_2_0() -> None:
     made, _ = schema_across({"enum": ["a", 1, "a", True, {"b": [1]}, {"b": [1]}]}, V30, V20)
     assert [repr(one) for one in made["enum"]] == ["'a'", "1", "True", "{'b': [1]}"]
-    down, _, _ = operation_across({"parameters": [{"name": "a", "in": "query", "schema": {"type": "string", "enum": ["x", "y", "x"]}}]})
+    down, _, _ = operation_across(
+        {
+            "parameters": [
+                {"name": "a", "in": "query", "schema": {"type": "string", "enum": ["x", "y", "x"]}}
+            ]
+        }
+    )
     assert down["parameters"][0]["enum"] == ["x", "y"]
 
 
@@ -184,7 +286,9 @@ def test_an_example_that_is_a_reference_is_the_example_it_names() -> None:
     components = {"examples": {"E": {"value": {"n": 1}}}}
     for reference in ("#/components/examples/E", "#/components/examples/E/value"):
         content = {"application/json": {"schema": {}, "example": {"$ref": reference}}}
-        down, _, _ = operation_across({"responses": {"200": {"description": "d", "content": content}}}, components=components)
+        down, _, _ = operation_across(
+            {"responses": {"200": {"description": "d", "content": content}}}, components=components
+        )
         assert down["responses"]["200"]["examples"] == {"application/json": {"n": 1}}
 
 

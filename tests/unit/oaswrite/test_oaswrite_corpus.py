@@ -1,4 +1,6 @@
-"""The development corpus through every conversion, judged by the official schemas, our validator and our own diff."""
+"""The development corpus through every conversion, judged by the official schemas, our validator
+and our own diff.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,12 @@ from commonplace.openapi.engine.refs import Resolver
 from commonplace.openapi.engine.validate import validate
 from commonplace.openapi.model import Document, Family
 
-FILES = {Family.V20: "oas-2.0.json", Family.V30: "oas-3.0.yaml", Family.V31: "oas-3.1.yaml", Family.V32: "oas-3.2.yaml"}
+FILES = {
+    Family.V20: "oas-2.0.json",
+    Family.V30: "oas-3.0.yaml",
+    Family.V31: "oas-3.1.yaml",
+    Family.V32: "oas-3.2.yaml",
+}
 SMALL = (
     "petstore-3.0.yaml",
     "petstore-3.2.yaml",
@@ -39,13 +46,16 @@ LARGE = (
     "github-next-ghes-3.6.yaml",
     "github-api.json",
 )
-# 2.0 says `file` for what 3.0 calls a binary string; words beside a $ref, which 3.0 ignores, become effective in 3.1.
+# 2.0 says `file` for what 3.0 calls a binary string; words beside a $ref, which 3.0 ignores, become
+# effective in 3.1.
 HARMLESS = {"format-changed", "description-changed"}
 
 
 @cache
 def official(data: Path, family: Family) -> Any:
-    return jsonschema_rs.validator_for(parse_text((data / "openapi/schemas" / FILES[family]).read_bytes()).data)
+    return jsonschema_rs.validator_for(
+        parse_text((data / "openapi/schemas" / FILES[family]).read_bytes()).data
+    )
 
 
 def names(soak: bool) -> tuple[str, ...]:
@@ -59,7 +69,9 @@ def read(data: Path, name: str) -> Document:
 @pytest.mark.oracle
 @pytest.mark.soak
 @pytest.mark.timeout(3000)
-def test_every_conversion_is_valid_by_the_official_schema_and_by_our_validator(data: Path, soak: bool) -> None:
+def test_every_conversion_is_valid_by_the_official_schema_and_by_our_validator(
+    data: Path, soak: bool
+) -> None:
     for name in names(soak):
         source = read(data, name)
         known = Counter(finding.rule.id for finding in validate(source, Resolver(source)).errors)
@@ -67,10 +79,15 @@ def test_every_conversion_is_valid_by_the_official_schema_and_by_our_validator(d
             if target is source.family:
                 continue
             result = convert(source.data, source.family, target)
-            problems = [error.message for error in official(data, target).iter_errors(result.document)]
+            problems = [
+                error.message for error in official(data, target).iter_errors(result.document)
+            ]
             assert problems == [], f"{name} to {target}: {problems[:3]}"
             made = load(to_json(result.document))
-            new = Counter(finding.rule.id for finding in validate(made, Resolver(made)).errors) - known
+            new = (
+                Counter(finding.rule.id for finding in validate(made, Resolver(made)).errors)
+                - known
+            )
             assert not new, f"{name} to {target}: {new}"
             counts = Counter(issue.severity for issue in result.issues)
             sys.stdout.write(f"{name} {source.version} -> {target}: {dict(counts)}\n")
@@ -86,7 +103,9 @@ def test_there_and_back_keeps_the_meaning(data: Path, soak: bool) -> None:
         if source.family not in between:
             continue
         there = convert(source.data, source.family, between[source.family]).document
-        back = load(to_json(convert(there, between[source.family], source.family, source.version).document))
+        back = load(
+            to_json(convert(there, between[source.family], source.family, source.version).document)
+        )
         changes = diff(source, back, Resolver(source), Resolver(back))
         kinds = Counter(change.rule.id for change in changes if change.rule.id not in HARMLESS)
         assert not kinds, f"{name}: {kinds}"
@@ -105,7 +124,9 @@ def test_the_conformance_documents_convert_to_valid_documents(data: Path, versio
 
 @pytest.mark.oracle
 def test_fixing_twice_fixes_once_and_valid_documents_stay_as_they_are(data: Path) -> None:
-    every = FixOptions(duplicate_operation_ids=True, schema_names=True, prune=True, stub_missing_refs=True)
+    every = FixOptions(
+        duplicate_operation_ids=True, schema_names=True, prune=True, stub_missing_refs=True
+    )
     for name in SMALL:
         source = read(data, name)
         assert fix(source.data, source.family, FixOptions()).document is source.data, name

@@ -96,8 +96,12 @@ def test_tricky_texts_survive_as_keys_and_values(text: str) -> None:
     assert yaml.safe_load(written) == value
 
 
-TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t"))
-KEY = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=8).filter(lambda key: key != "<<")
+TEXT = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]) | st.sampled_from("\n\t")
+)
+KEY = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=8).filter(
+    lambda key: key != "<<"
+)
 NUMBER = st.integers(-(2**62), 2**62) | st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBER | TEXT,
@@ -115,10 +119,13 @@ def test_any_value_survives_yaml_and_json(value: dict[str, Any]) -> None:
 
 @settings(max_examples=150)
 @given(st.data())
-def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(data: st.DataObject) -> None:
+def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(
+    data: st.DataObject,
+) -> None:
     keys = st.sampled_from(["a", "b", "c", "paths", "200", "no", "a b"])
     values = st.recursive(
-        st.integers(0, 3) | st.sampled_from(["x", "y z", "true", "one\ntwo\n", "a, b: [c]", "", None]),
+        st.integers(0, 3)
+        | st.sampled_from(["x", "y z", "true", "one\ntwo\n", "a, b: [c]", "", None]),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=3),
         max_leaves=8,
     )
@@ -141,9 +148,17 @@ def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(
         ("# c\na: |\n  x\n  y\nb: 1\n", {"a": "z", "b": 1}, "# c\na: z\nb: 1\n"),
         ("# c\na:\nb: 1\n", {"a": "z", "b": 1}, "# c\na: z\nb: 1\n"),
         ("# c\na:\n- 1\n- 2\n", {"a": []}, "# c\na: []\n"),
-        ("a:\n- x: 1 # one\n- x: 2 # two\n- x: 3 # three\n", {"a": [{"x": 1}, {"x": 3}]}, "a:\n- x: 1 # one\n- x: 3 # three\n"),
+        (
+            "a:\n- x: 1 # one\n- x: 2 # two\n- x: 3 # three\n",
+            {"a": [{"x": 1}, {"x": 3}]},
+            "a:\n- x: 1 # one\n- x: 3 # three\n",
+        ),
         ("a:\n  - 1 # one\n  - {b: 2}\n", {"a": [1, 5]}, "a:\n  - 1 # one\n  - 5\n"),
-        ("a: {b: 1, c: {d: e}}  # c\n", {"a": {"b": 1, "c": {"d": "f, g"}, "h": [1]}}, 'a: {b: 1, c: {d: "f, g"}, h: [1]}  # c\n'),
+        (
+            "a: {b: 1, c: {d: e}}  # c\n",
+            {"a": {"b": 1, "c": {"d": "f, g"}, "h": [1]}},
+            'a: {b: 1, c: {d: "f, g"}, h: [1]}  # c\n',
+        ),
         ("a: [1, 2]  # c\n", {"a": [1, 2, {"b": True}]}, 'a: [1, 2, {"b": true}]  # c\n'),
         ("a: # c\n  b: 1\n", {"a": {}}, "a: # c\n  {}\n"),
     ],
@@ -153,10 +168,16 @@ def test_an_edit_changes_no_more_than_it_says(text: str, new: dict[str, Any], ed
 
 
 def test_a_key_that_is_renamed_beside_one_that_goes_keeps_its_comments() -> None:
-    text = "a:\n  Page<Item>: # generic\n    type: object # kind\n  Dead: {type: string} # unused\nb: 1 # last\n"
+    text = (
+        "a:\n  Page<Item>: # generic\n    type: object # kind\n  Dead: {type: string} # "
+        "unused\nb: 1 # last\n"
+    )
     old = {"a": {"Page<Item>": {"type": "object"}, "Dead": {"type": "string"}}, "b": 1}
     new = {"a": {"Page": {"type": "object"}}, "b": 1}
-    assert edited_yaml(text, old, new) == "a:\n  Page: # generic\n    type: object # kind\nb: 1 # last\n"
+    assert (
+        edited_yaml(text, old, new)
+        == "a:\n  Page: # generic\n    type: object # kind\nb: 1 # last\n"
+    )
 
 
 def test_integers_beyond_64_bits_are_written() -> None:
@@ -165,6 +186,12 @@ def test_integers_beyond_64_bits_are_written() -> None:
 
 @pytest.mark.oracle
 def test_real_documents_survive_being_written(data: Path) -> None:
-    for name in ("petstore-3.0.yaml", "tictactoe-3.1.yaml", "uber-2.0.json", "docker-engine-swagger.yaml", "discord.json"):
+    for name in (
+        "petstore-3.0.yaml",
+        "tictactoe-3.1.yaml",
+        "uber-2.0.json",
+        "docker-engine-swagger.yaml",
+        "discord.json",
+    ):
         value = parse_text((data / "openapi/dev" / name).read_bytes()).data
         assert parse_text(to_yaml(value)).data == value, name

@@ -10,17 +10,25 @@ from commonplace.openapi.engine.fix import Fixed, FixOptions, fix
 from commonplace.openapi.engine.load import parse_text
 from commonplace.openapi.model import Family
 
-EVERYTHING = FixOptions(duplicate_operation_ids=True, schema_names=True, prune=True, stub_missing_refs=True)
+EVERYTHING = FixOptions(
+    duplicate_operation_ids=True, schema_names=True, prune=True, stub_missing_refs=True
+)
 
 
 def document(paths: dict[str, Any], **components: Any) -> dict[str, Any]:
-    made: dict[str, Any] = {"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": paths}
+    made: dict[str, Any] = {
+        "openapi": "3.0.3",
+        "info": {"title": "t", "version": "1"},
+        "paths": paths,
+    }
     if components:
         made["components"] = components
     return made
 
 
-def fixed(source: dict[str, Any], options: FixOptions = EVERYTHING, family: Family = Family.V30) -> Fixed:
+def fixed(
+    source: dict[str, Any], options: FixOptions = EVERYTHING, family: Family = Family.V30
+) -> Fixed:
     before = copy.deepcopy(source)
     result = fix(source, family, options)
     assert source == before, "the source must not change"
@@ -48,16 +56,29 @@ def test_an_undeclared_path_parameter_is_declared_as_a_required_string() -> None
 
 
 def test_in_2_0_the_declared_parameter_has_its_type_beside_it() -> None:
-    source = {"swagger": "2.0", "info": {"title": "t", "version": "1"}, "paths": {"/a/{b}": {"get": {"responses": OK}}}}
+    source = {
+        "swagger": "2.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": {"/a/{b}": {"get": {"responses": OK}}},
+    }
     result = fixed(source, FixOptions(), Family.V20)
-    assert result.document["paths"]["/a/{b}"]["get"]["parameters"] == [{"name": "b", "in": "path", "required": True, "type": "string"}]
+    assert result.document["paths"]["/a/{b}"]["get"]["parameters"] == [
+        {"name": "b", "in": "path", "required": True, "type": "string"}
+    ]
 
 
 def test_parameters_of_the_path_item_and_of_references_count_as_declared() -> None:
     shared = {"name": "a", "in": "path", "required": True, "schema": {"type": "string"}}
     source = document(
-        {"/{a}/{b}": {"parameters": [shared], "get": {"parameters": [{"$ref": "#/components/parameters/B"}], "responses": OK}}},
-        parameters={"B": {"name": "b", "in": "path", "required": True, "schema": {"type": "string"}}},
+        {
+            "/{a}/{b}": {
+                "parameters": [shared],
+                "get": {"parameters": [{"$ref": "#/components/parameters/B"}], "responses": OK},
+            }
+        },
+        parameters={
+            "B": {"name": "b", "in": "path", "required": True, "schema": {"type": "string"}}
+        },
     )
     assert fixed(source, FixOptions()).fixes == ()
 
@@ -67,7 +88,12 @@ def test_path_parameters_become_required_in_operations_path_items_and_components
         return {"name": "a", "in": "path", "schema": {"type": "string"}}
 
     source = document(
-        {"/{a}": {"parameters": [loose()], "get": {"parameters": [{**loose(), "required": False}], "responses": OK}}},
+        {
+            "/{a}": {
+                "parameters": [loose()],
+                "get": {"parameters": [{**loose(), "required": False}], "responses": OK},
+            }
+        },
         parameters={"A": loose()},
     )
     result = fixed(source, FixOptions())
@@ -81,7 +107,16 @@ def test_path_parameters_become_required_in_operations_path_items_and_components
 
 
 def test_a_query_parameter_that_is_not_required_is_left_alone() -> None:
-    source = document({"/a": {"get": {"parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}], "responses": OK}}})
+    source = document(
+        {
+            "/a": {
+                "get": {
+                    "parameters": [{"name": "q", "in": "query", "schema": {"type": "string"}}],
+                    "responses": OK,
+                }
+            }
+        }
+    )
     assert fixed(source).document is source
 
 
@@ -92,29 +127,66 @@ def test_duplicate_operation_ids_get_the_next_free_number() -> None:
     )
     assert fixed(source, FixOptions()).fixes == ()
     result = fixed(source, FixOptions(duplicate_operation_ids=True))
-    assert [item["get"]["operationId"] for item in result.document["paths"].values()] == ["list", "list3", "list4", "list2"]
-    assert [one.path for one in result.fixes] == ["/paths/~1b/get/operationId", "/paths/~1c/get/operationId"]
+    assert [item["get"]["operationId"] for item in result.document["paths"].values()] == [
+        "list",
+        "list3",
+        "list4",
+        "list2",
+    ]
+    assert [one.path for one in result.fixes] == [
+        "/paths/~1b/get/operationId",
+        "/paths/~1c/get/operationId",
+    ]
 
 
 def test_generic_schema_names_are_renamed_with_every_reference() -> None:
     reference = {"$ref": "#/components/schemas/Response[User]"}
     source = document(
-        {"/a": {"get": {"responses": {"200": {"description": "ok", "content": {"application/json": {"schema": reference}}}}}}},
+        {
+            "/a": {
+                "get": {
+                    "responses": {
+                        "200": {
+                            "description": "ok",
+                            "content": {"application/json": {"schema": reference}},
+                        }
+                    }
+                }
+            }
+        },
         schemas={
             "Response[User]": {"type": "object"},
-            "Deep": {"properties": {"inner": {"$ref": "#/components/schemas/Response[User]/properties/x"}}},
+            "Deep": {
+                "properties": {
+                    "inner": {"$ref": "#/components/schemas/Response[User]/properties/x"}
+                }
+            },
             "Animal": {
-                "discriminator": {"propertyName": "k", "mapping": {"u": "Response[User]", "v": "#/components/schemas/Response%5BUser%5D"}}
+                "discriminator": {
+                    "propertyName": "k",
+                    "mapping": {
+                        "u": "Response[User]",
+                        "v": "#/components/schemas/Response%5BUser%5D",
+                    },
+                }
             },
         },
     )
     result = fixed(source, FixOptions(schema_names=True))
     schemas = result.document["components"]["schemas"]
     assert list(schemas) == ["Response_User_", "Deep", "Animal"]
-    content = result.document["paths"]["/a"]["get"]["responses"]["200"]["content"]["application/json"]
+    content = result.document["paths"]["/a"]["get"]["responses"]["200"]["content"][
+        "application/json"
+    ]
     assert content["schema"]["$ref"] == "#/components/schemas/Response_User_"
-    assert schemas["Deep"]["properties"]["inner"]["$ref"] == "#/components/schemas/Response_User_/properties/x"
-    assert schemas["Animal"]["discriminator"]["mapping"] == {"u": "Response_User_", "v": "#/components/schemas/Response_User_"}
+    assert (
+        schemas["Deep"]["properties"]["inner"]["$ref"]
+        == "#/components/schemas/Response_User_/properties/x"
+    )
+    assert schemas["Animal"]["discriminator"]["mapping"] == {
+        "u": "Response_User_",
+        "v": "#/components/schemas/Response_User_",
+    }
 
 
 def test_pruning_removes_empty_paths_and_schemas_that_only_unused_schemas_use() -> None:
@@ -122,7 +194,16 @@ def test_pruning_removes_empty_paths_and_schemas_that_only_unused_schemas_use() 
     source = document(
         {
             "/empty": {"description": "nothing here"},
-            "/a": {"get": {"responses": {"200": {"description": "ok", "content": {"application/json": {"schema": used}}}}}},
+            "/a": {
+                "get": {
+                    "responses": {
+                        "200": {
+                            "description": "ok",
+                            "content": {"application/json": {"schema": used}},
+                        }
+                    }
+                }
+            },
         },
         schemas={
             "Used": {"properties": {"next": {"$ref": "#/components/schemas/Transitive"}}},
@@ -135,7 +216,11 @@ def test_pruning_removes_empty_paths_and_schemas_that_only_unused_schemas_use() 
     result = fixed(source, FixOptions(prune=True))
     assert list(result.document["paths"]) == ["/a"]
     assert list(result.document["components"]["schemas"]) == ["Used", "Transitive"]
-    assert [one.type for one in result.fixes] == ["pruned-empty-path", "pruned-unused-schema", "pruned-unused-schema"]
+    assert [one.type for one in result.fixes] == [
+        "pruned-empty-path",
+        "pruned-unused-schema",
+        "pruned-unused-schema",
+    ]
 
 
 def test_missing_targets_get_stubs_of_their_kind() -> None:
@@ -144,7 +229,14 @@ def test_missing_targets_get_stubs_of_their_kind() -> None:
             "/a": {
                 "get": {
                     "responses": {
-                        "200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Gone"}}}},
+                        "200": {
+                            "description": "ok",
+                            "content": {
+                                "application/json": {
+                                    "schema": {"$ref": "#/components/schemas/Gone"}
+                                }
+                            },
+                        },
                         "404": {"$ref": "#/components/responses/NotFound"},
                     }
                 }
@@ -154,11 +246,19 @@ def test_missing_targets_get_stubs_of_their_kind() -> None:
     result = fixed(source, FixOptions(stub_missing_refs=True))
     assert result.document["components"]["schemas"]["Gone"]["type"] == "object"
     assert "description" in result.document["components"]["responses"]["NotFound"]
-    assert [one.path for one in result.fixes] == ["/components/schemas/Gone", "/components/responses/NotFound"]
+    assert [one.path for one in result.fixes] == [
+        "/components/schemas/Gone",
+        "/components/responses/NotFound",
+    ]
 
 
 def test_hostile_shapes_are_left_alone() -> None:
-    for broken in ([], {"paths": []}, {"paths": {"/a/{b}": None}}, {"paths": {"/a/{b}": {"get": {"parameters": "x"}}}}):
+    for broken in (
+        [],
+        {"paths": []},
+        {"paths": {"/a/{b}": None}},
+        {"paths": {"/a/{b}": {"get": {"parameters": "x"}}}},
+    ):
         source = {"openapi": "3.0.0", **(broken if isinstance(broken, dict) else {})}
         fix(source, Family.V30, EVERYTHING)
 
@@ -235,7 +335,8 @@ def test_pruning_a_yaml_source_removes_only_the_lines_of_the_schema() -> None:
 
 def test_a_yaml_source_with_anchors_is_written_correctly_even_where_it_cannot_be_edited() -> None:
     source = (
-        "openapi: 3.0.3\ninfo: {title: t, version: '1'}\nx: &x {a: 1}\npaths:\n  /a/{b}:\n    get: &op\n      responses: {}\n    put: *op\n"
+        "openapi: 3.0.3\ninfo: {title: t, version: '1'}\nx: &x {a: 1}\npaths:\n  /a/{b}:\n  "
+        "  get: &op\n      responses: {}\n    put: *op\n"
     )
     data = parse_text(source).data
     result = fix(data, Family.V30, FixOptions())
@@ -255,14 +356,20 @@ def test_renaming_beside_other_fixes_leaves_the_source_and_its_comments_alone() 
         "  schemas:\n"
         "    R[U]: {type: string}  # a generic name\n"
         "  responses:\n"
-        "    Ok: {description: k, content: {application/json: {schema: {$ref: '#/components/schemas/R[U]'}}}}\n"
+        "    Ok: {description: k, content: {application/json: {schema: {$ref: "
+        "'#/components/schemas/R[U]'}}}}\n"
     )
     source = parse_text(text).data
     result = fixed(source)
-    assert sorted(one.type for one in result.fixes) == ["pruned-empty-path", "renamed-generic-schema"]
+    assert sorted(one.type for one in result.fixes) == [
+        "pruned-empty-path",
+        "renamed-generic-schema",
+    ]
     edited = edited_yaml(text, source, result.document)
     assert parse_text(edited).data == result.document
-    assert [comment in edited for comment in ("# the version", "# kept", "# a generic name")] == [True] * 3
+    assert [comment in edited for comment in ("# the version", "# kept", "# a generic name")] == [
+        True
+    ] * 3
 
 
 def test_operation_ids_are_made_unique_wherever_operations_are() -> None:
@@ -273,7 +380,9 @@ def test_operation_ids_are_made_unique_wherever_operations_are() -> None:
         "openapi": "3.1.0",
         "info": {"title": "t", "version": "1"},
         "webhooks": {"h": {"post": operation()}},
-        "paths": {"/a": {"get": {**operation(), "callbacks": {"c": {"{$url}": {"post": operation()}}}}}},
+        "paths": {
+            "/a": {"get": {**operation(), "callbacks": {"c": {"{$url}": {"post": operation()}}}}}
+        },
         "components": {"pathItems": {"P": {"get": operation()}}},
     }
     result = fixed(source, FixOptions(duplicate_operation_ids=True), Family.V31).document
@@ -291,8 +400,18 @@ def test_schemas_that_are_referred_to_by_anchor_or_id_are_in_use() -> None:
             "/a": {
                 "get": {
                     "responses": {
-                        "200": {"description": "k", "content": {"a/b": {"schema": {"anyOf": [{"$ref": "#pet"}, {"$ref": "urn:cat"}]}}}},
-                        "201": {"description": "k", "content": {"a/b": {"schema": {"$dynamicRef": "#node"}}}},
+                        "200": {
+                            "description": "k",
+                            "content": {
+                                "a/b": {
+                                    "schema": {"anyOf": [{"$ref": "#pet"}, {"$ref": "urn:cat"}]}
+                                }
+                            },
+                        },
+                        "201": {
+                            "description": "k",
+                            "content": {"a/b": {"schema": {"$dynamicRef": "#node"}}},
+                        },
                     }
                 }
             }
@@ -306,14 +425,32 @@ def test_schemas_that_are_referred_to_by_anchor_or_id_are_in_use() -> None:
             }
         },
     }
-    assert list(fixed(source, FixOptions(prune=True), Family.V31).document["components"]["schemas"]) == ["Pet", "Cat", "Node"]
+    assert list(
+        fixed(source, FixOptions(prune=True), Family.V31).document["components"]["schemas"]
+    ) == ["Pet", "Cat", "Node"]
 
 
 def test_a_reference_in_an_example_gets_no_stub_and_an_escaped_one_gets_its_name() -> None:
-    answer = {"description": "k", "content": {"a/b": {"example": {"$ref": "#/components/schemas/No"}}}}
+    answer = {
+        "description": "k",
+        "content": {"a/b": {"example": {"$ref": "#/components/schemas/No"}}},
+    }
     schema = {"$ref": "#/components/schemas/My%2EX"}
-    source = document({"/a": {"get": {"responses": {"200": answer, "201": {"description": "k", "content": {"a/b": {"schema": schema}}}}}}})
-    assert list(fixed(source, FixOptions(stub_missing_refs=True)).document["components"]["schemas"]) == ["My.X"]
+    source = document(
+        {
+            "/a": {
+                "get": {
+                    "responses": {
+                        "200": answer,
+                        "201": {"description": "k", "content": {"a/b": {"schema": schema}}},
+                    }
+                }
+            }
+        }
+    )
+    assert list(
+        fixed(source, FixOptions(stub_missing_refs=True)).document["components"]["schemas"]
+    ) == ["My.X"]
 
 
 def test_what_python_calls_equal_is_still_written() -> None:
@@ -326,5 +463,7 @@ def test_what_python_calls_equal_is_still_written() -> None:
 
 def test_lines_end_as_they_did() -> None:
     text = "a: 1\r\nb:\r\n  c: 2\r\n"
-    edited = edited_yaml(text, parse_text(text).data, {"a": 1, "b": {"c": 2, "d": {"e": 3}}, "f": 4})
+    edited = edited_yaml(
+        text, parse_text(text).data, {"a": 1, "b": {"c": 2, "d": {"e": 3}}, "f": 4}
+    )
     assert edited == "a: 1\r\nb:\r\n  c: 2\r\n  d:\r\n    e: 3\r\nf: 4\r\n"

@@ -1,4 +1,6 @@
-"""Generated clients send each operation to its own server and path, also where a path key has a query or a fragment."""
+"""Generated clients send each operation to its own server and path, also where a path key has a
+query or a fragment.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,14 @@ def hosts() -> Iterator[tuple[Recorder, Recorder]]:
 
 
 def operation(name: str, *parameters: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"get": {"operationId": name, "parameters": list(parameters), "responses": {"204": {"description": "ok"}}, **more}}
+    return {
+        "get": {
+            "operationId": name,
+            "parameters": list(parameters),
+            "responses": {"204": {"description": "ok"}},
+            **more,
+        }
+    }
 
 
 def query(name: str) -> dict[str, Any]:
@@ -65,12 +74,16 @@ def document(main: str, other: str) -> dict[str, Any]:
         "servers": [{"url": f"{main}/v1"}],
         "paths": {
             "/plain": operation("plain"),
-            "/upload": operation("upload", servers=[{"url": f"{other}/{{stage}}/", "variables": variables}]),
+            "/upload": operation(
+                "upload", servers=[{"url": f"{other}/{{stage}}/", "variables": variables}]
+            ),
             "/item": {**operation("item"), "servers": [{"url": f"{other}/path"}]},
             "/relative": operation("relative", servers=[{"url": "/v2"}]),
             "/search?kind=book": operation("searchBooks", query("page")),
             "/search?kind=film": operation("searchFilms", query("page"), query("kind")),
-            "/find?text={q}": operation("find", {"name": "q", "in": "path", "required": True, "schema": {"type": "string"}}),
+            "/find?text={q}": operation(
+                "find", {"name": "q", "in": "path", "required": True, "schema": {"type": "string"}}
+            ),
             "/things#Action=List": operation("listThings", query("page")),
             "/pages{?size}": operation("pages"),
         },
@@ -176,30 +189,47 @@ func main() {
 
 
 def made(language: Any, hosts: tuple[Recorder, Recorder], **options: bool) -> Generated:
-    return generate(document(hosts[0].url, hosts[1].url), Family.V30, language=language, client=True, **options)
+    return generate(
+        document(hosts[0].url, hosts[1].url), Family.V30, language=language, client=True, **options
+    )
 
 
-def test_the_python_client_sends_each_operation_to_its_own_server(tmp_path: Path, hosts: tuple[Recorder, Recorder]) -> None:
+def test_the_python_client_sends_each_operation_to_its_own_server(
+    tmp_path: Path, hosts: tuple[Recorder, Recorder]
+) -> None:
     folder = tmp_path / "client"
     folder.mkdir()
     for name, text in made("python", hosts).files.items():
         (folder / name).write_text(text)
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "client"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "client"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert checked.returncode == 0, checked.stdout
     for base, expected in (((), OWN), ((hosts[0].url + "/v1/",), OWN)):
-        subprocess.run([sys.executable, "-c", PYTHON, json.dumps(CALLS), *base], cwd=tmp_path, check=True, timeout=120)
+        subprocess.run(
+            [sys.executable, "-c", PYTHON, json.dumps(CALLS), *base],
+            cwd=tmp_path,
+            check=True,
+            timeout=120,
+        )
         assert (hosts[0].targets, hosts[1].targets) == expected
         hosts[0].targets.clear()
         hosts[1].targets.clear()
 
 
-def test_a_base_url_of_the_callers_receives_every_operation(tmp_path: Path, hosts: tuple[Recorder, Recorder]) -> None:
+def test_a_base_url_of_the_callers_receives_every_operation(
+    tmp_path: Path, hosts: tuple[Recorder, Recorder]
+) -> None:
     folder = tmp_path / "client"
     folder.mkdir()
     for name, text in generate(
-        document("https://api.example.com", "https://upload.example.com"), Family.V30, language="python", client=True
+        document("https://api.example.com", "https://upload.example.com"),
+        Family.V30,
+        language="python",
+        client=True,
     ).files.items():
         (folder / name).write_text(text)
     command = [sys.executable, "-c", PYTHON, json.dumps(CALLS), hosts[0].url + "/v1"]
@@ -207,7 +237,9 @@ def test_a_base_url_of_the_callers_receives_every_operation(tmp_path: Path, host
     assert hosts[0].targets == PROXIED
 
 
-def test_the_go_client_sends_each_operation_to_its_own_server(tmp_path: Path, hosts: tuple[Recorder, Recorder]) -> None:
+def test_the_go_client_sends_each_operation_to_its_own_server(
+    tmp_path: Path, hosts: tuple[Recorder, Recorder]
+) -> None:
     module = write_module(tmp_path / "module", {})
     (module / "main.go").write_text(GO)
     (module / "api").mkdir()
@@ -220,14 +252,31 @@ def test_the_go_client_sends_each_operation_to_its_own_server(tmp_path: Path, ho
         assert (hosts[0].targets, hosts[1].targets) == OWN
         hosts[0].targets.clear()
         hosts[1].targets.clear()
-    served = subprocess.run([str(module / "program"), "serve"], check=True, timeout=120, env=environment(), capture_output=True, text=True)
+    served = subprocess.run(
+        [str(module / "program"), "serve"],
+        check=True,
+        timeout=120,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
     assert served.stdout.split() == ["films", "books", "404"]
 
 
-def test_path_keys_with_a_query_or_a_fragment_are_reported(hosts: tuple[Recorder, Recorder]) -> None:
-    warned = {(one.path.split("/")[2], one.message.split(",")[0]) for one in made("python", hosts).warnings}
+def test_path_keys_with_a_query_or_a_fragment_are_reported(
+    hosts: tuple[Recorder, Recorder],
+) -> None:
+    warned = {
+        (one.path.split("/")[2], one.message.split(",")[0])
+        for one in made("python", hosts).warnings
+    }
     queries = {path for path, message in warned if message == "The path has a query"}
-    assert queries == {"~1search?kind=book", "~1search?kind=film", "~1find?text={q}", "~1pages{?size}"}
+    assert queries == {
+        "~1search?kind=book",
+        "~1search?kind=film",
+        "~1find?text={q}",
+        "~1pages{?size}",
+    }
     assert ("~1things#Action=List", "'#Action=List' of the path is a fragment") in warned
 
 
@@ -240,5 +289,9 @@ def test_operations_that_only_a_fragment_tells_apart_are_reported() -> None:
 
 def test_a_path_key_is_split_into_its_parts() -> None:
     key = read_path_key("/a/{b}?x=1&y={z}&w=p{q}&v=ä b{&more*}#frag")
-    assert (key.path, key.fixed, key.templates) == ("/a/{b}", ("x=1", "v=%C3%A4%20b"), (("y", "z"),))
+    assert (key.path, key.fixed, key.templates) == (
+        "/a/{b}",
+        ("x=1", "v=%C3%A4%20b"),
+        (("y", "z"),),
+    )
     assert (key.expanded, key.left_out, key.fragment) == (("more",), ("w=p{q}",), "frag")

@@ -1,4 +1,6 @@
-"""Generated Go: it compiles, passes vet and gofmt for awkward documents, is typed, and client and server understand each other."""
+"""Generated Go: it compiles, passes vet and gofmt for awkward documents, is typed, and client
+and server understand each other.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,13 @@ from commonplace.openapi.engine.generate.run import generate, modern
 from commonplace.openapi.engine.load import load
 from commonplace.openapi.model import Document, Family
 
-SMALL = ("petstore-3.0.yaml", "petstore-3.2.yaml", "tictactoe-3.1.yaml", "uber-2.0.json", "media-type-examples-3.2.yaml")
+SMALL = (
+    "petstore-3.0.yaml",
+    "petstore-3.2.yaml",
+    "tictactoe-3.1.yaml",
+    "uber-2.0.json",
+    "media-type-examples-3.2.yaml",
+)
 LOOPBACK = ("petstore-3.0.yaml", "tictactoe-3.1.yaml", "asana.yaml")
 LARGE = (
     "docker-engine-swagger.yaml",
@@ -39,14 +47,23 @@ def read(data: Path, name: str) -> Document:
     return load((data / "openapi/dev" / name).read_bytes())
 
 
-def spec(paths: dict[str, Any] | None = None, schemas: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    document: dict[str, Any] = {"openapi": "3.1.0", "info": {"title": "t", "version": "1"}, "paths": paths or {}, **more}
+def spec(
+    paths: dict[str, Any] | None = None, schemas: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {"title": "t", "version": "1"},
+        "paths": paths or {},
+        **more,
+    }
     if schemas is not None:
         document["components"] = {**more.get("components", {}), "schemas": schemas}
     return document
 
 
-def files_of(document: dict[str, Any], *, client: bool = True, server: bool = True) -> dict[str, str]:
+def files_of(
+    document: dict[str, Any], *, client: bool = True, server: bool = True
+) -> dict[str, str]:
     return generate(document, Family.V31, client=client, server=server).files
 
 
@@ -104,22 +121,59 @@ def test_optional_nullable_and_required_fields_have_their_own_types() -> None:
 
 
 def test_read_only_fields_are_optional_because_requests_lack_them() -> None:
-    text = types_of({"M": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer", "readOnly": True}}}})
+    text = types_of(
+        {
+            "M": {
+                "type": "object",
+                "required": ["id"],
+                "properties": {"id": {"type": "integer", "readOnly": True}},
+            }
+        }
+    )
     assert 'ID *int64 `json:"id,omitempty"`' in text
 
 
 def test_enums_have_constants_and_signs_have_names() -> None:
-    text = types_of({"E": {"type": "string", "enum": ["a-b", "+1", "-1", "", ">=", "a_b"]}, "N": {"type": "integer", "enum": [-1, 0, 1]}})
+    text = types_of(
+        {
+            "E": {"type": "string", "enum": ["a-b", "+1", "-1", "", ">=", "a_b"]},
+            "N": {"type": "integer", "enum": [-1, 0, 1]},
+        }
+    )
     names = re.findall(r"^\t(\w+) +[EN] += ", text, re.MULTILINE)
-    assert names == ["EAB", "EPlus1", "EMinus1", "EEmpty", "EGreaterEqual", "EAB2", "NMinus1", "N0", "N1"]
+    assert names == [
+        "EAB",
+        "EPlus1",
+        "EMinus1",
+        "EEmpty",
+        "EGreaterEqual",
+        "EAB2",
+        "NMinus1",
+        "N0",
+        "N1",
+    ]
 
 
 def test_all_of_is_one_struct_and_a_single_reference_is_that_type() -> None:
     text = types_of(
         {
-            "Base": {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]},
-            "Child": {"allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "properties": {"name": {"type": "string"}}}]},
-            "Holder": {"type": "object", "properties": {"one": {"allOf": [{"$ref": "#/components/schemas/Base"}], "description": "d"}}},
+            "Base": {
+                "type": "object",
+                "properties": {"id": {"type": "string"}},
+                "required": ["id"],
+            },
+            "Child": {
+                "allOf": [
+                    {"$ref": "#/components/schemas/Base"},
+                    {"type": "object", "properties": {"name": {"type": "string"}}},
+                ]
+            },
+            "Holder": {
+                "type": "object",
+                "properties": {
+                    "one": {"allOf": [{"$ref": "#/components/schemas/Base"}], "description": "d"}
+                },
+            },
         }
     )
     assert 'ID   string  `json:"id"`' in declaration(text, "Child")
@@ -129,11 +183,25 @@ def test_all_of_is_one_struct_and_a_single_reference_is_that_type() -> None:
 def test_unions_hold_one_pointer_per_variant_and_know_the_discriminator() -> None:
     text = types_of(
         {
-            "Cat": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}},
-            "Dog": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}}},
+            "Cat": {
+                "type": "object",
+                "required": ["kind"],
+                "properties": {"kind": {"type": "string"}},
+            },
+            "Dog": {
+                "type": "object",
+                "required": ["kind"],
+                "properties": {"kind": {"type": "string"}},
+            },
             "Pet": {
-                "oneOf": [{"$ref": "#/components/schemas/Cat"}, {"$ref": "#/components/schemas/Dog"}],
-                "discriminator": {"propertyName": "kind", "mapping": {"c": "#/components/schemas/Cat"}},
+                "oneOf": [
+                    {"$ref": "#/components/schemas/Cat"},
+                    {"$ref": "#/components/schemas/Dog"},
+                ],
+                "discriminator": {
+                    "propertyName": "kind",
+                    "mapping": {"c": "#/components/schemas/Cat"},
+                },
             },
             "Value": {"anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]},
             "Either": {"type": ["string", "boolean"]},
@@ -154,7 +222,12 @@ def test_a_child_that_lists_its_parent_whose_one_of_lists_the_child_ends() -> No
                 "oneOf": [{"$ref": "#/components/schemas/Cat"}],
                 "discriminator": {"propertyName": "kind"},
             },
-            "Cat": {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"type": "object", "properties": {"lives": {"type": "integer"}}}]},
+            "Cat": {
+                "allOf": [
+                    {"$ref": "#/components/schemas/Pet"},
+                    {"type": "object", "properties": {"lives": {"type": "integer"}}},
+                ]
+            },
         }
     )
     assert "Lives" in declaration(text, "Cat")
@@ -171,19 +244,38 @@ def test_equal_inline_objects_are_one_type_when_they_are_large_and_their_own_whe
 
 def test_equal_combinations_that_are_one_type_after_all_are_named_once() -> None:
     same = {"allOf": [{"oneOf": [{"type": "string"}, {"type": "string", "format": "uuid"}]}]}
-    text = types_of({"One": {"type": "object", "properties": {"a": same}}, "Two": {"type": "object", "properties": {"a": same}}})
+    text = types_of(
+        {
+            "One": {"type": "object", "properties": {"a": same}},
+            "Two": {"type": "object", "properties": {"a": same}},
+        }
+    )
     assert "A *string" in declaration(text, "One")
     assert "A *string" in declaration(text, "Two")
 
 
 def test_generation_is_deterministic_and_hints_do_not_leak_order() -> None:
-    document = spec(schemas={"B": {"type": "object", "properties": {"x": {"enum": ["1", "2"]}}}, "A": {"type": "object"}})
+    document = spec(
+        schemas={
+            "B": {"type": "object", "properties": {"x": {"enum": ["1", "2"]}}},
+            "A": {"type": "object"},
+        }
+    )
     assert files_of(document) == files_of(document)
 
 
 # Awkward documents
 AWKWARD_SCHEMAS: dict[str, Any] = {
-    "type": {"type": "object", "properties": {"func": {"type": "string"}, "MarshalJSON": {"type": "string"}, "id": {}, "ID": {}, "Id": {}}},
+    "type": {
+        "type": "object",
+        "properties": {
+            "func": {"type": "string"},
+            "MarshalJSON": {"type": "string"},
+            "id": {},
+            "ID": {},
+            "Id": {},
+        },
+    },
     "Nullable": {"type": "string"},
     "Client": {"type": "object"},
     "client": {"type": "object"},
@@ -201,8 +293,16 @@ AWKWARD_SCHEMAS: dict[str, Any] = {
         },
     },
     "123": {"type": "array", "items": {"$ref": "#/components/schemas/123"}},
-    "Loop": {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/components/schemas/Loop2"}}},
-    "Loop2": {"type": "object", "required": ["back"], "properties": {"back": {"$ref": "#/components/schemas/Loop"}}},
+    "Loop": {
+        "type": "object",
+        "required": ["next"],
+        "properties": {"next": {"$ref": "#/components/schemas/Loop2"}},
+    },
+    "Loop2": {
+        "type": "object",
+        "required": ["back"],
+        "properties": {"back": {"$ref": "#/components/schemas/Loop"}},
+    },
     "Self": {"$ref": "#/components/schemas/Self"},
     "A": {"$ref": "#/components/schemas/B"},
     "B": {"$ref": "#/components/schemas/A"},
@@ -213,15 +313,32 @@ AWKWARD_SCHEMAS: dict[str, Any] = {
     "Yes": True,
     "Tuple": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]},
     "Mixed": {"enum": ["a", 1, None, True]},
-    "Map": {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": {"$ref": "#/components/schemas/Map"}},
-    "Recursive": {"oneOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/components/schemas/Recursive"}}]},
+    "Map": {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "additionalProperties": {"$ref": "#/components/schemas/Map"},
+    },
+    "Recursive": {
+        "oneOf": [
+            {"type": "string"},
+            {"type": "array", "items": {"$ref": "#/components/schemas/Recursive"}},
+        ]
+    },
     "AllLoop": {"allOf": [{"$ref": "#/components/schemas/AllLoop"}, {"type": "object"}]},
     "Doc": {
         "type": "object",
-        "description": "* list\n# heading\n\n    code\n``quoted''\n1. one\n//go:build ignore\n+build x\n[a]: b\n*/ \u2028 \x00",
+        "description": "* list\n# heading\n\n    code\n``quoted''\n1. one\n//go:build ignore\n+build "
+        "x\n[a]: b\n*/ \u2028 \x00",
     },
-    "Conflict": {"allOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"a": {"type": "integer"}}}]},
-    "Deep": {"allOf": [{"$ref": "#/components/schemas/DeepA"}, {"$ref": "#/components/schemas/DeepB"}]},
+    "Conflict": {
+        "allOf": [
+            {"properties": {"a": {"type": "string"}}},
+            {"properties": {"a": {"type": "integer"}}},
+        ]
+    },
+    "Deep": {
+        "allOf": [{"$ref": "#/components/schemas/DeepA"}, {"$ref": "#/components/schemas/DeepB"}]
+    },
     "DeepA": {"properties": {"child": {"$ref": "#/components/schemas/DeepA"}}},
     "DeepB": {"properties": {"child": {"$ref": "#/components/schemas/DeepB"}}},
 }
@@ -255,8 +372,13 @@ def awkward() -> dict[str, Any]:
         "paths": {
             "/get": {"get": operation("get"), "post": operation("Get"), "put": operation("get-")},
             "/x/{id}.{format}": {"get": operation(None, parameters=parameters)},
-            "/x/{id}": {"delete": operation("ReadByte"), "get": operation("MarshalJSON", deprecated=True)},
-            "/q?fixed=1": {"get": operation("type", requestBody={"required": True, "content": reference})},
+            "/x/{id}": {
+                "delete": operation("ReadByte"),
+                "get": operation("MarshalJSON", deprecated=True),
+            },
+            "/q?fixed=1": {
+                "get": operation("type", requestBody={"required": True, "content": reference})
+            },
             "/multi": {
                 "post": operation(
                     "call",
@@ -267,7 +389,12 @@ def awkward() -> dict[str, Any]:
                             "multipart/form-data": {
                                 "schema": {
                                     "type": "object",
-                                    "properties": {"f": {"type": "string", "contentMediaType": "application/octet-stream"}},
+                                    "properties": {
+                                        "f": {
+                                            "type": "string",
+                                            "contentMediaType": "application/octet-stream",
+                                        }
+                                    },
                                 }
                             },
                             "text/plain": {"schema": {"type": "string"}},
@@ -291,8 +418,12 @@ def awkward() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(("client", "server"), [(False, False), (True, False), (False, True), (True, True)])
-def test_an_awkward_document_compiles_whatever_is_generated(tmp_path: Path, client: bool, server: bool) -> None:
+@pytest.mark.parametrize(
+    ("client", "server"), [(False, False), (True, False), (False, True), (True, True)]
+)
+def test_an_awkward_document_compiles_whatever_is_generated(
+    tmp_path: Path, client: bool, server: bool
+) -> None:
     check_go(write_module(tmp_path, files_of(awkward(), client=client, server=server)))
 
 
@@ -310,7 +441,11 @@ def test_missing_references_are_reported_and_nothing_fails() -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_small_real_documents_compile(tmp_path: Path, data: Path, name: str) -> None:
     document = read(data, name)
-    check_go(write_module(tmp_path, generate(document.data, document.family, client=True, server=True).files))
+    check_go(
+        write_module(
+            tmp_path, generate(document.data, document.family, client=True, server=True).files
+        )
+    )
 
 
 @pytest.mark.oracle
@@ -319,7 +454,13 @@ def test_small_real_documents_compile(tmp_path: Path, data: Path, name: str) -> 
 def test_large_real_documents_compile(tmp_path: Path, data: Path, soak: bool) -> None:
     for name in LARGE if soak else ("docker-engine-swagger.yaml",):
         document = read(data, name)
-        check_go(write_module(tmp_path / name, generate(document.data, document.family, client=True, server=True).files), timeout=1800)
+        check_go(
+            write_module(
+                tmp_path / name,
+                generate(document.data, document.family, client=True, server=True).files,
+            ),
+            timeout=1800,
+        )
 
 
 def untyped(api: Api) -> tuple[int, int]:
@@ -354,7 +495,9 @@ def test_at_most_one_in_twenty_declared_properties_is_untyped(data: Path) -> Non
 
 
 def talked(folder: Path, document: Document, timeout: int = 280) -> tuple[int, int, str]:
-    """How many operations there are, for how many a sample could be made, and what client and server said to each other."""
+    """How many operations there are, for how many a sample could be made, and what client and
+    server said to each other.
+    """
     made = modern(document.data, document.family)
     reader = ApiReader(made)
     api = reader.read()
@@ -368,7 +511,9 @@ def talked(folder: Path, document: Document, timeout: int = 280) -> tuple[int, i
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", LOOPBACK)
-def test_generated_client_and_server_understand_each_other(tmp_path: Path, data: Path, name: str) -> None:
+def test_generated_client_and_server_understand_each_other(
+    tmp_path: Path, data: Path, name: str
+) -> None:
     operations, _, said = talked(tmp_path, read(data, name))
     assert f"LOOPBACK {operations} of {operations} operations" in said
 
@@ -376,8 +521,15 @@ def test_generated_client_and_server_understand_each_other(tmp_path: Path, data:
 @pytest.mark.oracle
 @pytest.mark.soak
 @pytest.mark.timeout(7000)
-def test_a_client_and_server_with_forms_understand_each_other(tmp_path: Path, data: Path, soak: bool) -> None:
-    """Stripe's bodies are nested forms. A few of its schemas contradict themselves, so that there is no sample to send."""
-    operations, cases, said = talked(tmp_path, read(data, "stripe.yaml" if soak else "uber-2.0.json"), timeout=1800)
+def test_a_client_and_server_with_forms_understand_each_other(
+    tmp_path: Path, data: Path, soak: bool
+) -> None:
+    """Stripe's bodies are nested forms.
+
+    A few of its schemas contradict themselves, so that there is no sample to send.
+    """
+    operations, cases, said = talked(
+        tmp_path, read(data, "stripe.yaml" if soak else "uber-2.0.json"), timeout=1800
+    )
     assert cases >= operations * 0.98
     assert f"LOOPBACK {cases} of {cases} operations" in said

@@ -101,7 +101,11 @@ def write_package(folder: Path, files: dict[str, str]) -> None:
 
 def check_mypy(folder: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "."], cwd=folder, capture_output=True, text=True, timeout=280
+        [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "."],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=280,
     )
     assert done.returncode == 0, done.stdout[-3000:]
 
@@ -115,12 +119,17 @@ AWKWARD: dict[str, Any] = {
                 "operationId": "import",
                 "description": '"""\\n',
                 "parameters": [
-                    {"name": name, "in": "query", "schema": {"type": "string"}} for name in ("self", "from", "str", "models", "a-b", "a_b")
+                    {"name": name, "in": "query", "schema": {"type": "string"}}
+                    for name in ("self", "from", "str", "models", "a-b", "a_b")
                 ],
                 "responses": {
                     "200": {
                         "description": "ok",
-                        "content": {"application/json": {"schema": {"type": "array", "items": {"type": "string"}}}},
+                        "content": {
+                            "application/json": {
+                                "schema": {"type": "array", "items": {"type": "string"}}
+                            }
+                        },
                     }
                 },
             },
@@ -132,15 +141,35 @@ AWKWARD: dict[str, Any] = {
             "Model": {
                 "type": "object",
                 "properties": {
-                    name: {"type": "string"} for name in ("copy", "json", "model_config", "date", "int", "class", "a-b", "a b", "_x")
+                    name: {"type": "string"}
+                    for name in (
+                        "copy",
+                        "json",
+                        "model_config",
+                        "date",
+                        "int",
+                        "class",
+                        "a-b",
+                        "a b",
+                        "_x",
+                    )
                 },
             },
             "Any": {
                 "type": "object",
-                "properties": {"date": {"type": "string", "format": "date"}, "datetime": {"type": "string", "format": "date-time"}},
+                "properties": {
+                    "date": {"type": "string", "format": "date"},
+                    "datetime": {"type": "string", "format": "date-time"},
+                },
             },
             "Tree": {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}},
-            "Union": {"oneOf": [{"$ref": "#/components/schemas/Tree"}, {"type": "string"}, {"$ref": "#/components/schemas/Union"}]},
+            "Union": {
+                "oneOf": [
+                    {"$ref": "#/components/schemas/Tree"},
+                    {"type": "string"},
+                    {"$ref": "#/components/schemas/Union"},
+                ]
+            },
             "E": {"type": "string", "enum": ["", "None", "mro", "1", "a-b", "a_b"]},
             "Text": {"type": "string"},
             "None": {
@@ -154,11 +183,20 @@ AWKWARD: dict[str, Any] = {
 
 
 def test_an_awkward_document_is_importable_and_clean(tmp_path: Path) -> None:
-    write_package(tmp_path / "client", generate(AWKWARD, Family.V31, language="python", client=True).files)
-    code = (
-        "from client.models import Tree, Model; Model(**{'json': 'x'}); assert Tree.model_validate([[], [[]]]).model_dump() == [[], [[]]]"
+    write_package(
+        tmp_path / "client", generate(AWKWARD, Family.V31, language="python", client=True).files
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    code = (
+        "from client.models import Tree, Model; Model(**{'json': 'x'}); assert "
+        "Tree.model_validate([[], [[]]]).model_dump() == [[], [[]]]"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     check_mypy(tmp_path)
 
@@ -168,11 +206,23 @@ def test_an_awkward_document_is_importable_and_clean(tmp_path: Path) -> None:
 @pytest.mark.timeout(7000)
 def test_real_documents_are_clean(tmp_path: Path, data: Path, soak: bool) -> None:
     large = (
-        ("asana.yaml", "discord.json", "stripe.yaml", "kubernetes-swagger.json", "twilio-api-v2010.json", "github-api.json") if soak else ()
+        (
+            "asana.yaml",
+            "discord.json",
+            "stripe.yaml",
+            "kubernetes-swagger.json",
+            "twilio-api-v2010.json",
+            "github-api.json",
+        )
+        if soak
+        else ()
     )
     for name in ("tictactoe-3.1.yaml", *large):
         document = load((data / "openapi/dev" / name).read_bytes())
-        write_package(tmp_path / name / "client", generate(document.data, document.family, language="python", client=True).files)
+        write_package(
+            tmp_path / name / "client",
+            generate(document.data, document.family, language="python", client=True).files,
+        )
         check_mypy(tmp_path / name)
 
 
@@ -180,19 +230,32 @@ def test_real_documents_are_clean(tmp_path: Path, data: Path, soak: bool) -> Non
 def test_the_python_client_talks_to_the_go_server(tmp_path: Path, data: Path) -> None:
     document = load((data / "openapi/dev/petstore-3.0.yaml").read_bytes())
     write_module(tmp_path / "go", {"main.go": SERVER})
-    write_module(tmp_path / "go" / "api", generate(document.data, document.family, server=True).files)
+    write_module(
+        tmp_path / "go" / "api", generate(document.data, document.family, server=True).files
+    )
     (tmp_path / "go" / "api" / "go.mod").unlink()
     go(tmp_path / "go", "build", "-o", "server", ".")
-    write_package(tmp_path / "py" / "client", generate(document.data, document.family, language="python", client=True).files)
+    write_package(
+        tmp_path / "py" / "client",
+        generate(document.data, document.family, language="python", client=True).files,
+    )
     assert go_binary()
     server = subprocess.Popen(
-        [str(tmp_path / "go" / "server")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+        [str(tmp_path / "go" / "server")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
     )
     try:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         done = subprocess.run(
-            [sys.executable, "-c", CLIENT, f"http://{address}"], cwd=tmp_path / "py", capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", CLIENT, f"http://{address}"],
+            cwd=tmp_path / "py",
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert "TALKED" in done.stdout, done.stderr[-3000:]
     finally:
@@ -201,7 +264,9 @@ def test_the_python_client_talks_to_the_go_server(tmp_path: Path, data: Path) ->
 
 
 def test_generated_files_say_who_made_them() -> None:
-    for text in generate(json.loads(json.dumps(AWKWARD)), Family.V31, language="python", client=True).files.values():
+    for text in generate(
+        json.loads(json.dumps(AWKWARD)), Family.V31, language="python", client=True
+    ).files.values():
         assert text.startswith("# Code generated by commonplace. DO NOT EDIT.\n")
 
 
@@ -213,16 +278,35 @@ ANSWERS: dict[str, Any] = {
     "openapi": "3.1.0",
     "info": {"title": "answers", "version": "1"},
     "paths": {
-        "/text": {"get": {"operationId": "text", "responses": {"200": _response({"type": "string"})}}},
-        "/octets": {"get": {"operationId": "octets", "responses": {"200": _response({"type": "string", "contentEncoding": "base64"})}}},
-        "/maybe": {"get": {"operationId": "maybe", "responses": {"200": _response({"$ref": "#/components/schemas/Maybe"})}}},
-        "/fail": {"get": {"operationId": "fail", "responses": {"200": _response({}), "default": _response({"type": "integer"})}}},
+        "/text": {
+            "get": {"operationId": "text", "responses": {"200": _response({"type": "string"})}}
+        },
+        "/octets": {
+            "get": {
+                "operationId": "octets",
+                "responses": {"200": _response({"type": "string", "contentEncoding": "base64"})},
+            }
+        },
+        "/maybe": {
+            "get": {
+                "operationId": "maybe",
+                "responses": {"200": _response({"$ref": "#/components/schemas/Maybe"})},
+            }
+        },
+        "/fail": {
+            "get": {
+                "operationId": "fail",
+                "responses": {"200": _response({}), "default": _response({"type": "integer"})},
+            }
+        },
         "/upload": {
             "post": {
                 "operationId": "upload",
                 "requestBody": {
                     "required": True,
-                    "content": {"multipart/form-data": {"schema": {"$ref": "#/components/schemas/Upload"}}},
+                    "content": {
+                        "multipart/form-data": {"schema": {"$ref": "#/components/schemas/Upload"}}
+                    },
                 },
                 "responses": {"200": _response({"$ref": "#/components/schemas/Bytes"})},
             }
@@ -239,7 +323,10 @@ ANSWERS: dict[str, Any] = {
                     "more": {"type": "array", "items": {"type": "string", "format": "binary"}},
                 },
             },
-            "Bytes": {"type": "object", "properties": {"data": {"type": "string", "format": "byte"}}},
+            "Bytes": {
+                "type": "object",
+                "properties": {"data": {"type": "string", "format": "byte"}},
+            },
         }
     },
 }
@@ -277,9 +364,19 @@ print("ANSWERED")
 """
 
 
-def test_the_python_client_sends_bytes_as_they_are_and_reads_what_was_documented(tmp_path: Path) -> None:
-    write_package(tmp_path / "client", generate(ANSWERS, Family.V31, language="python", client=True).files)
-    done = subprocess.run([sys.executable, "-W", "error", "-c", ASKING], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+def test_the_python_client_sends_bytes_as_they_are_and_reads_what_was_documented(
+    tmp_path: Path,
+) -> None:
+    write_package(
+        tmp_path / "client", generate(ANSWERS, Family.V31, language="python", client=True).files
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", ASKING],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert "ANSWERED" in done.stdout, done.stderr[-3000:]
     check_mypy(tmp_path)
 
@@ -288,7 +385,10 @@ def test_the_python_client_sends_bytes_as_they_are_and_reads_what_was_documented
 def test_schemas_may_refer_to_each_other_in_long_chains(language: Any) -> None:
     def link(number: int) -> dict[str, Any]:
         following = {"$ref": f"#/components/schemas/S{(number + 1) % 3000}"}
-        return {"type": "object", "properties": {"next": following, "all": {"type": "array", "items": following}}}
+        return {
+            "type": "object",
+            "properties": {"next": following, "all": {"type": "array", "items": following}},
+        }
 
     document = {
         "openapi": "3.1.0",

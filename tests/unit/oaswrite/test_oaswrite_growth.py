@@ -1,4 +1,6 @@
-"""Fixing, editing and joining take time in proportion to the document, however many places change."""
+"""Fixing, editing and joining take time in proportion to the document, however many places
+change.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,23 @@ SMALL, LARGE = 400, 4000
 
 def document(size: int, description: str = "") -> dict[str, Any]:
     operation = {"operationId": "same", "responses": {"200": {"description": "one\ntwo\n"}}}
-    schemas = {f"S[{number}]": {"type": "object", "description": f"{description}{number}"} for number in range(size)}
+    schemas = {
+        f"S[{number}]": {"type": "object", "description": f"{description}{number}"}
+        for number in range(size)
+    }
     paths = {f"/p{number}": {"get": operation} for number in range(size)}
-    return {"openapi": "3.0.3", "info": {"title": "t", "version": "1"}, "paths": paths, "components": {"schemas": schemas}}
+    return {
+        "openapi": "3.0.3",
+        "info": {"title": "t", "version": "1"},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
 
 
 def growth(prepare: Callable[[int], Callable[[], object]]) -> float:
-    """How many times longer ten times as much takes: about ten, and a hundred where each place looks at all others."""
+    """How many times longer ten times as much takes: about ten, and a hundred where each place
+    looks at all others.
+    """
 
     def seconds(size: int) -> float:
         best = float("inf")
@@ -50,7 +62,9 @@ def test_fixing_many_places_takes_linear_time() -> None:
 
 def test_joining_many_differing_schemas_takes_linear_time() -> None:
     def prepare(size: int) -> Callable[[], object]:
-        parts = [Part(document(size, side), "3.0.3", Family.V30, side) for side in ("left", "right")]
+        parts = [
+            Part(document(size, side), "3.0.3", Family.V30, side) for side in ("left", "right")
+        ]
         return lambda: join(parts, path_strategy="accept-left", schema_strategy="rename-right")
 
     assert growth(prepare) < 25
@@ -61,7 +75,9 @@ def test_editing_many_places_of_a_yaml_text_takes_linear_time() -> None:
         source = document(size // 4)
         text = "# head\n" + to_yaml(source)
         data = parse_text(text).data
-        new = fix(data, Family.V30, FixOptions(duplicate_operation_ids=True, schema_names=True)).document
+        new = fix(
+            data, Family.V30, FixOptions(duplicate_operation_ids=True, schema_names=True)
+        ).document
         return lambda: edited_yaml(text, data, new)
 
     assert growth(prepare) < 25

@@ -25,15 +25,25 @@ def spec(paths: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 def using(name: str) -> dict[str, Any]:
     schema = {"$ref": f"#/components/schemas/{name}"}
-    return {"get": {"responses": {"200": {"description": "ok", "content": {"application/json": {"schema": schema}}}}}}
+    return {
+        "get": {
+            "responses": {
+                "200": {"description": "ok", "content": {"application/json": {"schema": schema}}}
+            }
+        }
+    }
 
 
-def joined(*documents: dict[str, Any], paths: Strategy = "fail", schemas: Strategy = "accept-left") -> Joined:
+def joined(
+    *documents: dict[str, Any], paths: Strategy = "fail", schemas: Strategy = "accept-left"
+) -> Joined:
     before = copy.deepcopy(documents)
     versions = [str(one.get("openapi") or one["swagger"]) for one in documents]
     parts = [
         Part(one, version, Family(version[:3]), name)
-        for one, version, name in zip(documents, versions, ("left.yaml", "right.yaml", "third.yaml"), strict=False)
+        for one, version, name in zip(
+            documents, versions, ("left.yaml", "right.yaml", "third.yaml"), strict=False
+        )
     ]
     result = join(parts, path_strategy=paths, schema_strategy=schemas)
     assert documents == before
@@ -43,7 +53,11 @@ def joined(*documents: dict[str, Any], paths: Strategy = "fail", schemas: Strate
     return result
 
 
-LEFT = spec({"/a": using("Pet")}, components={"schemas": {"Pet": {"type": "object"}, "Same": {"type": "string"}}}, tags=[{"name": "x"}])
+LEFT = spec(
+    {"/a": using("Pet")},
+    components={"schemas": {"Pet": {"type": "object"}, "Same": {"type": "string"}}},
+    tags=[{"name": "x"}],
+)
 RIGHT = spec(
     {"/b": using("Pet")},
     components={"schemas": {"Pet": {"type": "string"}, "Same": {"type": "string"}}},
@@ -81,7 +95,11 @@ def test_equal_schemas_are_no_collision() -> None:
 @pytest.mark.parametrize("strategy", ["rename-right", "deduplicate-or-rename"])
 def test_renaming_the_right_schema_rewrites_the_right_references(strategy: Strategy) -> None:
     made = joined(LEFT, RIGHT, schemas=strategy).document
-    assert made["components"]["schemas"] == {"Pet": {"type": "object"}, "Same": {"type": "string"}, "Pet_right": {"type": "string"}}
+    assert made["components"]["schemas"] == {
+        "Pet": {"type": "object"},
+        "Same": {"type": "string"},
+        "Pet_right": {"type": "string"},
+    }
     assert _schema(made, "/a") == "#/components/schemas/Pet"
     assert _schema(made, "/b") == "#/components/schemas/Pet_right"
 
@@ -93,21 +111,35 @@ def test_renaming_the_left_schema_rewrites_the_left_references() -> None:
 
 
 def _schema(document: dict[str, Any], path: str) -> str:
-    return str(document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["$ref"])
+    return str(
+        document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"][
+            "$ref"
+        ]
+    )
 
 
 def test_path_strategies() -> None:
-    one, other = spec({"/a": {"get": {"summary": "left", "responses": OK}}}), spec({"/a": {"get": {"summary": "right", "responses": OK}}})
+    one, other = (
+        spec({"/a": {"get": {"summary": "left", "responses": OK}}}),
+        spec({"/a": {"get": {"summary": "right", "responses": OK}}}),
+    )
     with pytest.raises(CommonplaceError) as raised:
         joined(one, other)
     assert raised.value.details == {"kind": "path", "name": "/a"}
-    assert joined(one, other, paths="accept-left").document["paths"]["/a"]["get"]["summary"] == "left"
-    assert joined(one, other, paths="accept-right").document["paths"]["/a"]["get"]["summary"] == "right"
+    assert (
+        joined(one, other, paths="accept-left").document["paths"]["/a"]["get"]["summary"] == "left"
+    )
+    assert (
+        joined(one, other, paths="accept-right").document["paths"]["/a"]["get"]["summary"]
+        == "right"
+    )
     assert joined(one, one).collisions == 0
 
 
 def test_operations_of_one_path_in_two_documents_come_together() -> None:
-    made = joined(spec({"/a": {"get": {"responses": OK}}}), spec({"/a": {"post": {"responses": OK}}}))
+    made = joined(
+        spec({"/a": {"get": {"responses": OK}}}), spec({"/a": {"post": {"responses": OK}}})
+    )
     assert set(made.document["paths"]["/a"]) == {"get", "post"}
     assert made.collisions == 0
 
@@ -118,7 +150,10 @@ def test_operation_ids_stay_unique_and_links_follow() -> None:
     other = spec({"/b": {"get": {"operationId": "list", "responses": link}}})
     made = joined(one, other).document
     assert made["paths"]["/b"]["get"]["operationId"] == "list_right"
-    assert made["paths"]["/b"]["get"]["responses"]["200"]["links"]["next"]["operationId"] == "list_right"
+    assert (
+        made["paths"]["/b"]["get"]["responses"]["200"]["links"]["next"]["operationId"]
+        == "list_right"
+    )
 
 
 def test_security_of_the_document_moves_to_the_operations_where_the_others_differ() -> None:
@@ -137,7 +172,10 @@ def test_servers_are_united_and_each_path_keeps_its_own() -> None:
     assert made["servers"] == [{"url": "https://one"}, {"url": "https://two"}]
     assert made["paths"]["/a"]["servers"] == [{"url": "https://one"}]
     assert made["paths"]["/b"]["servers"] == [{"url": "https://two"}]
-    assert "servers" not in joined(one, {**other, "servers": [{"url": "https://one"}]}).document["paths"]["/a"]
+    assert (
+        "servers"
+        not in joined(one, {**other, "servers": [{"url": "https://one"}]}).document["paths"]["/a"]
+    )
 
 
 def test_security_schemes_that_differ_are_renamed_with_their_requirements() -> None:
@@ -152,7 +190,9 @@ def test_security_schemes_that_differ_are_renamed_with_their_requirements() -> N
 
 
 def test_tags_are_deduplicated_and_three_documents_join() -> None:
-    made = joined(LEFT, RIGHT, spec({"/c": {"get": {"responses": OK}}}, tags=[{"name": "z"}])).document
+    made = joined(
+        LEFT, RIGHT, spec({"/c": {"get": {"responses": OK}}}, tags=[{"name": "z"}])
+    ).document
     assert [tag["name"] for tag in made["tags"]] == ["x", "y", "z"]
     assert list(made["paths"]) == ["/a", "/b", "/c"]
 
@@ -167,10 +207,27 @@ def test_mixed_versions_are_refused_with_the_command_that_helps() -> None:
 
 
 def test_2_0_documents_join_by_their_own_sections() -> None:
-    one = {"swagger": "2.0", "info": {"title": "t", "version": "1"}, "host": "a", "paths": {}, "definitions": {"A": {"type": "string"}}}
-    other = {**one, "host": "b", "definitions": {"A": {"type": "integer"}, "B": {"$ref": "#/definitions/A"}}}
-    made = join([Part(one, "2.0", Family.V20, "l"), Part(other, "2.0", Family.V20, "r")], schema_strategy="rename-right")
-    assert made.document["definitions"] == {"A": {"type": "string"}, "A_r": {"type": "integer"}, "B": {"$ref": "#/definitions/A_r"}}
+    one = {
+        "swagger": "2.0",
+        "info": {"title": "t", "version": "1"},
+        "host": "a",
+        "paths": {},
+        "definitions": {"A": {"type": "string"}},
+    }
+    other = {
+        **one,
+        "host": "b",
+        "definitions": {"A": {"type": "integer"}, "B": {"$ref": "#/definitions/A"}},
+    }
+    made = join(
+        [Part(one, "2.0", Family.V20, "l"), Part(other, "2.0", Family.V20, "r")],
+        schema_strategy="rename-right",
+    )
+    assert made.document["definitions"] == {
+        "A": {"type": "string"},
+        "A_r": {"type": "integer"},
+        "B": {"$ref": "#/definitions/A_r"},
+    }
     assert any("host" in warning for warning in made.warnings)
 
 
@@ -200,14 +257,21 @@ def test_a_public_operation_stays_public_when_the_right_document_brings_security
 def test_equal_security_and_equal_servers_stay_at_the_root() -> None:
     agreed: dict[str, Any] = {"security": [{"key": []}], "components": KEY}
     one = spec({"/a": plain()}, servers=[{"url": "https://one"}, {"url": "https://two"}], **agreed)
-    other = spec({"/b": plain()}, servers=[{"url": "https://two", "description": "second"}, {"url": "https://one"}], **agreed)
+    other = spec(
+        {"/b": plain()},
+        servers=[{"url": "https://two", "description": "second"}, {"url": "https://one"}],
+        **agreed,
+    )
     made = joined(one, other).document
     assert made["paths"] == {"/a": plain(), "/b": plain()}
     assert (made["servers"], made["security"]) == (one["servers"], [{"key": []}])
 
 
 def test_security_follows_a_scheme_that_is_renamed() -> None:
-    basic, bearer = ({"securitySchemes": {"auth": {"type": "http", "scheme": scheme}}} for scheme in ("basic", "bearer"))
+    basic, bearer = (
+        {"securitySchemes": {"auth": {"type": "http", "scheme": scheme}}}
+        for scheme in ("basic", "bearer")
+    )
     one = spec({"/a": plain()}, security=[{"auth": []}], components=basic)
     made = joined(one, spec({"/b": plain()}, security=[{"auth": []}], components=bearer)).document
     assert made["security"] == [{"auth": []}]
@@ -223,11 +287,20 @@ def test_security_is_kept_in_webhooks_additional_operations_and_shared_path_item
         webhooks={"happened": {"post": {"responses": OK}}},
         components={"pathItems": {"Shared": plain()}},
     )
-    right = modern("3.2.0", paths={"/b": plain()}, security=[{"key": []}], servers=[{"url": "https://two"}], components=KEY)
+    right = modern(
+        "3.2.0",
+        paths={"/b": plain()},
+        security=[{"key": []}],
+        servers=[{"url": "https://two"}],
+        components=KEY,
+    )
     made = joined(left, right).document
     assert made["paths"]["/a"]["additionalOperations"]["COPY"]["security"] == []
     assert made["webhooks"]["happened"] == {"post": {"responses": OK, "security": []}}
-    assert made["components"]["pathItems"]["Shared"] == {**plain(security=[]), "servers": [{"url": "/"}]}
+    assert made["components"]["pathItems"]["Shared"] == {
+        **plain(security=[]),
+        "servers": [{"url": "/"}],
+    }
     assert made["paths"]["/shared"] == {"$ref": "#/components/pathItems/Shared"}
 
 
@@ -247,7 +320,9 @@ def test_a_document_without_servers_keeps_the_default_one() -> None:
 
 def test_operations_of_one_path_keep_the_servers_of_their_documents() -> None:
     one = spec({"/a": plain()}, servers=[{"url": "https://one"}])
-    made = joined(one, spec({"/a": {"post": {"responses": OK}}}, servers=[{"url": "https://two"}])).document
+    made = joined(
+        one, spec({"/a": {"post": {"responses": OK}}}, servers=[{"url": "https://two"}])
+    ).document
     assert made["paths"]["/a"]["get"]["servers"] == [{"url": "https://one"}]
     assert made["paths"]["/a"]["post"]["servers"] == [{"url": "https://two"}]
 
@@ -264,22 +339,47 @@ def test_2_0_operations_keep_media_types_schemes_and_security_of_their_root() ->
         "schemes": ["http"],
         "security": [{"key": []}],
     }
-    json_only = swagger({"/a": plain()}, consumes=["application/json"], produces=["application/json"], schemes=["https"])
+    json_only = swagger(
+        {"/a": plain()},
+        consumes=["application/json"],
+        produces=["application/json"],
+        schemes=["https"],
+    )
     made = joined(json_only, swagger({"/b": plain()}, securityDefinitions=key, **rich)).document
-    assert made["paths"]["/b"]["get"] == {"responses": OK, **{name: rich[name] for name in rich if name != "security"}}
+    assert made["paths"]["/b"]["get"] == {
+        "responses": OK,
+        **{name: rich[name] for name in rich if name != "security"},
+    }
     assert made["paths"]["/a"]["get"] == {"responses": OK, "security": []}
-    assert (made["consumes"], made["schemes"], made["security"]) == (["application/json"], ["https"], [{"key": []}])
-    bare = joined(swagger({"/a": plain()}), swagger({"/b": plain()}, securityDefinitions=key, **rich)).document
-    assert bare["paths"]["/a"]["get"] == {"responses": OK, "consumes": [], "produces": [], "security": []}
+    assert (made["consumes"], made["schemes"], made["security"]) == (
+        ["application/json"],
+        ["https"],
+        [{"key": []}],
+    )
+    bare = joined(
+        swagger({"/a": plain()}), swagger({"/b": plain()}, securityDefinitions=key, **rich)
+    ).document
+    assert bare["paths"]["/a"]["get"] == {
+        "responses": OK,
+        "consumes": [],
+        "produces": [],
+        "security": [],
+    }
     assert bare["paths"]["/b"]["get"] == {"responses": OK, "schemes": ["http"]}
     assert "schemes" not in bare
 
 
 @pytest.mark.parametrize(
     ("left", "right", "kept"),
-    [({"host": "a.org"}, {"host": "b.org"}, "a.org"), ({}, {"host": "b.org"}, "b.org"), ({"host": "a.org"}, {}, "a.org")],
+    [
+        ({"host": "a.org"}, {"host": "b.org"}, "a.org"),
+        ({}, {"host": "b.org"}, "b.org"),
+        ({"host": "a.org"}, {}, "a.org"),
+    ],
 )
-def test_the_warning_names_the_host_that_the_result_has(left: dict[str, Any], right: dict[str, Any], kept: str) -> None:
+def test_the_warning_names_the_host_that_the_result_has(
+    left: dict[str, Any], right: dict[str, Any], kept: str
+) -> None:
     result = joined(swagger({}, **left), swagger({}, **right))
     assert result.document["host"] == kept
     assert [f"the result has {kept!r}" in warning for warning in result.warnings] == [True]
@@ -294,9 +394,12 @@ def test_the_warning_names_the_host_that_the_result_has(left: dict[str, Any], ri
         ("/v1", None, None, ["/v1/a", "/a"]),
     ],
 )
-def test_base_paths_that_differ_become_part_of_the_paths(left: str | None, right: str | None, base: str | None, paths: list[str]) -> None:
+def test_base_paths_that_differ_become_part_of_the_paths(
+    left: str | None, right: str | None, base: str | None, paths: list[str]
+) -> None:
     one, other = (
-        swagger({"/a": plain(summary=name)}, **({"basePath": path} if path else {})) for name, path in (("l", left), ("r", right))
+        swagger({"/a": plain(summary=name)}, **({"basePath": path} if path else {}))
+        for name, path in (("l", left), ("r", right))
     )
     result = joined(one, other)
     assert result.document.get("basePath") == base
@@ -311,10 +414,16 @@ def owner(pet: dict[str, Any]) -> dict[str, Any]:
     schemas = {
         "Pet": pet,
         "Owner": {"type": "object", "properties": {"pet": {"$ref": "#/components/schemas/Pet"}}},
-        "House": {"type": "object", "properties": {"owner": {"$ref": "#/components/schemas/Owner"}}},
+        "House": {
+            "type": "object",
+            "properties": {"owner": {"$ref": "#/components/schemas/Owner"}},
+        },
         "Other": {"type": "string"},
     }
-    body = {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/House"}}}}
+    body = {
+        "description": "ok",
+        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/House"}}},
+    }
     return {"schemas": schemas, "responses": {"Ok": body}}
 
 
@@ -347,15 +456,26 @@ def test_circles_of_equal_schemas_are_equal_and_a_chosen_side_is_one_collision()
         "B": {"properties": {"a": {"$ref": "#/components/schemas/A"}}},
     }
     circles = spec({}, components={"schemas": circle})
-    assert joined(circles, copy.deepcopy(circles), schemas="rename-right").document["components"]["schemas"] == circle
+    assert (
+        joined(circles, copy.deepcopy(circles), schemas="rename-right").document["components"][
+            "schemas"
+        ]
+        == circle
+    )
     for strategy in ("accept-left", "accept-right"):
-        one, other = spec({}, components=owner({"type": "object"})), spec({}, components=owner({"type": "string"}))
+        one, other = (
+            spec({}, components=owner({"type": "object"})),
+            spec({}, components=owner({"type": "string"})),
+        )
         assert joined(one, other, schemas=strategy).collisions == 1  # type: ignore[arg-type]
 
 
 def test_true_and_1_differ_while_1_and_1_0_are_the_same() -> None:
     def holding(value: Any) -> dict[str, Any]:
-        return spec({"/a": plain(**{"x-value": [value]})}, components={"schemas": {"A": {"default": value, "enum": [value]}}})
+        return spec(
+            {"/a": plain(**{"x-value": [value]})},
+            components={"schemas": {"A": {"default": value, "enum": [value]}}},
+        )
 
     assert joined(holding(1), holding(1.0), schemas="fail").collisions == 0
     with pytest.raises(CommonplaceError, match="schema 'A'"):
@@ -366,24 +486,40 @@ def test_true_and_1_differ_while_1_and_1_0_are_the_same() -> None:
 
 def test_a_shared_link_to_another_operation_is_another_link() -> None:
     def linking(path: str) -> dict[str, Any]:
-        response = {"200": {"description": "ok", "links": {"next": {"$ref": "#/components/links/Next"}}}}
-        return spec({path: plain(operationId="list", responses=response)}, components={"links": {"Next": {"operationId": "list"}}})
+        response = {
+            "200": {"description": "ok", "links": {"next": {"$ref": "#/components/links/Next"}}}
+        }
+        return spec(
+            {path: plain(operationId="list", responses=response)},
+            components={"links": {"Next": {"operationId": "list"}}},
+        )
 
     made = joined(linking("/a"), linking("/b"), schemas="rename-right").document
-    assert made["components"]["links"] == {"Next": {"operationId": "list"}, "Next_right": {"operationId": "list_right"}}
-    assert made["paths"]["/b"]["get"]["responses"]["200"]["links"]["next"] == {"$ref": "#/components/links/Next_right"}
+    assert made["components"]["links"] == {
+        "Next": {"operationId": "list"},
+        "Next_right": {"operationId": "list_right"},
+    }
+    assert made["paths"]["/b"]["get"]["responses"]["200"]["links"]["next"] == {
+        "$ref": "#/components/links/Next_right"
+    }
 
 
 # Webhooks and operation ids
 def test_webhooks_that_differ_follow_the_path_strategy() -> None:
-    left, right = (modern("3.1.0", webhooks={"new": {"post": {"summary": name, "responses": OK}}}) for name in ("left", "right"))
+    left, right = (
+        modern("3.1.0", webhooks={"new": {"post": {"summary": name, "responses": OK}}})
+        for name in ("left", "right")
+    )
     with pytest.raises(CommonplaceError) as raised:
         joined(left, right)
     assert raised.value.details == {"kind": "webhook", "name": "new"}
     for strategy, side in (("accept-left", "left"), ("accept-right", "right")):
         result = joined(left, right, paths=strategy)  # type: ignore[arg-type]
         assert result.document["webhooks"]["new"]["post"]["summary"] == side
-        assert (result.collisions, result.warnings) == (1, [f"webhook 'new' differs between the documents: the {side} one was kept."])
+        assert (result.collisions, result.warnings) == (
+            1,
+            [f"webhook 'new' differs between the documents: the {side} one was kept."],
+        )
     assert joined(left, copy.deepcopy(left)).collisions == 0
 
 
@@ -404,7 +540,10 @@ def test_operation_ids_of_webhooks_callbacks_and_additional_operations_are_uniqu
     made = joined(all_places("a"), all_places("b")).document
     item = made["paths"]["/b"]
     assert item["additionalOperations"]["COPY"]["operationId"] == "copy_right"
-    assert item["get"]["callbacks"]["done"]["{$request.query.url}"]["post"]["operationId"] == "called_right"
+    assert (
+        item["get"]["callbacks"]["done"]["{$request.query.url}"]["post"]["operationId"]
+        == "called_right"
+    )
     assert made["webhooks"]["b"]["post"]["operationId"] == "hooked_right"
 
 
@@ -413,7 +552,10 @@ def test_operation_ids_are_unique_whichever_side_is_kept_and_links_lead_to_what_
     one = spec({"/a": plain(operationId="opA"), "/b": plain(operationId="opB", responses=link)})
     other = spec({"/a": plain(operationId="opB")})
     right = joined(one, other, paths="accept-right").document["paths"]
-    assert (right["/a"]["get"]["operationId"], right["/b"]["get"]["operationId"]) == ("opB_right", "opB")
+    assert (right["/a"]["get"]["operationId"], right["/b"]["get"]["operationId"]) == (
+        "opB_right",
+        "opB",
+    )
     assert right["/b"]["get"]["responses"]["200"]["links"]["first"] == {"operationId": "opB_right"}
     left = joined(one, other, paths="accept-left").document["paths"]
     assert (left["/a"]["get"]["operationId"], left["/b"]["get"]["operationId"]) == ("opA", "opB")
@@ -421,8 +563,15 @@ def test_operation_ids_are_unique_whichever_side_is_kept_and_links_lead_to_what_
 
 def test_an_operation_id_in_an_example_is_no_operation_id() -> None:
     one = spec({"/a": plain(operationId="list")})
-    example = {"200": {"description": "ok", "content": {"application/json": {"example": {"operationId": "list"}}}}}
-    made = joined(one, spec({"/b": plain(operationId="list", responses=example)})).document["paths"]["/b"]["get"]
+    example = {
+        "200": {
+            "description": "ok",
+            "content": {"application/json": {"example": {"operationId": "list"}}},
+        }
+    }
+    made = joined(one, spec({"/b": plain(operationId="list", responses=example)})).document[
+        "paths"
+    ]["/b"]["get"]
     assert made["operationId"] == "list_right"
     assert made["responses"] == example
 
@@ -437,16 +586,26 @@ def test_discriminator_values_survive_that_a_listed_schema_is_renamed() -> None:
         pet = {"oneOf": branches, "discriminator": {"propertyName": "kind"}}
         return spec({}, components={"schemas": {"Cat": cat, "Dog": CAT, "Pet": pet}})
 
-    made = joined(pets(CAT), pets({**CAT, "description": "other"}), schemas="rename-right").document["components"]["schemas"]
+    made = joined(
+        pets(CAT), pets({**CAT, "description": "other"}), schemas="rename-right"
+    ).document["components"]["schemas"]
     assert made["Pet"]["discriminator"] == {"propertyName": "kind"}
-    assert made["Pet_right"]["discriminator"] == {"propertyName": "kind", "mapping": {"Cat": "#/components/schemas/Cat_right"}}
+    assert made["Pet_right"]["discriminator"] == {
+        "propertyName": "kind",
+        "mapping": {"Cat": "#/components/schemas/Cat_right"},
+    }
     assert "Dog_right" not in made
 
 
 def test_discriminator_values_survive_that_an_extending_schema_is_renamed() -> None:
     def pets(extra: str) -> dict[str, Any]:
         pet = {**CAT, "discriminator": {"propertyName": "kind"}}
-        cat = {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"properties": {extra: {"type": "string"}}}]}
+        cat = {
+            "allOf": [
+                {"$ref": "#/components/schemas/Pet"},
+                {"properties": {extra: {"type": "string"}}},
+            ]
+        }
         return spec({}, components={"schemas": {"Pet": pet, "Cat": cat}})
 
     made = joined(pets("a"), pets("b"), schemas="rename-left").document["components"]["schemas"]
@@ -459,20 +618,30 @@ def test_discriminator_values_survive_that_an_extending_schema_is_renamed() -> N
 
 def test_a_default_mapping_follows_a_schema_that_is_renamed() -> None:
     def pets(cat: dict[str, Any]) -> dict[str, Any]:
-        pet = {"oneOf": [{"$ref": "#/components/schemas/Cat"}], "discriminator": {"propertyName": "kind", "defaultMapping": "Cat"}}
+        pet = {
+            "oneOf": [{"$ref": "#/components/schemas/Cat"}],
+            "discriminator": {"propertyName": "kind", "defaultMapping": "Cat"},
+        }
         return modern("3.2.0", paths={}, components={"schemas": {"Cat": cat, "Pet": pet}})
 
-    made = joined(pets(CAT), pets({**CAT, "description": "other"}), schemas="rename-right").document["components"]["schemas"]
+    made = joined(
+        pets(CAT), pets({**CAT, "description": "other"}), schemas="rename-right"
+    ).document["components"]["schemas"]
     assert made["Pet_right"]["discriminator"]["defaultMapping"] == "Cat_right"
 
 
 def test_2_0_says_which_discriminator_value_changed() -> None:
     def pets(extra: str) -> dict[str, Any]:
-        cat = {"allOf": [{"$ref": "#/definitions/Pet"}, {"properties": {extra: {"type": "string"}}}]}
+        cat = {
+            "allOf": [{"$ref": "#/definitions/Pet"}, {"properties": {extra: {"type": "string"}}}]
+        }
         return swagger({}, definitions={"Pet": {**CAT, "discriminator": "kind"}, "Cat": cat})
 
     result = joined(pets("a"), pets("b"), schemas="rename-right")
-    assert any("'Cat' is a value of the discriminator of 'Pet' and is now 'Cat_right'" in warning for warning in result.warnings)
+    assert any(
+        "'Cat' is a value of the discriminator of 'Pet' and is now 'Cat_right'" in warning
+        for warning in result.warnings
+    )
 
 
 # Bundling
@@ -525,8 +694,12 @@ def test_bundling_brings_all_files_into_one_and_keeps_cycles(tmp_path: Path) -> 
     schemas = made.document["components"]["schemas"]
     get = made.document["paths"]["/a"]["get"]
     assert get["parameters"] == [{"$ref": "#/components/parameters/limit"}]
-    assert get["responses"]["200"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Local"}
-    assert get["responses"]["default"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Error"}
+    assert get["responses"]["200"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/Local"
+    }
+    assert get["responses"]["default"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/Error"
+    }
     assert schemas["Local"]["properties"] == {
         "friend": {"$ref": "#/components/schemas/Local"},
         "error": {"$ref": "#/components/schemas/Error2"},
@@ -573,7 +746,9 @@ components:
 }
 
 
-def test_bundling_follows_the_mappings_of_discriminators_as_it_follows_references(tmp_path: Path) -> None:
+def test_bundling_follows_the_mappings_of_discriminators_as_it_follows_references(
+    tmp_path: Path,
+) -> None:
     for name, text in PETS.items():
         (tmp_path / name).write_text(text)
     service = OpenApiService(Access(local=True, working_folder=tmp_path))
@@ -590,12 +765,18 @@ def test_bundling_follows_the_mappings_of_discriminators_as_it_follows_reference
         "fish": f"{start}Fish",
     }
     assert schemas["Fish"] == {"type": "object"}, "what only a mapping names is brought in too"
-    assert owner["discriminator"]["mapping"] == {"d": f"{start}Dog2", "c": f"{start}Cat", "other": "Unknown"}
+    assert owner["discriminator"]["mapping"] == {
+        "d": f"{start}Dog2",
+        "c": f"{start}Cat",
+        "other": "Unknown",
+    }
     assert schemas["Dog2"]["properties"] == {"other": {"type": "string"}}
 
 
 def test_bundling_a_missing_file_says_which(tmp_path: Path) -> None:
-    (tmp_path / "root.yaml").write_text("openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /a: {$ref: gone.yaml}\n")
+    (tmp_path / "root.yaml").write_text(
+        "openapi: 3.0.3\ninfo: {title: t, version: '1'}\npaths:\n  /a: {$ref: gone.yaml}\n"
+    )
     service = OpenApiService(Access(local=True, working_folder=tmp_path))
     document = service.load(Spec(file=str(tmp_path / "root.yaml")))
     with pytest.raises(CommonplaceError, match=r"gone\.yaml"):

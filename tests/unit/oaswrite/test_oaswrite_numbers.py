@@ -1,4 +1,6 @@
-"""Number literals survive every tool that writes a document, in JSON and in YAML, also those that a float cannot hold."""
+"""Number literals survive every tool that writes a document, in JSON and in YAML, also those
+that a float cannot hold.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +52,18 @@ paths:
 x-n:
 %s
 """
-SOURCES = {"json": JSON % ", ".join(LITERALS), "yaml": YAML % "\n".join(f"  - {literal} # why" for literal in LITERALS)}
+SOURCES = {
+    "json": JSON % ", ".join(LITERALS),
+    "yaml": YAML % "\n".join(f"  - {literal} # why" for literal in LITERALS),
+}
 
 
 def numbers_of(text: str) -> list[str]:
     """The literals behind `x-n`, as they are written."""
-    return re.findall(r"[-+0-9.eE]*[0-9][-+0-9.eE]*", re.sub(r"#.*", "", text.partition("x-n")[2].partition("x-end")[0]))
+    return re.findall(
+        r"[-+0-9.eE]*[0-9][-+0-9.eE]*",
+        re.sub(r"#.*", "", text.partition("x-n")[2].partition("x-end")[0]),
+    )
 
 
 @pytest.mark.parametrize("form", SOURCES)
@@ -75,14 +83,19 @@ def test_the_tools_that_write_keep_every_literal(form: str) -> None:
         "info": {"title": "t", "version": "1"},
         "actions": [{"target": "$.info", "update": {"description": "d"}}],
     }
-    second = {"content": '{"openapi": "3.0.3", "info": {"title": "s", "version": "1"}, "paths": {}, "x-end": 1}'}
+    second = {
+        "content": '{"openapi": "3.0.3", "info": {"title": "s", "version": "1"}, "paths": {}, '
+        '"x-end": 1}'
+    }
     written = {
         "parse": tools.call("oas_parse", spec=spec, full=True, pointer="/x-n")["full_document"],
         "fix": tools.call("oas_fix", spec=spec, include_document=True)["document"],
         "convert up": tools.call("oas_convert", spec=spec, target="3.1")["document"],
         "convert down": tools.call("oas_convert", spec=spec, target="2.0")["document"],
         "join": tools.call("oas_join", specs=[spec, second])["document"],
-        "overlay": tools.call("oas_overlay_apply", spec=spec, overlay={"content": json.dumps(overlay)})["document"],
+        "overlay": tools.call(
+            "oas_overlay_apply", spec=spec, overlay={"content": json.dumps(overlay)}
+        )["document"],
     }
     for tool, text in written.items():
         found = numbers_of(text if tool != "parse" else f"x-n{text}")
@@ -92,13 +105,21 @@ def test_the_tools_that_write_keep_every_literal(form: str) -> None:
 @pytest.mark.parametrize("form", SOURCES)
 def test_literals_of_an_overlay_and_of_the_second_document_survive(form: str) -> None:
     tools = Tools()
-    overlay = '{"overlay": "1.0.0", "info": {"title": "t", "version": "1"}, "actions": [{"target": "$", "update": {"x-m": [1.10, 1e400]}}]}'
-    text = tools.call("oas_overlay_apply", spec={"content": SOURCES[form]}, overlay={"content": overlay})["document"]
+    overlay = (
+        '{"overlay": "1.0.0", "info": {"title": "t", "version": "1"}, "actions": '
+        '[{"target": "$", "update": {"x-m": [1.10, 1e400]}}]}'
+    )
+    text = tools.call(
+        "oas_overlay_apply", spec={"content": SOURCES[form]}, overlay={"content": overlay}
+    )["document"]
     assert re.findall(r"[0-9.e]+", text.partition("x-m")[2])[:2] == ["1.10", "1e400"]
     second = (
-        '{"openapi": "3.0.3", "info": {"title": "s", "version": "1"}, "paths": {}, "components": {"schemas": {"S": {"maximum": 1.50}}}}'
+        '{"openapi": "3.0.3", "info": {"title": "s", "version": "1"}, "paths": {}, '
+        '"components": {"schemas": {"S": {"maximum": 1.50}}}}'
     )
-    joined = tools.call("oas_join", specs=[{"content": SOURCES[form]}, {"content": second}])["document"]
+    joined = tools.call("oas_join", specs=[{"content": SOURCES[form]}, {"content": second}])[
+        "document"
+    ]
     assert "1.50" in joined
 
 
@@ -125,7 +146,10 @@ def test_text_that_looks_like_a_number_stays_text(text: str, value: str) -> None
     assert parse_text(text).data == {"a": value}
 
 
-@pytest.mark.parametrize("text", ["a: 1.10 # c\n", "a:\n  1.10\n", "{a: 1.10}\n", "a: &n 1.10\n", '{"a":1.10}', '{"a" : 1.10 }'])
+@pytest.mark.parametrize(
+    "text",
+    ["a: 1.10 # c\n", "a:\n  1.10\n", "{a: 1.10}\n", "a: &n 1.10\n", '{"a":1.10}', '{"a" : 1.10 }'],
+)
 def test_a_number_is_found_wherever_it_stands(text: str) -> None:
     tree = parse_text(text)
     assert tree.data == {"a": 1.1}
@@ -133,7 +157,9 @@ def test_a_number_is_found_wherever_it_stands(text: str) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True))
+@given(
+    st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][-+]?[0-9]{1,3})?", fullmatch=True)
+)
 def test_any_literal_survives(literal: str) -> None:
     for source in (f'{{"n": {literal}}}', f"n: {literal}\n"):
         tree = parse_text(source)

@@ -22,7 +22,9 @@ def overlay(*actions: dict[str, Any], version: str = "1.1.0") -> dict[str, Any]:
     return {"overlay": version, "info": {"title": "t", "version": "1"}, "actions": list(actions)}
 
 
-def applied(document: dict[str, Any], *actions: dict[str, Any], version: str = "1.1.0") -> dict[str, Any]:
+def applied(
+    document: dict[str, Any], *actions: dict[str, Any], version: str = "1.1.0"
+) -> dict[str, Any]:
     before = copy.deepcopy(document)
     result = apply_overlay(document, overlay(*actions, version=version))
     assert document == before
@@ -70,7 +72,11 @@ def test_overlay_1_2_is_refused_by_its_version(data: Path) -> None:
 
 def test_objects_merge_lists_join_and_plain_values_are_replaced() -> None:
     document = {"info": {"title": "old", "contact": {"name": "n"}}, "tags": [{"name": "a"}]}
-    update = {"info": {"title": "new", "contact": {"email": "e"}}, "tags": [{"name": "b"}], "x": [1]}
+    update = {
+        "info": {"title": "new", "contact": {"email": "e"}},
+        "tags": [{"name": "b"}],
+        "x": [1],
+    }
     assert applied(document, {"target": "$", "update": update}) == {
         "info": {"title": "new", "contact": {"name": "n", "email": "e"}},
         "tags": [{"name": "a"}, {"name": "b"}],
@@ -80,23 +86,38 @@ def test_objects_merge_lists_join_and_plain_values_are_replaced() -> None:
 
 def test_an_array_target_takes_an_entry_and_in_1_1_also_a_list() -> None:
     document = {"tags": [{"name": "a"}]}
-    assert applied(document, {"target": "$.tags", "update": {"name": "b"}}) == {"tags": [{"name": "a"}, {"name": "b"}]}
-    assert applied(document, {"target": "$.tags", "update": [{"name": "b"}]}) == {"tags": [{"name": "a"}, {"name": "b"}]}
-    assert applied(document, {"target": "$.tags", "update": [1]}, version="1.0.0") == {"tags": [{"name": "a"}, [1]]}
+    assert applied(document, {"target": "$.tags", "update": {"name": "b"}}) == {
+        "tags": [{"name": "a"}, {"name": "b"}]
+    }
+    assert applied(document, {"target": "$.tags", "update": [{"name": "b"}]}) == {
+        "tags": [{"name": "a"}, {"name": "b"}]
+    }
+    assert applied(document, {"target": "$.tags", "update": [1]}, version="1.0.0") == {
+        "tags": [{"name": "a"}, [1]]
+    }
 
 
 def test_several_matches_get_their_own_copies() -> None:
-    made = applied({"a": {}, "b": {}}, {"target": "$.*", "update": {"x": {"y": 1}}}, {"target": "$.a.x", "update": {"z": 2}})
+    made = applied(
+        {"a": {}, "b": {}},
+        {"target": "$.*", "update": {"x": {"y": 1}}},
+        {"target": "$.a.x", "update": {"z": 2}},
+    )
     assert made == {"a": {"x": {"y": 1, "z": 2}}, "b": {"x": {"y": 1}}}
 
 
 def test_removing_list_items_keeps_the_others() -> None:
     document = {"servers": [{"d": "Dev"}, {"d": "Prod"}, {"d": "Dev"}]}
-    assert applied(document, {"target": "$.servers[?@.d == 'Dev']", "remove": True}) == {"servers": [{"d": "Prod"}]}
+    assert applied(document, {"target": "$.servers[?@.d == 'Dev']", "remove": True}) == {
+        "servers": [{"d": "Prod"}]
+    }
 
 
 def test_remove_wins_over_update_and_copy() -> None:
-    assert applied({"a": {"b": 1}, "c": {}}, {"target": "$.a", "remove": True, "update": {"z": 1}, "copy": "$.c"}) == {"c": {}}
+    assert applied(
+        {"a": {"b": 1}, "c": {}},
+        {"target": "$.a", "remove": True, "update": {"z": 1}, "copy": "$.c"},
+    ) == {"c": {}}
 
 
 def test_removing_a_parent_and_its_child_in_one_action_is_fine() -> None:
@@ -117,9 +138,17 @@ def test_copy_of_several_nodes_is_an_error() -> None:
 def test_actions_see_what_earlier_ones_did_and_counts_say_how_much() -> None:
     result = apply_overlay(
         {"a": {}},
-        overlay({"target": "$.a", "update": {"b": {}}}, {"target": "$.a.b", "update": {"c": 1}}, {"target": "$.zzz", "remove": True}),
+        overlay(
+            {"target": "$.a", "update": {"b": {}}},
+            {"target": "$.a.b", "update": {"c": 1}},
+            {"target": "$.zzz", "remove": True},
+        ),
     )
-    assert [(change.operation, change.match_count) for change in result.changes] == [("update", 1), ("update", 1), ("remove", 0)]
+    assert [(change.operation, change.match_count) for change in result.changes] == [
+        ("update", 1),
+        ("update", 1),
+        ("remove", 0),
+    ]
     assert (result.applied, result.skipped) == (2, 1)
     assert len(result.warnings) == 1
 
@@ -168,7 +197,9 @@ def test_the_whole_document_cannot_be_removed() -> None:
 
 
 def test_findings_say_where() -> None:
-    verdict = validate_overlay({"overlay": "1.0.0", "info": {"title": 1}, "actions": [{"remove": "yes"}, 5], "zzz": 1})
+    verdict = validate_overlay(
+        {"overlay": "1.0.0", "info": {"title": 1}, "actions": [{"remove": "yes"}, 5], "zzz": 1}
+    )
     assert [finding.path for finding in verdict.errors] == [
         "/zzz",
         "/info/title",
@@ -194,13 +225,17 @@ def test_a_query_from_the_root_is_asked_once_and_not_for_every_node() -> None:
         applied(document, {"target": target, "update": {"x-many": True}})
         return time.process_time() - begun
 
-    assert seconds("$.paths[?count($..a) > 1]") < 100 * seconds("$..a")  # a thousand times where each asks anew
+    assert seconds("$.paths[?count($..a) > 1]") < 100 * seconds(
+        "$..a"
+    )  # a thousand times where each asks anew
 
 
 @pytest.mark.timeout(20)
 def test_no_pattern_takes_exponential_time() -> None:
     document = {"a": [{"n": "a" * 5000 + "b"}, {"n": "aaa"}]}
-    made = applied(document, {"target": "$.a[?search(@.n, '^(a|aa)+$')]", "update": {"found": True}})
+    made = applied(
+        document, {"target": "$.a[?search(@.n, '^(a|aa)+$')]", "update": {"found": True}}
+    )
     assert [one.get("found") for one in made["a"]] == [None, True]
 
 
@@ -233,5 +268,7 @@ def test_targets_are_found_however_deep_a_document_may_be() -> None:
 
 def test_copies_of_copies_are_bounded() -> None:
     with pytest.raises(CommonplaceError, match="more than 2000000 values") as caught:
-        apply_overlay({"tags": [{"name": "a"}]}, overlay(*[{"target": "$.tags", "copy": "$.tags"}] * 60))
+        apply_overlay(
+            {"tags": [{"name": "a"}]}, overlay(*[{"target": "$.tags", "copy": "$.tags"}] * 60)
+        )
     assert caught.value.code.name == "INVALID_OVERLAY"

@@ -1,4 +1,6 @@
-"""The audit trail: written in order, verified, queried, and refused changes where it cannot be written."""
+"""The audit trail: written in order, verified, queried, and refused changes where it cannot be
+written.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,14 @@ from commonplace.telemetry.verify import verify
 
 
 def record(number: int, **more: Any) -> dict[str, Any]:
-    return {"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok", "number": number, **more}
+    return {
+        "type": "call",
+        "tool": "file_write",
+        "tenant": "a",
+        "outcome": "ok",
+        "number": number,
+        **more,
+    }
 
 
 def filled(directory: Path, count: int = 5, **options: Any) -> Path:
@@ -79,7 +88,10 @@ def test_a_full_segment_starts_the_next_chain(tmp_path: Path) -> None:
 
 def test_threads_share_a_chain(tmp_path: Path) -> None:
     audit = AuditLog(tmp_path)
-    workers = [threading.Thread(target=lambda: [audit.append(record(n)) for n in range(50)]) for _ in range(4)]
+    workers = [
+        threading.Thread(target=lambda: [audit.append(record(n)) for n in range(50)])
+        for _ in range(4)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -150,7 +162,16 @@ def test_verifying_while_a_server_writes_finds_nothing(tmp_path: Path) -> None:
 def test_records_are_found_newest_first_by_every_filter(tmp_path: Path) -> None:
     audit = AuditLog(tmp_path)
     audit.append(record(1, trace_id="t1"))
-    audit.append(record(2, tenant="b", outcome="refused", code="READ_ONLY", tool="file_delete", name="files/delete"))
+    audit.append(
+        record(
+            2,
+            tenant="b",
+            outcome="refused",
+            code="READ_ONLY",
+            tool="file_delete",
+            name="files/delete",
+        )
+    )
     audit.append(record(3))
     audit.close()
 
@@ -183,7 +204,9 @@ def test_times_are_compared_as_instants(bound: str, after: bool) -> None:
     assert Filter(until=bound).admits(one) is not after
 
 
-@pytest.mark.parametrize("wrong", [{"since": "garbage"}, {"until": "2026-13-01"}, {"since": ""}, {"outcome": "bad"}])
+@pytest.mark.parametrize(
+    "wrong", [{"since": "garbage"}, {"until": "2026-13-01"}, {"since": ""}, {"outcome": "bad"}]
+)
 def test_a_filter_that_means_nothing_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(CommonplaceError) as refused:
         Filter(**wrong)
@@ -234,7 +257,13 @@ print(written + 1, refused)
 
 
 def test_a_full_disk_refuses_changes_loses_nothing_and_recovers(tmp_path: Path) -> None:
-    ran = subprocess.run([sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, check=True, env=dict(os.environ))
+    ran = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=dict(os.environ),
+    )
     written, refused = (int(word) for word in ran.stdout.split())
     assert refused > 0
     assert verify(tmp_path).ok
@@ -304,7 +333,9 @@ def test_a_line_of_the_register_that_was_cut_names_no_chain(tmp_path: Path) -> N
     assert len(registered_names(directory)) == 2
 
 
-def test_records_after_the_folder_was_removed_are_kept_and_the_loss_is_found(tmp_path: Path) -> None:
+def test_records_after_the_folder_was_removed_are_kept_and_the_loss_is_found(
+    tmp_path: Path,
+) -> None:
     directory = tmp_path / "audit"
     log = AuditLog(directory)
     log.append({"type": "call", "tool": "first"})

@@ -26,7 +26,9 @@ def store(tmp_path: Path) -> KeyStore:
     return KeyStore(tmp_path / "keys.json")
 
 
-def authenticate(store: KeyStore, mode: AuthMode, token: str | None = None, **headers: str) -> AuthContext:
+def authenticate(
+    store: KeyStore, mode: AuthMode, token: str | None = None, **headers: str
+) -> AuthContext:
     sent = dict(headers) if token is None else {"authorization": f"Bearer {token}", **headers}
     return Authenticator(AuthSettings(mode=mode), store).authenticate(sent)
 
@@ -39,15 +41,26 @@ def refusal(store: KeyStore, mode: AuthMode, **headers: str) -> CommonplaceError
 
 def test_without_auth_everyone_is_the_local_user(store: KeyStore) -> None:
     caller = authenticate(store, "none", "anything")
-    assert (caller.tenant, caller.scopes, caller.configured) == (LOCAL_TENANT, frozenset(Scope), True)
+    assert (caller.tenant, caller.scopes, caller.configured) == (
+        LOCAL_TENANT,
+        frozenset(Scope),
+        True,
+    )
     assert caller.apikey_hash == hashlib.sha256(b"local").hexdigest()
     assert caller.model_key is None
 
 
 @pytest.mark.parametrize(
-    ("scope", "granted"), [(Scope.READ, {"read"}), (Scope.WRITE, {"read", "write"}), (Scope.ADMIN, {"read", "write", "admin"})]
+    ("scope", "granted"),
+    [
+        (Scope.READ, {"read"}),
+        (Scope.WRITE, {"read", "write"}),
+        (Scope.ADMIN, {"read", "write", "admin"}),
+    ],
 )
-def test_a_key_brings_its_tenant_and_every_scope_below_its_own(scope: Scope, granted: set[str], store: KeyStore) -> None:
+def test_a_key_brings_its_tenant_and_every_scope_below_its_own(
+    scope: Scope, granted: set[str], store: KeyStore
+) -> None:
     record, token = store.add("team-a", "alice", scope)
     caller = authenticate(store, "keys", token)
     assert (caller.tenant, caller.label, caller.key_id) == ("team-a", "alice", record.id)
@@ -57,7 +70,19 @@ def test_a_key_brings_its_tenant_and_every_scope_below_its_own(scope: Scope, gra
 
 
 @pytest.mark.parametrize(
-    "header", [None, "", "Bearer", "Bearer ", "Basic abc", "Bearer wrong", "Bearer a b", "Bearer \x00", "Bearer " + "x" * 5000, "Bearer é"]
+    "header",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic abc",
+        "Bearer wrong",
+        "Bearer a b",
+        "Bearer \x00",
+        "Bearer " + "x" * 5000,
+        "Bearer é",
+    ],
 )
 def test_keys_mode_refuses_what_is_no_key(header: str | None, store: KeyStore) -> None:
     store.add("a", "b", Scope.READ)
@@ -69,11 +94,19 @@ def test_a_revoked_key_is_refused_in_every_mode_that_has_keys(store: KeyStore) -
     record, token = store.add("a", "b", Scope.READ)
     store.revoke(record.id)
     assert refusal(store, "keys", authorization=f"Bearer {token}").code.name == "UNAUTHENTICATED"
-    assert refusal(store, "passthrough", authorization=f"Bearer {token}").code.name == "UNAUTHENTICATED"
+    assert (
+        refusal(store, "passthrough", authorization=f"Bearer {token}").code.name
+        == "UNAUTHENTICATED"
+    )
 
 
-def test_passthrough_makes_each_bearer_its_own_tenant_and_keeps_no_token_in_its_name(store: KeyStore) -> None:
-    one, two = authenticate(store, "passthrough", "sk-user-one"), authenticate(store, "passthrough", "sk-user-two")
+def test_passthrough_makes_each_bearer_its_own_tenant_and_keeps_no_token_in_its_name(
+    store: KeyStore,
+) -> None:
+    one, two = (
+        authenticate(store, "passthrough", "sk-user-one"),
+        authenticate(store, "passthrough", "sk-user-two"),
+    )
     assert one.tenant != two.tenant
     assert one.apikey_hash == hashlib.sha256(b"sk-user-one").hexdigest()
     assert "sk-user-one" not in f"{one.tenant} {one.label} {one!r}"
@@ -84,11 +117,20 @@ def test_passthrough_makes_each_bearer_its_own_tenant_and_keeps_no_token_in_its_
 
 
 @pytest.mark.parametrize("header", [None, "Basic abc", "Bearer ", "Bearer cp_abcdefgh_" + "x" * 43])
-def test_passthrough_needs_a_bearer_that_is_not_one_of_our_keys(header: str | None, store: KeyStore) -> None:
-    assert refusal(store, "passthrough", **({} if header is None else {"authorization": header})).code.name == "UNAUTHENTICATED"
+def test_passthrough_needs_a_bearer_that_is_not_one_of_our_keys(
+    header: str | None, store: KeyStore
+) -> None:
+    assert (
+        refusal(
+            store, "passthrough", **({} if header is None else {"authorization": header})
+        ).code.name
+        == "UNAUTHENTICATED"
+    )
 
 
-def test_passthrough_accepts_a_configured_key_and_never_gives_it_to_a_model(store: KeyStore) -> None:
+def test_passthrough_accepts_a_configured_key_and_never_gives_it_to_a_model(
+    store: KeyStore,
+) -> None:
     _, token = store.add("team-a", "alice", Scope.ADMIN)
     caller = authenticate(store, "passthrough", token)
     assert (caller.tenant, caller.model_key, caller.configured) == ("team-a", None, True)
@@ -97,7 +139,10 @@ def test_passthrough_accepts_a_configured_key_and_never_gives_it_to_a_model(stor
 def test_a_bearer_cannot_take_the_identity_of_a_named_tenant(store: KeyStore) -> None:
     store.add("team-a", "alice", Scope.READ)
     for name in ("local", "team-a"):
-        assert refusal(store, "passthrough", authorization=f"Bearer {name}").code.name == "UNAUTHENTICATED"
+        assert (
+            refusal(store, "passthrough", authorization=f"Bearer {name}").code.name
+            == "UNAUTHENTICATED"
+        )
 
 
 def test_the_model_key_header_is_the_callers_and_never_one_of_ours(store: KeyStore) -> None:
@@ -113,8 +158,14 @@ def test_the_derived_identity_is_a_label_and_decides_nothing(store: KeyStore) ->
     token = "sk-user-one"
     caller = authenticate(store, "passthrough", token)
     assert caller.label == derive_user_identity(token)
-    relabelled = AuthContext(caller.tenant, caller.scopes, "user-somebody-else", token_hash=caller.token_hash)
-    assert (relabelled.tenant, relabelled.apikey_hash, relabelled.scopes) == (caller.tenant, caller.apikey_hash, caller.scopes)
+    relabelled = AuthContext(
+        caller.tenant, caller.scopes, "user-somebody-else", token_hash=caller.token_hash
+    )
+    assert (relabelled.tenant, relabelled.apikey_hash, relabelled.scopes) == (
+        caller.tenant,
+        caller.apikey_hash,
+        caller.scopes,
+    )
     impostor = authenticate(store, "passthrough", caller.label)
     assert impostor.tenant != caller.tenant
     assert impostor.apikey_hash != caller.apikey_hash
@@ -160,21 +211,31 @@ def test_a_keyless_request_is_challenged_however_many_keys_were_wrong(store: Key
     keyless = [told({}) for _ in range(10)]
     assert {error.code.name for error in keyless} == {"UNAUTHENTICATED"}
     assert {challenge(error) for error in keyless} == {'Bearer realm="commonplace"'}
-    assert len(recorded) == 6  # of each kind as many as the rate allows: a flood cannot fill the audit trail
+    assert (
+        len(recorded) == 6
+    )  # of each kind as many as the rate allows: a flood cannot fill the audit trail
 
 
 def test_a_401_names_metadata_only_where_there_is_an_authorization_server(store: KeyStore) -> None:
-    for settings in (AuthSettings(mode="keys"), AuthSettings(mode="keys", resource_url="https://mcp.example.org/mcp")):
+    for settings in (
+        AuthSettings(mode="keys"),
+        AuthSettings(mode="keys", resource_url="https://mcp.example.org/mcp"),
+    ):
         with pytest.raises(CommonplaceError) as caught:
             Authenticator(settings, store).authenticate({"host": "evil.example"})
         assert challenge(caught.value) == 'Bearer realm="commonplace"'
         assert "evil" not in str(caught.value.as_dict())
     settings = AuthSettings(
-        mode="keys", resource_url="https://mcp.example.org/base/mcp", authorization_servers=("https://login.example.org",)
+        mode="keys",
+        resource_url="https://mcp.example.org/base/mcp",
+        authorization_servers=("https://login.example.org",),
     )
     with pytest.raises(CommonplaceError) as caught:
         Authenticator(settings, store).authenticate({"host": "evil.example"})
-    assert 'resource_metadata="https://mcp.example.org/base/.well-known/oauth-protected-resource/mcp"' in challenge(caught.value)
+    assert (
+        'resource_metadata="https://mcp.example.org/base/.well-known/oauth-protected-resource/mcp"'
+        in challenge(caught.value)
+    )
     document = protected_resource(settings)
     assert document["resource"] == "https://mcp.example.org/base/mcp"
     assert document["authorization_servers"] == ["https://login.example.org"]

@@ -51,7 +51,17 @@ async def slow(context: Context, arguments: Note) -> dict[str, Any]:
 
 
 def tool(name: str, handler: Any = answer, **changes: Any) -> Tool:
-    return Tool(name, "notes", name, name, Note, dict[str, Any], handler, redact=frozenset({"content"}), **changes)
+    return Tool(
+        name,
+        "notes",
+        name,
+        name,
+        Note,
+        dict[str, Any],
+        handler,
+        redact=frozenset({"content"}),
+        **changes,
+    )
 
 
 TOOLS = (
@@ -60,10 +70,20 @@ TOOLS = (
     tool("note_full", full, read_only=False, scope=Scope.WRITE),
     tool("note_reject", reject, read_only=False),
     tool("note_slow", slow),
-    tool("note_dispatch", read_only=False, scope=lambda arguments: Scope.WRITE if arguments.write else Scope.READ),
+    tool(
+        "note_dispatch",
+        read_only=False,
+        scope=lambda arguments: Scope.WRITE if arguments.write else Scope.READ,
+    ),
     tool("note_rule", read_only=False, scope=Scope.WRITE, writes_catalogue=True),
 )
-NOTES = Toolset("notes", "Notes", frozenset({*(t.name for t in TOOLS), "note/read"}), frozenset({"note/read"}), lambda: TOOLS)
+NOTES = Toolset(
+    "notes",
+    "Notes",
+    frozenset({*(t.name for t in TOOLS), "note/read"}),
+    frozenset({"note/read"}),
+    lambda: TOOLS,
+)
 
 
 @pytest.fixture
@@ -72,7 +92,13 @@ def app(tmp_path: Path) -> Iterator[App]:
         yield made
 
 
-def run(app: App, name: str, arguments: dict[str, Any] | None = None, auth: AuthContext | None = None, **call: Any) -> Outcome:
+def run(
+    app: App,
+    name: str,
+    arguments: dict[str, Any] | None = None,
+    auth: AuthContext | None = None,
+    **call: Any,
+) -> Outcome:
     return asyncio.run(app.pipeline.run(Call(name, arguments or {}, auth or local_user(), **call)))
 
 
@@ -83,7 +109,12 @@ def records(app: App, **wanted: Any) -> list[dict[str, Any]]:
 def test_a_change_is_recorded_without_its_content(app: App) -> None:
     outcome = run(app, "note_write", {"path": "/x", "content": "the secret plan"})
     (record,) = records(app)
-    assert (record["tool"], record["tenant"], record["label"], record["outcome"]) == ("note_write", "local", "local", "ok")
+    assert (record["tool"], record["tenant"], record["label"], record["outcome"]) == (
+        "note_write",
+        "local",
+        "local",
+        "ok",
+    )
     assert record["trace_id"] == outcome.trace_id
     assert record["arguments"]["path"] == "/x"
     assert record["arguments"]["content"]["length"] == len("the secret plan")
@@ -138,7 +169,9 @@ def test_changes_are_refused_while_the_audit_cannot_be_written_and_reads_go_on(a
     outcome = run(app, "note_write")
     assert outcome.error is not None
     assert outcome.error.code.name == "AUDIT_UNAVAILABLE"
-    assert "nothing may be changed" in outcome.error.message  # nothing ran, and the answer does not claim it did
+    assert (
+        "nothing may be changed" in outcome.error.message
+    )  # nothing ran, and the answer does not claim it did
     assert "applied" not in outcome.error.details
     assert run(app, "note_read").error is None
     refused = run(app, "note_write", auth=READER)
@@ -167,7 +200,9 @@ def test_a_change_that_ran_and_could_not_be_recorded_says_so(tmp_path: Path) -> 
 
 def test_a_catalogue_of_all_tenants_is_closed_to_passed_through_bearers(app: App) -> None:
     app.mutation.on = True
-    stranger = AuthContext(Tenant("bearer-x"), frozenset({Scope.READ, Scope.WRITE}), "x", configured=False)
+    stranger = AuthContext(
+        Tenant("bearer-x"), frozenset({Scope.READ, Scope.WRITE}), "x", configured=False
+    )
     outcome = run(app, "note_rule", auth=stranger)
     assert outcome.error is not None
     assert outcome.error.code.name == "SCOPE_REQUIRED"
@@ -228,7 +263,10 @@ def test_audit_query_can_show_recent_reads_too(app: App) -> None:
     run(app, "note_read", {"path": "/seen"})
     found = run(app, "audit_query", {"reads": True}).output
     assert isinstance(found, dict)
-    assert [(r["tool"], r["chain"] is None) for r in found["records"]] == [("note_read", True), ("note_write", False)]
+    assert [(r["tool"], r["chain"] is None) for r in found["records"]] == [
+        ("note_read", True),
+        ("note_write", False),
+    ]
 
 
 def test_audit_can_be_switched_off(tmp_path: Path) -> None:
@@ -238,8 +276,12 @@ def test_audit_can_be_switched_off(tmp_path: Path) -> None:
     assert not settings.audit_directory.exists()
 
 
-@pytest.mark.parametrize(("mutations_only", "logged"), [(False, ["note_read", "note_write"]), (True, ["note_write"])])
-def test_the_call_log_holds_all_calls_or_only_changes(mutations_only: bool, logged: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("mutations_only", "logged"), [(False, ["note_read", "note_write"]), (True, ["note_write"])]
+)
+def test_the_call_log_holds_all_calls_or_only_changes(
+    mutations_only: bool, logged: list[str], tmp_path: Path
+) -> None:
     log = LogSettings(file=str(tmp_path / "log.jsonl"), mutations_only=mutations_only)
     with build(Settings(data=tmp_path, log=log), extra_toolsets=[NOTES], environ={}) as app:
         run(app, "note_read")
@@ -250,8 +292,14 @@ def test_the_call_log_holds_all_calls_or_only_changes(mutations_only: bool, logg
     assert "secret plan" not in text
 
 
-def test_a_slow_call_is_logged_with_its_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with build(Settings(data=tmp_path, log=LogSettings(slow_call_ms=10)), extra_toolsets=[NOTES], environ={}) as app:
+def test_a_slow_call_is_logged_with_its_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with build(
+        Settings(data=tmp_path, log=LogSettings(slow_call_ms=10)),
+        extra_toolsets=[NOTES],
+        environ={},
+    ) as app:
         outcome = run(app, "note_slow")
         run(app, "note_read")
     said = capsys.readouterr().err
@@ -262,15 +310,26 @@ def test_a_slow_call_is_logged_with_its_trace(tmp_path: Path, capsys: pytest.Cap
 
 
 def test_long_arguments_are_trimmed_to_the_preview(tmp_path: Path) -> None:
-    with build(Settings(data=tmp_path, log=LogSettings(preview_bytes=10)), extra_toolsets=[NOTES], environ={}) as app:
+    with build(
+        Settings(data=tmp_path, log=LogSettings(preview_bytes=10)),
+        extra_toolsets=[NOTES],
+        environ={},
+    ) as app:
         run(app, "note_write", {"path": "/" + "x" * 50})
         (record,) = records(app)
-    assert record["arguments"]["path"] == {"preview": "/" + "x" * 9, "truncated": True, "length": 51}
+    assert record["arguments"]["path"] == {
+        "preview": "/" + "x" * 9,
+        "truncated": True,
+        "length": 51,
+    }
 
 
 def test_extra_toolsets_are_loaded_by_name(tmp_path: Path) -> None:
     with pytest.raises(CommonplaceError, match="COMMONPLACE_EXTRA_TOOLSETS"):
-        build(Settings(data=tmp_path), environ={"COMMONPLACE_EXTRA_TOOLSETS": "no.such.module:function"})
+        build(
+            Settings(data=tmp_path),
+            environ={"COMMONPLACE_EXTRA_TOOLSETS": "no.such.module:function"},
+        )
 
 
 def test_server_status_tells_a_key_what_it_may_do_and_only_an_admin_of_everybody(app: App) -> None:

@@ -22,13 +22,21 @@ def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
             yield (*path, name), command
 
 
-COMMANDS = {path: command for path, command in commands(program()) if path != ("serve",)}  # which has a parser of its own
+COMMANDS = {
+    path: command for path, command in commands(program()) if path != ("serve",)
+}  # which has a parser of its own
 
 
 def examples(command: Any) -> list[list[str]]:
-    """The command lines in a command's help, each up to the pipe or redirection behind it, without `commonplace` and its options."""
+    """The command lines in a command's help, each up to the pipe or redirection behind it,
+    without `commonplace` and its options.
+    """
     text = re.sub(r"\$\([^)]*\)", "today", command.help or "")
-    found = re.findall(r"^\s*(?:Example: )?(?:[A-Z_]+=\S+ )?commonplace (?:--(?:data|config) \S+ )?(.+)$", text, re.MULTILINE)
+    found = re.findall(
+        r"^\s*(?:Example: )?(?:[A-Z_]+=\S+ )?commonplace (?:--(?:data|config) \S+ )?(.+)$",
+        text,
+        re.MULTILINE,
+    )
     return [shlex.split(re.split(r" (?:\||>|<|&&) ", line)[0]) for line in found]
 
 
@@ -41,7 +49,9 @@ def test_a_command_that_needs_something_shows_an_example(path: tuple[str, ...]) 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_examples_are_command_lines_that_the_command_takes(path: tuple[str, ...]) -> None:
     for words in examples(COMMANDS[path]):
-        named = next(one for one in COMMANDS if tuple(words[: len(one)]) == one)  # nearly always its own name
+        named = next(
+            one for one in COMMANDS if tuple(words[: len(one)]) == one
+        )  # nearly always its own name
         COMMANDS[named].make_context(" ".join(named), words[len(named) :])
 
 
@@ -65,13 +75,19 @@ def test_the_overview_says_of_every_command_what_its_own_help_says() -> None:
         ("xyz", ["add", "list"], []),
     ],
 )
-def test_a_wrong_name_leads_to_no_command_that_destroys_unless_it_is_misspelled(typed: str, names: list[str], meant: list[str]) -> None:
+def test_a_wrong_name_leads_to_no_command_that_destroys_unless_it_is_misspelled(
+    typed: str, names: list[str], meant: list[str]
+) -> None:
     assert suggestions(typed, names) == meant
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
 def test_destructive_commands_are_known_to_be(path: tuple[str, ...]) -> None:
-    """A command that says that it ends, deletes or replaces something is suggested for its own misspellings only."""
+    """A command that says that it ends, deletes or replaces something is suggested for its own
+    misspellings only.
+    """
     first = (COMMANDS[path].help or "").partition("\n\n")[0]
-    if re.match(r"(End|Delete|Remove|Give a key a new secret|Check an archive and put|Move)\b", first):
+    if re.match(
+        r"(End|Delete|Remove|Give a key a new secret|Check an archive and put|Move)\b", first
+    ):
         assert path[-1] in DESTRUCTIVE

@@ -60,7 +60,9 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--version") == f"commonplace {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["serve", "call", "tools", "connect", "backup", "restore", "completion", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["serve", "call", "tools", "connect", "backup", "restore", "completion", "doctor"]
+)
 def test_help_shows_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     shown = run(capsys, command, "--help").lower()
     assert "example" in shown
@@ -74,17 +76,28 @@ def test_a_wrong_command_and_a_wrong_option_end_with_2(capsys: pytest.CaptureFix
     run(capsys, "serve", "--http", "host:port", expect=2)
 
 
-def test_a_tool_is_called_with_pairs_with_json_and_from_a_file(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_a_tool_is_called_with_pairs_with_json_and_from_a_file(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     assert run_json(capsys, "call", "health/check")["status"] == "ok"
-    assert run_json(capsys, "call", "audit_query", "limit=3", "outcome=refused") == {"records": [], "returned": 0, "limit": 3}
+    assert run_json(capsys, "call", "audit_query", "limit=3", "outcome=refused") == {
+        "records": [],
+        "returned": 0,
+        "limit": 3,
+    }
     assert run_json(capsys, "call", "audit_query", "--args", '{"limit": 4}')["limit"] == 4
     assert run_json(capsys, "call", "audit_query", '{"limit": 4}', "outcome=refused")["limit"] == 4
     (own_world / "work" / "tool.txt").write_text("file_write")
     assert run_json(capsys, "call", "audit_query", "tool=@tool.txt")["returned"] == 0
 
 
-def test_a_failed_call_prints_its_error_and_ends_with_its_kinds_code(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_json(capsys, "call", "audit_query", "limit=0", expect=2)["error"]["code"] == "INVALID_ARGUMENT"
+def test_a_failed_call_prints_its_error_and_ends_with_its_kinds_code(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        run_json(capsys, "call", "audit_query", "limit=0", expect=2)["error"]["code"]
+        == "INVALID_ARGUMENT"
+    )
     assert run_json(capsys, "call", "no_such_tool", expect=2)["error"]["code"] == "UNKNOWN_TOOL"
     run(capsys, "call", "audit_query", "limit", expect=2)
     run(capsys, "call", "audit_query", "--args", "[1]", expect=2)
@@ -103,16 +116,30 @@ def test_tools_are_listed_with_their_cost(capsys: pytest.CaptureFixture[str]) ->
         "audit_query",
         "audit_verify",
     }
-    assert everything["tokens"] == sum(tool["tokens"] for tool in everything["tools"]) > listed["tokens"] > 0
+    assert (
+        everything["tokens"]
+        == sum(tool["tokens"] for tool in everything["tools"])
+        > listed["tokens"]
+        > 0
+    )
     run(capsys, "tools", "--profile", "nonsense", expect=2)
 
 
-def test_keys_are_made_listed_rotated_and_revoked(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
-    made = run_json(capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read")
+def test_keys_are_made_listed_rotated_and_revoked(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
+    made = run_json(
+        capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read"
+    )
     store = KeyStore(own_world / "data" / "keys.json")
     assert store.find(made["key"]) is not None
     (listed,) = run_json(capsys, "keys", "list")["keys"]
-    assert (listed["id"], listed["tenant"], listed["scope"], listed["state"]) == (made["id"], "team-a", "read", "active")
+    assert (listed["id"], listed["tenant"], listed["scope"], listed["state"]) == (
+        made["id"],
+        "team-a",
+        "read",
+        "active",
+    )
     assert made["key"] not in json.dumps(listed)
     rotated = run_json(capsys, "keys", "rotate", made["id"])
     assert store.find(made["key"]) is None
@@ -127,17 +154,27 @@ def test_keys_are_made_listed_rotated_and_revoked(capsys: pytest.CaptureFixture[
 
 def test_tenants_are_listed_and_moved(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
     run_json(capsys, "keys", "add", "--tenant", "old", "--label", "alice")
-    assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == ["local", "old"]
+    assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == [
+        "local",
+        "old",
+    ]
     assert run_json(capsys, "tenants", "move", "old", "new")["moved"]["keys"] == 1
-    assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == ["local", "new"]
+    assert [tenant["tenant"] for tenant in run_json(capsys, "tenants", "list")["tenants"]] == [
+        "local",
+        "new",
+    ]
     run(capsys, "tenants", "move", "new", "new", expect=2)
     run(capsys, "tenants", "move", "olf", "new", expect=3)
     with occupied(own_world / "data"):
         run(capsys, "tenants", "move", "new", "newer", expect=5)
 
 
-def test_who_may_call_is_changed_on_record(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
-    made = run_json(capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read")
+def test_who_may_call_is_changed_on_record(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
+    made = run_json(
+        capsys, "keys", "add", "--tenant", "team-a", "--label", "alice", "--scope", "read"
+    )
     rotated = run_json(capsys, "keys", "rotate", made["id"])
     run(capsys, "keys", "revoke", made["id"])
     run(capsys, "keys", "revoke", "nothere1", expect=3)
@@ -150,7 +187,12 @@ def test_who_may_call_is_changed_on_record(capsys: pytest.CaptureFixture[str], o
         ("keys_revoke", "failed", "KEY_NOT_FOUND"),
         ("tenants_move", "ok", None),
     ]
-    assert records[-1]["arguments"] == {"tenant": "team-a", "label": "alice", "scope": "read", "id": made["id"]}
+    assert records[-1]["arguments"] == {
+        "tenant": "team-a",
+        "label": "alice",
+        "scope": "read",
+        "id": made["id"],
+    }
     kept = "".join(path.read_text() for path in (own_world / "data" / "audit" / "chains").iterdir())
     assert made["key"] not in kept
     assert rotated["key"] not in kept
@@ -166,7 +208,9 @@ def test_moving_a_tenant_moves_its_files_and_its_memory(capsys: pytest.CaptureFi
     assert run_json(capsys, "call", "memory_list")["entries"] == []
 
 
-def test_the_audit_is_verified_and_queried(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_the_audit_is_verified_and_queried(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     audit = AuditLog(own_world / "data" / "audit")
     audit.append({"type": "call", "tool": "file_write", "tenant": "a", "outcome": "ok"})
     audit.close()
@@ -200,7 +244,10 @@ def test_config_show_gives_every_value_its_source_and_hides_secrets(
         "value": 9000,
         "source": f"file {Path.cwd() / 'commonplace.yaml'}",
     }
-    assert rows["settings.mcp.instructions.mutation_enabled"]["source"] == "variable MCP_ENABLE_MUTATION"
+    assert (
+        rows["settings.mcp.instructions.mutation_enabled"]["source"]
+        == "variable MCP_ENABLE_MUTATION"
+    )
     assert rows["settings.server.host"]["source"] == "default"
     assert rows["settings.mcp.files.security.encryption_keks"]["value"] == {"1": "***"}
     assert "hunter2" not in text
@@ -213,7 +260,9 @@ def test_config_show_gives_every_value_its_source_and_hides_secrets(
     assert "settings.server.port" in human
 
 
-def test_config_init_writes_a_file_that_is_right_commented_and_uncommented(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_config_init_writes_a_file_that_is_right_commented_and_uncommented(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     run(capsys, "config", "init")
     written = own_world / "work" / "commonplace.yaml"
     assert parse_yaml(written) is None
@@ -222,13 +271,19 @@ def test_config_init_writes_a_file_that_is_right_commented_and_uncommented(capsy
     bare = "\n".join(line[1:] for line in written.read_text().splitlines()[1:])
     written.write_text(bare)
     config = load(file=written, environ={}, cwd=own_world)
-    assert {name for name, source in config.sources.items() if source.startswith("file")} == {name for name, _ in leaves()}
+    assert {name for name, source in config.sources.items() if source.startswith("file")} == {
+        name for name, _ in leaves()
+    }
     assert config.settings == load(environ={}, cwd=own_world).settings
     run(capsys, "config", "init", "--user")
-    assert (own_world / "home" / ".config" / "commonplace" / "commonplace.yaml").read_text() == sample_file()
+    assert (
+        own_world / "home" / ".config" / "commonplace" / "commonplace.yaml"
+    ).read_text() == sample_file()
 
 
-def test_a_wrong_configuration_ends_every_command_with_2(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_a_wrong_configuration_ends_every_command_with_2(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     (own_world / "work" / "commonplace.yaml").write_text("settings: {servr: {}}")
     for command in (["config", "check"], ["keys", "list"], ["serve"], ["tools"]):
         assert main(command) == 2
@@ -237,7 +292,9 @@ def test_a_wrong_configuration_ends_every_command_with_2(capsys: pytest.CaptureF
     assert [check["status"] for check in checks if check["name"] == "configuration"] == ["fail"]
 
 
-def test_checking_a_configuration_finds_what_would_keep_a_server_from_starting(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_checking_a_configuration_finds_what_would_keep_a_server_from_starting(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [file]}}")
     run(capsys, "config", "check", expect=2)
     (own_world / "work" / "commonplace.yaml").write_text("settings: {server: {toolsets: [files]}}")
@@ -249,7 +306,9 @@ def printed(*command: str, **environ: str) -> list[str]:
     """What a command prints into a pipe, in a process of its own: Rich asks for the width once."""
     kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     run = [sys.executable, "-m", "commonplace", *command]
-    return subprocess.run(run, capture_output=True, text=True, check=True, timeout=60, env=kept | environ).stdout.splitlines()
+    return subprocess.run(
+        run, capture_output=True, text=True, check=True, timeout=60, env=kept | environ
+    ).stdout.splitlines()
 
 
 def test_tables_fit_a_narrow_terminal_and_keep_their_names() -> None:
@@ -259,17 +318,35 @@ def test_tables_fit_a_narrow_terminal_and_keep_their_names() -> None:
 
 
 def test_a_narrow_table_wraps_long_cells_and_loses_nothing(own_world: Path) -> None:
-    printed("keys", "add", "--tenant", "tenant-of-the-whole-platform", "--label", "alice-from-the-platform-team")
+    printed(
+        "keys",
+        "add",
+        "--tenant",
+        "tenant-of-the-whole-platform",
+        "--label",
+        "alice-from-the-platform-team",
+    )
     head, *lines = printed("keys", "list", COLUMNS="60")
     assert head.split() == ["id", "tenant", "label", "scope", "created_at", "state"]
     columns = [head.index(name) for name in head.split()]
-    cells = ["".join(line[start:end].strip() for line in lines) for start, end in zip(columns, [*columns[1:], None], strict=True)]
-    assert [cells[1], cells[2], cells[3], cells[5]] == ["tenant-of-the-whole-platform", "alice-from-the-platform-team", "write", "active"]
+    cells = [
+        "".join(line[start:end].strip() for line in lines)
+        for start, end in zip(columns, [*columns[1:], None], strict=True)
+    ]
+    assert [cells[1], cells[2], cells[3], cells[5]] == [
+        "tenant-of-the-whole-platform",
+        "alice-from-the-platform-team",
+        "write",
+        "active",
+    ]
     assert len(cells[0]) == 8
 
 
 def test_what_is_piped_is_neither_cut_nor_wrapped(own_world: Path) -> None:
-    title = "A title of some length, [bold]which says[/bold] :lock: what went wrong and why, up to its very end"
+    title = (
+        "A title of some length, [bold]which says[/bold] :lock: what went wrong and why, up "
+        "to its very end"
+    )
     assert printed("memory", "add", "bug", title)[0].endswith(title)
     head, entry = printed("memory", "list")[:2]
     assert (head.split()[0], head.split()[-1]) == ("id", "created")
@@ -286,9 +363,12 @@ def test_doctor_is_content_with_a_fresh_folder_and_says_how_to_mend_others(
 ) -> None:
     fresh = run_json(capsys, "doctor")
     assert fresh["ok"]
-    assert {"data folder", "audit", "keys", "exposure", "toolset server"} <= {check["name"] for check in fresh["checks"]}
+    assert {"data folder", "audit", "keys", "exposure", "toolset server"} <= {
+        check["name"] for check in fresh["checks"]
+    }
     (own_world / "work" / "commonplace.yaml").write_text(
-        "settings:\n  auth: {mode: keys}\n  server: {host: 0.0.0.0}\n  mcp: {files: {allow_root_wipe: true}}\n"
+        "settings:\n  auth: {mode: keys}\n  server: {host: 0.0.0.0}\n  mcp: {files: "
+        "{allow_root_wipe: true}}\n"
     )
     (own_world / "data").chmod(0o755)
     found = {check["name"]: check for check in run_json(capsys, "doctor", expect=1)["checks"]}
@@ -301,7 +381,9 @@ def test_doctor_is_content_with_a_fresh_folder_and_says_how_to_mend_others(
     assert found["exposure"]["status"] == "fail"
 
 
-def test_a_backup_restores_everything_and_its_audit_verifies(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_a_backup_restores_everything_and_its_audit_verifies(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     data = own_world / "data"
     key = run_json(capsys, "keys", "add", "--tenant", "a", "--label", "b")["key"]
     (data / "instructions").mkdir()
@@ -321,10 +403,14 @@ def test_a_backup_restores_everything_and_its_audit_verifies(capsys: pytest.Capt
     assert (other / "instructions" / "one.json").read_text() == '{"id": "one"}'
     assert not (other / "models").exists()
     assert verify(other / "audit").ok
-    assert verify(other / "audit").records == 4  # two chains: the key and x, each after the record that opens it
+    assert (
+        verify(other / "audit").records == 4
+    )  # two chains: the key and x, each after the record that opens it
 
 
-def test_restore_keeps_what_was_there_and_refuses_without_force(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_restore_keeps_what_was_there_and_refuses_without_force(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     run_json(capsys, "keys", "add", "--tenant", "first", "--label", "b")
     archive = own_world / "backup.tar.gz"
     run(capsys, "backup", str(archive))
@@ -337,19 +423,27 @@ def test_restore_keeps_what_was_there_and_refuses_without_force(capsys: pytest.C
     assert KeyStore(Path(kept) / "keys.json").tenants() == {"first", "second"}
 
 
-def test_a_missing_archive_is_said_and_leaves_no_folder(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_a_missing_archive_is_said_and_leaves_no_folder(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     assert main(["--data", str(own_world / "new"), "restore", "gone.tar.gz"]) == 2
     assert "Cannot use gone.tar.gz: No such file or directory." in capsys.readouterr().err
     assert not (own_world / "new").exists()
 
 
-def test_a_damaged_archive_restores_nothing(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_a_damaged_archive_restores_nothing(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     run_json(capsys, "keys", "add", "--tenant", "first", "--label", "b")
     archive = own_world / "backup.tar.gz"
     run(capsys, "backup", str(archive))
     whole = archive.read_bytes()
     other = own_world / "other"
-    for damaged in (whole[: len(whole) // 2], b"not an archive", whole[:40] + bytes([whole[40] ^ 255]) + whole[41:]):
+    for damaged in (
+        whole[: len(whole) // 2],
+        b"not an archive",
+        whole[:40] + bytes([whole[40] ^ 255]) + whole[41:],
+    ):
         archive.write_bytes(damaged)
         run(capsys, "--data", str(other), "restore", str(archive), expect=2)
         assert not (other / "keys.json").exists()
@@ -381,11 +475,15 @@ def test_a_shim_is_written_and_never_shadows_another_command(
         ("oastools", "--version", "--version"),
     ],
 )
-def test_a_shim_translates_the_other_programs_command_line(command: str, line: str, ours: str) -> None:
+def test_a_shim_translates_the_other_programs_command_line(
+    command: str, line: str, ours: str
+) -> None:
     assert translate(Command(command), line.split()) == ours.split()
 
 
-def test_a_drop_in_command_line_that_is_wrong_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_drop_in_command_line_that_is_wrong_ends_with_2(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     run(capsys, "shim", "run", expect=2)
     run(capsys, "shim", "run", "nonsense", expect=2)
     run(capsys, "shim", "run", "rekall", "mcp-server", "--port", "high", expect=2)
@@ -397,7 +495,9 @@ def test_completion_prints_a_script(shell: str, capsys: pytest.CaptureFixture[st
     assert "_COMMONPLACE_COMPLETE" in run(capsys, "completion", shell)
 
 
-def test_completion_answers_the_shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_completion_answers_the_shell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("_COMMONPLACE_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "commonplace ke")
     monkeypatch.setenv("COMP_CWORD", "1")

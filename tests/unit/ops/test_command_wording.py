@@ -1,4 +1,6 @@
-"""What commands say: hints that name commands, commands that can be typed as they are printed, global options in any place."""
+"""What commands say: hints that name commands, commands that can be typed as they are printed,
+global options in any place.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ BIN = Path(sys.executable).parent
 
 def literals(node: ast.AST) -> str:
     """The fixed text of a string expression."""
-    return "".join(each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+    return "".join(
+        each.value
+        for each in ast.walk(node)
+        if isinstance(each, ast.Constant) and isinstance(each.value, str)
+    )
 
 
 def hints() -> Iterator[str]:
@@ -38,20 +44,32 @@ def test_every_hint_names_commands_on_the_command_line() -> None:
     for hint in named:
         said = in_commands(hint)
         assert "=true" not in said
-        assert not TOOL.search(re.sub(r"commonplace call \w+", "", said)), said  # what has no command of its own is called by its name
+        assert not TOOL.search(re.sub(r"commonplace call \w+", "", said)), (
+            said
+        )  # what has no command of its own is called by its name
 
 
-def test_a_missing_file_leads_to_the_command_that_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_leads_to_the_command_that_lists(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["files", "get", "/nothing.md", "--data", str(tmp_path)]) == 3
     assert "commonplace files ls shows what there is" in capsys.readouterr().err
-    assert main(["call", "file_read", "project=p", "path=/nothing.md", "--data", str(tmp_path)]) == 3
+    assert (
+        main(["call", "file_read", "project=p", "path=/nothing.md", "--data", str(tmp_path)]) == 3
+    )
     assert "file_list shows what there is" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["before", "within", "behind"])
-def test_global_options_are_taken_in_any_place(place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_global_options_are_taken_in_any_place(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     options = ["--data", str(tmp_path / "here")]
-    words = {"before": [*options, "config", "show"], "within": ["config", *options, "show"], "behind": ["config", "show", *options]}[place]
+    words = {
+        "before": [*options, "config", "show"],
+        "within": ["config", *options, "show"],
+        "behind": ["config", "show", *options],
+    }[place]
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["data"] == str(tmp_path / "here")
     settings = tmp_path / "settings.yaml"
@@ -64,7 +82,15 @@ def test_commands_do_not_log_slow_calls(tmp_path: Path) -> None:
     """Every call is slower than this; a server says so, a command does not."""
     settings = tmp_path / "settings.yaml"
     settings.write_text("settings:\n  log:\n    slow_call_ms: 1\n")
-    command = [BIN / "commonplace", "instructions", "list", "--config", settings, "--data", tmp_path / "data"]
+    command = [
+        BIN / "commonplace",
+        "instructions",
+        "list",
+        "--config",
+        settings,
+        "--data",
+        tmp_path / "data",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "slow call" not in done.stderr
@@ -73,15 +99,45 @@ def test_commands_do_not_log_slow_calls(tmp_path: Path) -> None:
 @pytest.mark.parametrize("on_path", [True, False])
 def test_commands_are_printed_as_they_can_be_typed(on_path: bool, tmp_path: Path) -> None:
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}" if on_path else "/usr/bin:/bin"
-    environment = {"PATH": path, "HOME": str(tmp_path), "COMMONPLACE_HOME": str(tmp_path / "data"), "COLUMNS": "200"}
+    environment = {
+        "PATH": path,
+        "HOME": str(tmp_path),
+        "COMMONPLACE_HOME": str(tmp_path / "data"),
+        "COLUMNS": "200",
+    }
     done = subprocess.run(
-        [BIN / "commonplace", "keys", "list"], cwd=BIN.parent, env=environment, capture_output=True, text=True, timeout=60
+        [BIN / "commonplace", "keys", "list"],
+        cwd=BIN.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
-    command = done.stderr.partition("Make one: ")[2].strip().replace("NAME", "team").replace("WHO", "alice")
-    assert command.startswith("commonplace keys add" if on_path else "bin/commonplace keys add"), done.stderr
-    made = subprocess.run(["bash", "-c", command], cwd=BIN.parent, env=environment, capture_output=True, text=True, timeout=60)
+    command = (
+        done.stderr.partition("Make one: ")[2]
+        .strip()
+        .replace("NAME", "team")
+        .replace("WHO", "alice")
+    )
+    assert command.startswith("commonplace keys add" if on_path else "bin/commonplace keys add"), (
+        done.stderr
+    )
+    made = subprocess.run(
+        ["bash", "-c", command],
+        cwd=BIN.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert made.returncode == 0, made.stderr
-    shown = subprocess.run([BIN / "commonplace", "keys", "add", "--help"], cwd=BIN.parent, env=environment, capture_output=True, text=True)
+    shown = subprocess.run(
+        [BIN / "commonplace", "keys", "add", "--help"],
+        cwd=BIN.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert ("bin/commonplace keys add --tenant" in shown.stdout) is not on_path
 
 

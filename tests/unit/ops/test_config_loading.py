@@ -14,7 +14,13 @@ import yaml
 
 from commonplace.kernel.config import leaves, load, type_of, value_of
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.settings import ENVIRONMENT_ALIASES, WITHOUT_EFFECT, FilesSettings, Settings, StorageSettings
+from commonplace.kernel.settings import (
+    ENVIRONMENT_ALIASES,
+    WITHOUT_EFFECT,
+    FilesSettings,
+    Settings,
+    StorageSettings,
+)
 
 ALL = dict(leaves())
 
@@ -34,10 +40,16 @@ ADDRESSES = {
 def another(name: str) -> Any:
     """A legal value of a key that is not its default."""
     declared, kind = ALL[name], type_of(name)
-    arms = [arm for arm in (get_args(kind) if type(None) in get_args(kind) else (kind,)) if arm is not type(None)]
+    arms = [
+        arm
+        for arm in (get_args(kind) if type(None) in get_args(kind) else (kind,))
+        if arm is not type(None)
+    ]
     arm = arms[0]
     if get_origin(arm) is Literal:
-        return next(choice for choice in get_args(arm) if choice not in (declared.default, "openai"))
+        return next(
+            choice for choice in get_args(arm) if choice not in (declared.default, "openai")
+        )
     if arm is bool:
         return not declared.default
     if arm in (int, float):
@@ -75,24 +87,42 @@ def test_every_key_is_read_from_the_file_and_says_so(name: str, tmp_path: Path) 
     value = another(name)
     document = nested(name, list(value) if isinstance(value, tuple) else value)
     needed = set()
-    if name == "mcp.files.search.rerank.enabled":  # an external model needs an address and keys to encrypt credentials with
+    if (
+        name == "mcp.files.search.rerank.enabled"
+    ):  # an external model needs an address and keys to encrypt credentials with
         needed = {"mcp.files.security.encryption_keks", "mcp.files.search.rerank.endpoint"}
-        document["settings"]["mcp"]["files"]["search"]["rerank"]["endpoint"] = "https://elsewhere/v1/rerank"
-        document["settings"]["mcp"]["files"]["security"] = {"encryption_keks": {"1": "a secret of sixteen"}}
-    if name == "auth.authorization_servers":  # they are told to clients together with the address they protect
+        document["settings"]["mcp"]["files"]["search"]["rerank"]["endpoint"] = (
+            "https://elsewhere/v1/rerank"
+        )
+        document["settings"]["mcp"]["files"]["security"] = {
+            "encryption_keks": {"1": "a secret of sixteen"}
+        }
+    if (
+        name == "auth.authorization_servers"
+    ):  # they are told to clients together with the address they protect
         needed = {"auth.resource_url"}
         document["settings"]["auth"]["resource_url"] = "https://elsewhere/mcp"
     config = load(file=write(tmp_path / "c.yaml", document), environ={}, cwd=tmp_path)
     assert value_of(config.settings, name) == value != ALL[name].default
     assert config.sources[name] == f"file {tmp_path / 'c.yaml'}"
-    others = {other for other in ALL if other != name and value_of(config.settings, other) != ALL[other].default}
+    others = {
+        other
+        for other in ALL
+        if other != name and value_of(config.settings, other) != ALL[other].default
+    }
     assert others == needed
 
 
 @pytest.mark.parametrize("name", sorted(name for name, declared in ALL.items() if declared.env))
 def test_every_variable_overrides_the_file(name: str, tmp_path: Path) -> None:
     value = another(name)
-    text = ",".join(value) if isinstance(value, tuple) else ("1" if value else "0") if isinstance(value, bool) else str(value)
+    text = (
+        ",".join(value)
+        if isinstance(value, tuple)
+        else ("1" if value else "0")
+        if isinstance(value, bool)
+        else str(value)
+    )
     variable = str(ALL[name].env)
     config = load(environ={variable: text}, cwd=tmp_path)
     assert value_of(config.settings, name) == value
@@ -100,56 +130,128 @@ def test_every_variable_overrides_the_file(name: str, tmp_path: Path) -> None:
 
 
 def test_files_settings_never_come_from_the_environment() -> None:
-    assert [name for name, declared in ALL.items() if name.startswith("mcp.files.") and declared.env] == []
+    assert [
+        name for name, declared in ALL.items() if name.startswith("mcp.files.") and declared.env
+    ] == []
 
 
 def test_defaults_are_those_of_contract_003_and_the_decisions(tmp_path: Path) -> None:
     files = load(environ={}, cwd=tmp_path).settings.mcp.files
-    assert (files.allow_root_wipe, files.list_limit_default, files.list_limit_max) == (False, 256, 1024)
-    assert (files.max_payload_bytes, files.max_file_bytes, files.max_project_bytes) == (2_000_000, 10_000_000, 100_000_000)
+    assert (files.allow_root_wipe, files.list_limit_default, files.list_limit_max) == (
+        False,
+        256,
+        1024,
+    )
+    assert (files.max_payload_bytes, files.max_file_bytes, files.max_project_bytes) == (
+        2_000_000,
+        10_000_000,
+        100_000_000,
+    )
     assert (files.lock_timeout_ms, files.delete_retention_days) == (3000, 30)
     search = files.search
-    assert (search.enabled, search.limit_default, search.limit_max, search.vector_candidates, search.bm25_candidates) == (
+    assert (
+        search.enabled,
+        search.limit_default,
+        search.limit_max,
+        search.vector_candidates,
+        search.bm25_candidates,
+    ) == (
         True,
         5,
         20,
         30,
         30,
     )
-    assert (search.rerank.enabled, search.rerank.model, search.rerank.timeout_ms) == (False, "rerank-v3.5", 6000)
-    assert search.rerank.endpoint == ""  # the decisions: rerank without a configured endpoint is an error
+    assert (search.rerank.enabled, search.rerank.model, search.rerank.timeout_ms) == (
+        False,
+        "rerank-v3.5",
+        6000,
+    )
+    assert (
+        search.rerank.endpoint == ""
+    )  # the decisions: rerank without a configured endpoint is an error
     assert (search.fallback.semantic_weight, search.fallback.lexical_weight) == (None, None)
     index = files.index
-    assert (index.workers, index.batch_size, index.retry_max, index.retry_backoff_ms, index.slo_p95_seconds) == (2, 20, 5, 1000, 30)
-    assert (files.security.credential_cache_prefix, files.security.credential_cache_ttl_seconds) == ("mcp:files:cred", 300)
+    assert (
+        index.workers,
+        index.batch_size,
+        index.retry_max,
+        index.retry_backoff_ms,
+        index.slo_p95_seconds,
+    ) == (2, 20, 5, 1000, 30)
+    assert (
+        files.security.credential_cache_prefix,
+        files.security.credential_cache_ttl_seconds,
+    ) == ("mcp:files:cred", 300)
 
 
 def test_defaults_are_those_of_contract_000(tmp_path: Path) -> None:
     settings = load(environ={}, cwd=tmp_path).settings
     rules, trace = settings.mcp.instructions, settings.trace
-    assert (rules.mutation_enabled, rules.strict_create, rules.strict_remove, rules.canonical_disable) == (False, False, False, False)
-    assert (rules.read_retries, rules.read_backoff_ms, rules.write_retries, rules.write_backoff_ms) == (3, 8, 3, 8)
-    assert (rules.usage_flush_ms, rules.features, rules.usage_enabled, rules.agent_id, rules.workspace) == (75, None, True, None, None)
-    assert (settings.log.rotate_bytes, trace.max_bytes, trace.allow, trace.deny) == (524288, 65536, (), ())
+    assert (
+        rules.mutation_enabled,
+        rules.strict_create,
+        rules.strict_remove,
+        rules.canonical_disable,
+    ) == (False, False, False, False)
+    assert (
+        rules.read_retries,
+        rules.read_backoff_ms,
+        rules.write_retries,
+        rules.write_backoff_ms,
+    ) == (3, 8, 3, 8)
+    assert (
+        rules.usage_flush_ms,
+        rules.features,
+        rules.usage_enabled,
+        rules.agent_id,
+        rules.workspace,
+    ) == (75, None, True, None, None)
+    assert (settings.log.rotate_bytes, trace.max_bytes, trace.allow, trace.deny) == (
+        524288,
+        65536,
+        (),
+        (),
+    )
     dashboard = settings.dashboard
-    assert (dashboard.enabled, dashboard.port, dashboard.host, dashboard.tries) == (False, 8787, "127.0.0.1", 10)
+    assert (dashboard.enabled, dashboard.port, dashboard.host, dashboard.tries) == (
+        False,
+        8787,
+        "127.0.0.1",
+        10,
+    )
 
 
-@pytest.mark.parametrize(("text", "enabled"), [("usage", True), ("other", False), ("other, usage", True)])
-def test_index_features_decides_on_usage_once_it_is_set(text: str, enabled: bool, tmp_path: Path) -> None:
-    assert load(environ={"INDEX_FEATURES": text}, cwd=tmp_path).settings.mcp.instructions.usage_enabled is enabled
+@pytest.mark.parametrize(
+    ("text", "enabled"), [("usage", True), ("other", False), ("other, usage", True)]
+)
+def test_index_features_decides_on_usage_once_it_is_set(
+    text: str, enabled: bool, tmp_path: Path
+) -> None:
+    assert (
+        load(environ={"INDEX_FEATURES": text}, cwd=tmp_path).settings.mcp.instructions.usage_enabled
+        is enabled
+    )
 
 
 def test_an_alias_counts_unless_the_variable_itself_is_set(tmp_path: Path) -> None:
     assert dict(ENVIRONMENT_ALIASES) == {"INSTRUCTIONS_WORKSPACE": "WORKSPACE_ID"}
-    assert load(environ={"INSTRUCTIONS_WORKSPACE": "b"}, cwd=tmp_path).settings.mcp.instructions.workspace == "b"
+    assert (
+        load(
+            environ={"INSTRUCTIONS_WORKSPACE": "b"}, cwd=tmp_path
+        ).settings.mcp.instructions.workspace
+        == "b"
+    )
     both = load(environ={"WORKSPACE_ID": "a", "INSTRUCTIONS_WORKSPACE": "b"}, cwd=tmp_path)
     assert both.settings.mcp.instructions.workspace == "a"
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_EFFECT))
 def test_a_variable_without_effect_changes_nothing(name: str, tmp_path: Path) -> None:
-    assert load(environ={name: "1", "HOME": "/h"}, cwd=tmp_path).settings == load(environ={"HOME": "/h"}, cwd=tmp_path).settings
+    assert (
+        load(environ={name: "1", "HOME": "/h"}, cwd=tmp_path).settings
+        == load(environ={"HOME": "/h"}, cwd=tmp_path).settings
+    )
 
 
 def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
@@ -173,7 +275,11 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("server.toolsets", [1], "list of texts"),
         ("mcp.files.security.encryption_keks", {"70000": "a secret of sixteen"}, "0 to 65535"),
         ("mcp.files.security.encryption_keks", {"1": "short"}, "fewer than 16"),
-        ("mcp.files.security.encryption_keks", {"1": "a secret of sixteen", "01": "a secret of sixteen"}, "the same number"),
+        (
+            "mcp.files.security.encryption_keks",
+            {"1": "a secret of sixteen", "01": "a secret of sixteen"},
+            "the same number",
+        ),
         ("mcp.files.security.credential_cache_prefix", "", "printable characters"),
         ("mcp.files.security.credential_cache_prefix", "two words", "printable characters"),
         ("mcp.files.security.credential_cache_ttl_seconds", 0, "the least is 1"),
@@ -195,12 +301,18 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ("server.allowed_origins", ["app.example.org"], "SCHEME://HOST"),
         ("server.allowed_origins", ["https://App.example.org"], "SCHEME://HOST"),
         ("server.allowed_origins", ["*"], "SCHEME://HOST"),
-        ("auth", {"authorization_servers": ["https://login.example.org"]}, "settings.auth.resource_url is required"),
+        (
+            "auth",
+            {"authorization_servers": ["https://login.example.org"]},
+            "settings.auth.resource_url is required",
+        ),
         ("auth.resource_url", "mcp.example.org", "http://HOST/PATH"),
         ("auth.authorization_servers", ["https://login.example.org", "login"], "http://HOST/PATH"),
     ],
 )
-def test_a_wrong_value_is_refused_with_its_key(key: str, value: Any, said: str, tmp_path: Path) -> None:
+def test_a_wrong_value_is_refused_with_its_key(
+    key: str, value: Any, said: str, tmp_path: Path
+) -> None:
     error = refused(tmp_path, nested(key, value))
     assert said in error.message
     assert f"settings.{key}" in error.message
@@ -208,10 +320,21 @@ def test_a_wrong_value_is_refused_with_its_key(key: str, value: Any, said: str, 
 
 def test_names_that_requests_have_are_accepted(tmp_path: Path) -> None:
     hosts = ["example.org", "*.example.org", "[::1]", "10.0.0.7", "MY_HOST"]
-    origins = ["https://app.example.org", "http://localhost:5173", "http://[::1]:80", "vscode-webview://a1b2", "null"]
+    origins = [
+        "https://app.example.org",
+        "http://localhost:5173",
+        "http://[::1]:80",
+        "vscode-webview://a1b2",
+        "null",
+    ]
     (tmp_path / "commonplace.yaml").write_text(
         yaml.safe_dump(
-            {"settings": {"server": {"allowed_hosts": hosts, "allowed_origins": origins}, "auth": {"resource_url": "https://a/mcp"}}}
+            {
+                "settings": {
+                    "server": {"allowed_hosts": hosts, "allowed_origins": origins},
+                    "auth": {"resource_url": "https://a/mcp"},
+                }
+            }
         )
     )
     server = load(environ={}, cwd=tmp_path).settings.server
@@ -223,7 +346,9 @@ def test_settings_that_are_no_map_are_refused_by_their_name(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("there", ["folder", "broken link"])
-def test_a_configuration_file_that_cannot_be_read_is_not_passed_over(there: str, tmp_path: Path) -> None:
+def test_a_configuration_file_that_cannot_be_read_is_not_passed_over(
+    there: str, tmp_path: Path
+) -> None:
     place = tmp_path / "commonplace.yaml"
     if there == "folder":
         place.mkdir()
@@ -234,7 +359,9 @@ def test_a_configuration_file_that_cannot_be_read_is_not_passed_over(there: str,
     assert str(place) in error.value.message
 
 
-def test_a_user_without_a_home_folder_needs_to_name_the_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_folder_needs_to_name_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def nobody(number: int) -> NoReturn:
         raise KeyError(number)
 
@@ -247,13 +374,19 @@ def test_a_user_without_a_home_folder_needs_to_name_the_data_folder(tmp_path: Pa
 
 
 def test_the_home_of_a_user_that_there_is_not_is_a_path_like_any_other(tmp_path: Path) -> None:
-    (tmp_path / "commonplace.yaml").write_text("settings: {mcp: {openapi: {roots: ['~nobody-here/apis']}}}")
+    (tmp_path / "commonplace.yaml").write_text(
+        "settings: {mcp: {openapi: {roots: ['~nobody-here/apis']}}}"
+    )
     config = load(environ={"COMMONPLACE_HOME": "~nobody-here/data"}, cwd=tmp_path)
     assert config.settings.mcp.openapi.roots == (str(tmp_path / "~nobody-here" / "apis"),)
 
 
 def test_a_wrong_variable_is_refused_by_name(tmp_path: Path) -> None:
-    for environ in ({"MCP_ENABLE_MUTATION": "perhaps"}, {"MCP_READ_RETRIES": "many"}, {"MCP_DASHBOARD_PORT": "70000"}):
+    for environ in (
+        {"MCP_ENABLE_MUTATION": "perhaps"},
+        {"MCP_READ_RETRIES": "many"},
+        {"MCP_DASHBOARD_PORT": "70000"},
+    ):
         with pytest.raises(CommonplaceError, match=next(iter(environ))):
             load(environ=environ, cwd=tmp_path)
 
@@ -262,20 +395,34 @@ def test_external_models_need_key_encryption_keys(tmp_path: Path) -> None:
     rerank = {"enabled": True, "endpoint": "http://127.0.0.1:1/v1/rerank"}
     assert "encryption_keks" in refused(tmp_path, nested("mcp.files.search.rerank", rerank)).message
     openai = {"provider": "openai", "model": "m", "endpoint": "http://127.0.0.1:1/v1/embeddings"}
-    assert "encryption_keks" in refused(tmp_path, nested("mcp.files.search.embedding", openai)).message
-    assert "endpoint" in refused(tmp_path, nested("mcp.files.search.embedding", {"provider": "openai"})).message
+    assert (
+        "encryption_keks" in refused(tmp_path, nested("mcp.files.search.embedding", openai)).message
+    )
+    assert (
+        "endpoint"
+        in refused(tmp_path, nested("mcp.files.search.embedding", {"provider": "openai"})).message
+    )
 
 
-def test_rerank_without_an_endpoint_is_refused_with_the_address_of_the_contract(tmp_path: Path) -> None:
+def test_rerank_without_an_endpoint_is_refused_with_the_address_of_the_contract(
+    tmp_path: Path,
+) -> None:
     document = nested("mcp.files.search.rerank.enabled", True)
-    document["settings"]["mcp"]["files"]["security"] = {"encryption_keks": {"1": "a secret of sixteen"}}
+    document["settings"]["mcp"]["files"]["security"] = {
+        "encryption_keks": {"1": "a secret of sixteen"}
+    }
     message = refused(tmp_path, document).message
     assert "mcp.files.search.rerank.endpoint" in message
     assert "https://oneapi.laisky.com/v1/rerank" in message
     (tmp_path / "home").mkdir()
     for command in (["config", "check"], ["serve"]):
         told = subprocess.run(
-            [str(Path(sys.executable).with_name("commonplace")), "--config", str(tmp_path / "c.yaml"), *command],
+            [
+                str(Path(sys.executable).with_name("commonplace")),
+                "--config",
+                str(tmp_path / "c.yaml"),
+                *command,
+            ],
             env={**os.environ, "COMMONPLACE_HOME": str(tmp_path / "home")},
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -288,7 +435,10 @@ def test_rerank_without_an_endpoint_is_refused_with_the_address_of_the_contract(
 
 def test_the_local_models_name_is_not_taken_for_an_external_one(tmp_path: Path) -> None:
     openai = {"provider": "openai", "endpoint": "http://127.0.0.1:1/v1/embeddings"}
-    assert "search.embedding.model names the local model" in refused(tmp_path, nested("mcp.files.search.embedding", openai)).message
+    assert (
+        "search.embedding.model names the local model"
+        in refused(tmp_path, nested("mcp.files.search.embedding", openai)).message
+    )
 
 
 @pytest.mark.parametrize(
@@ -301,7 +451,9 @@ def test_the_local_models_name_is_not_taken_for_an_external_one(tmp_path: Path) 
         ("storage.cache_url", "http://:hunter2@cache"),
     ],
 )
-def test_a_secret_in_the_wrong_form_is_refused_without_being_shown(key: str, value: Any, tmp_path: Path) -> None:
+def test_a_secret_in_the_wrong_form_is_refused_without_being_shown(
+    key: str, value: Any, tmp_path: Path
+) -> None:
     error = refused(tmp_path, nested(key, value))
     assert "hunter2" not in f"{error} {error.hint} {error.details}"
 
@@ -312,7 +464,10 @@ def test_secrets_never_show_in_a_message_or_a_repr(tmp_path: Path) -> None:
     assert "hunter2" not in repr(StorageSettings(url="postgresql://u:hunter2@h/d"))
 
 
-@pytest.mark.parametrize("text", ["settings: [", "settings: {a: 1, a: 2}", "- 1", "settings: 3", b"\xff\xfe".decode("latin-1")])
+@pytest.mark.parametrize(
+    "text",
+    ["settings: [", "settings: {a: 1, a: 2}", "- 1", "settings: 3", b"\xff\xfe".decode("latin-1")],
+)
 def test_a_broken_file_is_refused_with_its_name(text: str, tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_bytes(text.encode("latin-1"))
     with pytest.raises(CommonplaceError, match=r"c\.yaml"):
@@ -321,7 +476,10 @@ def test_a_broken_file_is_refused_with_its_name(text: str, tmp_path: Path) -> No
 
 def test_an_empty_file_and_empty_sections_are_right(tmp_path: Path) -> None:
     for text in ("", "settings:\n", "settings:\n  mcp:\n    files:\n"):
-        assert load(file=write(tmp_path / "c.yaml", text), environ={}, cwd=tmp_path).settings.mcp.files == FilesSettings()
+        assert (
+            load(file=write(tmp_path / "c.yaml", text), environ={}, cwd=tmp_path).settings.mcp.files
+            == FilesSettings()
+        )
 
 
 def test_the_file_is_looked_for_here_then_in_the_users_folder(tmp_path: Path) -> None:
@@ -341,7 +499,11 @@ def test_the_file_is_looked_for_here_then_in_the_users_folder(tmp_path: Path) ->
 
 
 def test_relative_paths_in_the_file_start_at_the_file(tmp_path: Path) -> None:
-    document = {"settings": {"mcp": {"instructions": {"directory": "rules"}, "openapi": {"roots": ["specs"]}}}}
+    document = {
+        "settings": {
+            "mcp": {"instructions": {"directory": "rules"}, "openapi": {"roots": ["specs"]}}
+        }
+    }
     mcp = load(file=write(tmp_path / "c.yaml", document), environ={}, cwd=Path("/")).settings.mcp
     assert mcp.instructions.directory == str(tmp_path / "rules")
     assert mcp.openapi.roots == (str(tmp_path / "specs"),)
@@ -349,17 +511,28 @@ def test_relative_paths_in_the_file_start_at_the_file(tmp_path: Path) -> None:
 
 def test_the_data_folder_is_the_flag_then_the_variable_then_the_platforms(tmp_path: Path) -> None:
     environ = {"COMMONPLACE_HOME": str(tmp_path / "var"), "XDG_DATA_HOME": str(tmp_path / "xdg")}
-    assert load(data=tmp_path / "flag", environ=environ, cwd=tmp_path).settings.data == tmp_path / "flag"
+    assert (
+        load(data=tmp_path / "flag", environ=environ, cwd=tmp_path).settings.data
+        == tmp_path / "flag"
+    )
     assert load(environ=environ, cwd=tmp_path).settings.data == tmp_path / "var"
     del environ["COMMONPLACE_HOME"]
     assert load(environ=environ, cwd=tmp_path).settings.data == tmp_path / "xdg" / "commonplace"
 
 
-def test_the_instruction_folder_is_the_variable_then_here_then_in_the_data_folder(tmp_path: Path) -> None:
+def test_the_instruction_folder_is_the_variable_then_here_then_in_the_data_folder(
+    tmp_path: Path,
+) -> None:
     environ = {"COMMONPLACE_HOME": str(tmp_path / "data")}
-    assert load(environ=environ, cwd=tmp_path).settings.instructions_directory == tmp_path / "data" / "instructions"
+    assert (
+        load(environ=environ, cwd=tmp_path).settings.instructions_directory
+        == tmp_path / "data" / "instructions"
+    )
     (tmp_path / "instructions").mkdir()
-    assert load(environ=environ, cwd=tmp_path).settings.instructions_directory == tmp_path / "instructions"
+    assert (
+        load(environ=environ, cwd=tmp_path).settings.instructions_directory
+        == tmp_path / "instructions"
+    )
     environ["INSTRUCTIONS_DIR"] = str(tmp_path / "rules")
     assert load(environ=environ, cwd=tmp_path).settings.instructions_directory == tmp_path / "rules"
 
@@ -376,9 +549,18 @@ def test_settings_are_frozen_and_copied_by_but(tmp_path: Path) -> None:
     assert (changed.data, settings.data) == (Path("/x"), tmp_path)
 
 
-@pytest.mark.parametrize(("name", "address"), [("url", "mysql://user:hunter2@host"), ("cache_url", "http://:hunter2@host")])
-def test_an_address_of_an_unknown_kind_is_refused_without_being_shown(name: str, address: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [("url", "mysql://user:hunter2@host"), ("cache_url", "http://:hunter2@host")],
+)
+def test_an_address_of_an_unknown_kind_is_refused_without_being_shown(
+    name: str, address: str, tmp_path: Path
+) -> None:
     with pytest.raises(CommonplaceError) as refused:
-        load(file=write(tmp_path / "c.yaml", nested(f"storage.{name}", address)), environ={}, cwd=tmp_path)
+        load(
+            file=write(tmp_path / "c.yaml", nested(f"storage.{name}", address)),
+            environ={},
+            cwd=tmp_path,
+        )
     assert f"settings.storage.{name}" in refused.value.message
     assert "hunter2" not in str(refused.value.as_dict())

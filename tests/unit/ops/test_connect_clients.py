@@ -1,4 +1,6 @@
-"""`commonplace connect`: what each client reads, merged into its file, and keys that stay out of files."""
+"""`commonplace connect`: what each client reads, merged into its file, and keys that stay out of
+files.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ JSON_CLIENTS = {
 
 
 @pytest.mark.parametrize("client", sorted(JSON_CLIENTS))
-def test_connect_prints_by_default_and_merges_with_write(client: str, capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_connect_prints_by_default_and_merges_with_write(
+    client: str, capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     place, key = JSON_CLIENTS[client]
     path = own_world / place
     printed = json.loads(run(capsys, "connect", client))
@@ -74,42 +78,77 @@ def test_connect_prints_by_default_and_merges_with_write(client: str, capsys: py
 
 
 REFERENCES = {
-    "claude-code": ({"headers": {"Authorization": "Bearer ${COMMONPLACE_KEY}"}}, {"env": {"COMMONPLACE_KEY": "${COMMONPLACE_KEY}"}}),
+    "claude-code": (
+        {"headers": {"Authorization": "Bearer ${COMMONPLACE_KEY}"}},
+        {"env": {"COMMONPLACE_KEY": "${COMMONPLACE_KEY}"}},
+    ),
     "vscode": (
         {"headers": {"Authorization": "Bearer ${input:commonplace-key}"}},
         {"env": {"COMMONPLACE_KEY": "${input:commonplace-key}"}},
     ),
-    "cursor": ({"headers": {"Authorization": "Bearer ${env:COMMONPLACE_KEY}"}}, {"env": {"COMMONPLACE_KEY": "${env:COMMONPLACE_KEY}"}}),
+    "cursor": (
+        {"headers": {"Authorization": "Bearer ${env:COMMONPLACE_KEY}"}},
+        {"env": {"COMMONPLACE_KEY": "${env:COMMONPLACE_KEY}"}},
+    ),
     "codex": ({"bearer_token_env_var": "COMMONPLACE_KEY"}, {"env_vars": ["COMMONPLACE_KEY"]}),
 }
 
 
 @pytest.mark.parametrize("client", REFERENCES)
-def test_connect_refers_to_a_key_in_the_form_of_the_client(client: str, capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_connect_refers_to_a_key_in_the_form_of_the_client(
+    client: str, capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     over_http, on_stdio = REFERENCES[client]
-    remote = run_json(capsys, "connect", client, "--http", "http://127.0.0.1:1/mcp", "--key", "cp_x", "--write")
-    assert {name: value for name, value in remote["entry"].items() if name not in ("type", "url")} == over_http
+    remote = run_json(
+        capsys, "connect", client, "--http", "http://127.0.0.1:1/mcp", "--key", "cp_x", "--write"
+    )
+    assert {
+        name: value for name, value in remote["entry"].items() if name not in ("type", "url")
+    } == over_http
     assert "cp_x" not in Path(remote["path"]).read_text()
     assert len(remote["notes"]) == 1
     local = run_json(capsys, "connect", client, "--key", "cp_x", "--write")
-    assert {name: value for name, value in local["entry"].items() if name not in ("type", "command", "args")} == on_stdio
+    assert {
+        name: value
+        for name, value in local["entry"].items()
+        if name not in ("type", "command", "args")
+    } == on_stdio
     assert "cp_x" not in Path(local["path"]).read_text()
     if client == "vscode":
-        assert [each["id"] for each in json.loads(Path(local["path"]).read_text())["inputs"]] == ["commonplace-key"]
+        assert [each["id"] for each in json.loads(Path(local["path"]).read_text())["inputs"]] == [
+            "commonplace-key"
+        ]
 
 
 @pytest.mark.parametrize("client", ["claude-code", "vscode"])
-def test_connect_warns_before_it_writes_a_key_into_a_file_of_the_project(client: str, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["connect", client, "--http", "http://127.0.0.1:1", "--key", "cp_x", "--key-in-file", "--write"])
+def test_connect_warns_before_it_writes_a_key_into_a_file_of_the_project(
+    client: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main(
+        [
+            "connect",
+            client,
+            "--http",
+            "http://127.0.0.1:1",
+            "--key",
+            "cp_x",
+            "--key-in-file",
+            "--write",
+        ]
+    )
     said = capsys.readouterr().err
     assert code == 0
     assert "usually committed" in said
     assert said.index("usually committed") < said.index("wrote ")
-    told = run_json(capsys, "connect", client, "--http", "http://127.0.0.1:1", "--key", "cp_x", "--key-in-file")
+    told = run_json(
+        capsys, "connect", client, "--http", "http://127.0.0.1:1", "--key", "cp_x", "--key-in-file"
+    )
     assert told["entry"]["headers"] == {"Authorization": "Bearer cp_x"}
 
 
-def test_connect_gives_claude_desktop_nothing_that_it_skips(capsys: pytest.CaptureFixture[str]) -> None:
+def test_connect_gives_claude_desktop_nothing_that_it_skips(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["connect", "claude-desktop", "--http", "http://127.0.0.1:1", "--write"]) == 2
     said = capsys.readouterr().err
     assert "custom connector" in said
@@ -123,23 +162,36 @@ def test_connect_leads_a_client_to_the_state_this_command_sees(
     capsys: pytest.CaptureFixture[str], own_world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (own_world / "work" / "commonplace.yaml").write_text("settings: {}")
-    flags = ["--config", str(own_world / "work" / "commonplace.yaml"), "--data", str(own_world / "data")]
+    flags = [
+        "--config",
+        str(own_world / "work" / "commonplace.yaml"),
+        "--data",
+        str(own_world / "data"),
+    ]
     assert run_json(capsys, "connect", "cursor")["entry"]["args"] == ["serve", *flags]
     (own_world / "work" / "commonplace.yaml").unlink()
     monkeypatch.delenv("COMMONPLACE_HOME")
     assert run_json(capsys, "connect", "cursor")["entry"]["args"] == ["serve"]
 
 
-def test_connect_to_a_running_server_needs_only_its_address(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_connect_to_a_running_server_needs_only_its_address(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     for address in ("http://127.0.0.1:1", "http://127.0.0.1:1/", "http://127.0.0.1:1/mcp"):
-        assert run_json(capsys, "connect", "codex", "--http", address)["entry"] == {"url": "http://127.0.0.1:1/mcp"}
-    assert run_json(capsys, "connect", "codex", "--http", "https://a/b/mcp")["entry"] == {"url": "https://a/b/mcp"}
+        assert run_json(capsys, "connect", "codex", "--http", address)["entry"] == {
+            "url": "http://127.0.0.1:1/mcp"
+        }
+    assert run_json(capsys, "connect", "codex", "--http", "https://a/b/mcp")["entry"] == {
+        "url": "https://a/b/mcp"
+    }
     run(capsys, "connect", "codex", "--http", "127.0.0.1:1", expect=2)
     run(capsys, "connect", "codex", "--http", "http://127.0.0.1:1", "--mutation", expect=2)
 
 
 @pytest.mark.parametrize("text", ["{ // comment\n}", "[]", '{"mcpServers": []}', "{"])
-def test_connect_never_touches_a_file_it_cannot_merge(text: str, capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_connect_never_touches_a_file_it_cannot_merge(
+    text: str, capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     path = own_world / "work" / ".mcp.json"
     path.write_text(text)
     run(capsys, "connect", "claude-code", "--write", expect=2)
@@ -147,7 +199,9 @@ def test_connect_never_touches_a_file_it_cannot_merge(text: str, capsys: pytest.
     assert [other.name for other in path.parent.iterdir()] == [".mcp.json"]
 
 
-def test_connect_merges_into_codex_toml_and_keeps_every_other_byte(capsys: pytest.CaptureFixture[str], own_world: Path) -> None:
+def test_connect_merges_into_codex_toml_and_keeps_every_other_byte(
+    capsys: pytest.CaptureFixture[str], own_world: Path
+) -> None:
     path = own_world / "home" / ".codex" / "config.toml"
     path.parent.mkdir()
     kept = '# mine\nmodel = "x"  # why\n\n[mcp_servers.other]\ncommand = "o"\n'

@@ -1,4 +1,6 @@
-"""Envelope encryption and the handover of credentials: what opens an envelope, and everything that must not."""
+"""Envelope encryption and the handover of credentials: what opens an envelope, and everything
+that must not.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ def test_the_form_is_the_one_of_the_reference() -> None:
     assert AESGCM(data_key).decrypt(nonce, rest, b"aad").decode() == KEY
 
 
-@pytest.mark.parametrize("broken", ["", "AAAA", "not base64!", base64.b64encode(b"\x01" * 200).decode(), "AP//AAA="])
+@pytest.mark.parametrize(
+    "broken", ["", "AAAA", "not base64!", base64.b64encode(b"\x01" * 200).decode(), "AP//AAA="]
+)
 def test_what_is_no_envelope_is_refused(broken: str) -> None:
     with pytest.raises(EnvelopeError):
         Keyring({1: OLD}).open(broken, b"")
@@ -82,7 +86,11 @@ def test_a_credential_serves_the_job_it_was_sealed_for_and_no_other() -> None:
         first, second = await handover.deposit([HERE, HERE], KEY)
         assert first.startswith(f"mcp:files:cred:{HERE.tenant}:p:/a.md:")
         assert await handover.collect(HERE, first) == KEY
-        for other in (Purpose("u" * 64, "p", "/a.md"), Purpose(HERE.tenant, "q", "/a.md"), Purpose(HERE.tenant, "p", "/b.md")):
+        for other in (
+            Purpose("u" * 64, "p", "/a.md"),
+            Purpose(HERE.tenant, "q", "/a.md"),
+            Purpose(HERE.tenant, "p", "/b.md"),
+        ):
             assert await handover.collect(other, first) is None
         kept = await store.get(first)
         assert kept is not None

@@ -23,7 +23,14 @@ def test_a_key_is_found_by_its_token_and_by_nothing_else(store: KeyStore) -> Non
     record, token = store.add("team-a", "alice", Scope.WRITE)
     assert KEY_FORM.fullmatch(token)
     assert store.find(token) == record
-    for wrong in ("", token[:-1], token + "x", token[:-1] + ("A" if token[-1] != "A" else "B"), f"cp_{record.id}_{'x' * 43}", record.hash):
+    for wrong in (
+        "",
+        token[:-1],
+        token + "x",
+        token[:-1] + ("A" if token[-1] != "A" else "B"),
+        f"cp_{record.id}_{'x' * 43}",
+        record.hash,
+    ):
         assert store.find(wrong) is None
 
 
@@ -81,7 +88,9 @@ def test_a_label_is_checked(label: str, store: KeyStore) -> None:
     assert caught.value.details["field"] == "label"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"keys": [{"id": 1}]}', json.dumps({"keys": [{"scope": "root"}]})])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"keys": [{"id": 1}]}', json.dumps({"keys": [{"scope": "root"}]})]
+)
 def test_a_damaged_file_refuses_every_key(text: str, store: KeyStore) -> None:
     _, token = store.add("a", "b", Scope.READ)
     store.path.write_text(text)
@@ -111,6 +120,8 @@ for number in range(10):
 
 
 def test_processes_adding_at_once_lose_nothing(store: KeyStore) -> None:
-    processes = [subprocess.Popen([sys.executable, "-c", ADD, str(store.path), name]) for name in "abc"]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", ADD, str(store.path), name]) for name in "abc"
+    ]
     assert [process.wait(60) for process in processes] == [0, 0, 0]
     assert len({key.label for key in store.all()}) == 30

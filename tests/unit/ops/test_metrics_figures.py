@@ -17,7 +17,11 @@ def test_quantiles_are_within_five_percent_of_the_exact_ones() -> None:
         metrics.record("t", "a", value)
     (figures,) = metrics.figures()
     exact = statistics.quantiles(seconds, n=100, method="inclusive")
-    for told, right in ((figures.p50_ms, exact[49]), (figures.p95_ms, exact[94]), (figures.p99_ms, exact[98])):
+    for told, right in (
+        (figures.p50_ms, exact[49]),
+        (figures.p95_ms, exact[94]),
+        (figures.p99_ms, exact[98]),
+    ):
         assert abs(told - right * 1e3) <= right * 1e3 * 0.05
     assert figures.count == 20_000
     assert abs(figures.average_ms - statistics.fmean(seconds) * 1e3) < 0.001
@@ -37,7 +41,9 @@ def test_tenants_are_kept_apart_and_added_up() -> None:
         for _ in range(count):
             metrics.record("tool", tenant, 0.001, "NOT_FOUND" if tenant == "b" else None)
     assert [(f.count, f.errors) for f in metrics.figures("a")] == [(3, 0)]
-    assert [(f.count, f.errors, f.codes) for f in metrics.figures("b")] == [(2, 2, {"NOT_FOUND": 2})]
+    assert [(f.count, f.errors, f.codes) for f in metrics.figures("b")] == [
+        (2, 2, {"NOT_FOUND": 2})
+    ]
     assert metrics.totals().count == 5
     assert metrics.figures("c") == []
 
@@ -53,12 +59,18 @@ def test_any_number_of_tenants_costs_bounded_memory() -> None:
 
 
 def test_the_sum_of_latencies_never_goes_back() -> None:
-    """It was the rounded average times the count, so that many fast calls after a slow one took seconds away."""
+    """It was the rounded average times the count, so that many fast calls after a slow one took
+    seconds away.
+    """
     metrics = Metrics()
     before = 0.0
     for seconds in [0.0037, *[0.0000004] * 2000]:
         metrics.record("tool", "tenant", seconds)
-        line = next(line for line in prometheus(metrics, "1", 1.0).splitlines() if line.startswith("commonplace_call_seconds_sum"))
+        line = next(
+            line
+            for line in prometheus(metrics, "1", 1.0).splitlines()
+            if line.startswith("commonplace_call_seconds_sum")
+        )
         told = float(line.rsplit(" ", 1)[1])
         assert told >= before
         before = told

@@ -59,7 +59,9 @@ def test_keys_of_a_tenant_share_the_tenants_limit() -> None:
 
 def test_a_refused_call_takes_from_neither_bucket() -> None:
     time = Time()
-    limiter = RateLimiter(LimitSettings(key_per_second=1.0, key_burst=10, tenant_per_second=1.0, tenant_burst=1), time)
+    limiter = RateLimiter(
+        LimitSettings(key_per_second=1.0, key_burst=10, tenant_per_second=1.0, tenant_burst=1), time
+    )
     assert admitted(limiter, caller("a", "k1"), 100) == 1
     time.now += 5.0
     assert admitted(limiter, caller("b", "k1"), 1) == 1

@@ -7,17 +7,36 @@ import pytest
 from commonplace.edge.reach import LOOPBACK_HOSTS, HttpOptions, hosts_of, refusal
 
 
-def status(host: str, *allowed: str, scheme: str = "http", public_url: str = "", **headers: str) -> int:
-    answer = refusal({"host": host, **headers}, HttpOptions(public_url, allowed, ("https://listed.example",)), scheme)
+def status(
+    host: str, *allowed: str, scheme: str = "http", public_url: str = "", **headers: str
+) -> int:
+    answer = refusal(
+        {"host": host, **headers},
+        HttpOptions(public_url, allowed, ("https://listed.example",)),
+        scheme,
+    )
     return 200 if answer is None else answer.status_code
 
 
-@pytest.mark.parametrize("host", ["a.example.org", "a.b.example.org:8787", "A.EXAMPLE.ORG", "api.test", "API.Test:443"])
+@pytest.mark.parametrize(
+    "host", ["a.example.org", "a.b.example.org:8787", "A.EXAMPLE.ORG", "api.test", "API.Test:443"]
+)
 def test_a_host_matches_names_in_any_case_and_below_a_wildcard(host: str) -> None:
     assert status(host, "*.Example.org", "Api.Test") == 200
 
 
-@pytest.mark.parametrize("host", ["example.org", "evil-example.org", ".example.org", "a.example.org.evil", "example.orga", "", "[::1]"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        "example.org",
+        "evil-example.org",
+        ".example.org",
+        "a.example.org.evil",
+        "example.orga",
+        "",
+        "[::1]",
+    ],
+)
 def test_a_wildcard_is_no_bare_domain_and_no_name_that_ends_alike(host: str) -> None:
     assert status(host, "*.example.org") == 421
 
@@ -35,7 +54,9 @@ def test_a_wildcard_is_no_bare_domain_and_no_name_that_ends_alike(host: str) -> 
         ("http", "localhost:8787", "https://listed.example"),
     ],
 )
-def test_a_page_of_this_server_or_a_listed_one_may_call(scheme: str, host: str, origin: str) -> None:
+def test_a_page_of_this_server_or_a_listed_one_may_call(
+    scheme: str, host: str, origin: str
+) -> None:
     assert status(host, "*.example.org", *LOOPBACK_HOSTS, scheme=scheme, origin=origin) == 200
     assert status(host, scheme=scheme, origin=origin) == 200  # also where any Host is answered to
 
@@ -68,9 +89,17 @@ def test_the_public_address_behind_a_proxy_counts_as_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "host"), [("10.1.2.3", "10.1.2.3:8787"), ("fd00::A", "[FD00::a]:8787"), ("box", "BOX"), ("127.0.0.2", "127.0.0.2:80")]
+    ("bound", "host"),
+    [
+        ("10.1.2.3", "10.1.2.3:8787"),
+        ("fd00::A", "[FD00::a]:8787"),
+        ("box", "BOX"),
+        ("127.0.0.2", "127.0.0.2:80"),
+    ],
 )
-def test_a_server_answers_to_the_address_it_binds_beside_the_configured_names(bound: str, host: str) -> None:
+def test_a_server_answers_to_the_address_it_binds_beside_the_configured_names(
+    bound: str, host: str
+) -> None:
     allowed = hosts_of(bound, ("api.test",))
     assert status(host, *allowed) == status("api.test", *allowed) == 200
     assert status("evil.example", *allowed) == 421

@@ -13,7 +13,9 @@ from commonplace.telemetry.redaction import redact, scrub, thoroughly_scrubbed
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda children: st.lists(children, max_size=5) | st.dictionaries(st.text(max_size=20), children, max_size=5),
+    lambda children: (
+        st.lists(children, max_size=5) | st.dictionaries(st.text(max_size=20), children, max_size=5)
+    ),
     max_leaves=10,
 )
 
@@ -21,11 +23,21 @@ json_values = st.recursive(
 def test_hidden_fields_leave_length_and_hash_only() -> None:
     kept = redact({"path": "/a", "content": "geheim é"}, frozenset({"content"}), 256)
     raw = "geheim é".encode()
-    assert kept == {"path": "/a", "content": {"redacted": True, "length": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}}
+    assert kept == {
+        "path": "/a",
+        "content": {
+            "redacted": True,
+            "length": len(raw),
+            "sha256": hashlib.sha256(raw).hexdigest(),
+        },
+    }
 
 
 def test_hidden_fields_are_hidden_at_any_depth() -> None:
-    entries = {"entries": [{"id": "a", "body": "secret words"}], "entry": {"body": ["secret words"]}}
+    entries = {
+        "entries": [{"id": "a", "body": "secret words"}],
+        "entry": {"body": ["secret words"]},
+    }
     kept = redact(entries, frozenset({"body"}), 256)
     assert "secret words" not in json.dumps(kept)
 
@@ -38,7 +50,9 @@ def test_long_text_becomes_a_preview_that_says_it_was_cut() -> None:
 
 
 def test_large_content_costs_nothing_to_hide() -> None:
-    kept = redact({"content": "x" * 5_000_000, "document": "y" * 5_000_000}, frozenset({"content"}), 16)
+    kept = redact(
+        {"content": "x" * 5_000_000, "document": "y" * 5_000_000}, frozenset({"content"}), 16
+    )
     assert kept["content"] == {"redacted": True, "length": 5_000_000}
     assert kept["document"] == {"preview": "y" * 16, "truncated": True, "length": 5_000_000}
 
@@ -50,9 +64,23 @@ def test_text_that_is_no_unicode_can_still_be_recorded() -> None:
 
 def test_names_that_hold_secrets_are_masked() -> None:
     kept = redact(
-        {"password": "a", "api_key": "b", "nested": {"client_secret": "c"}, "credentials": {"u": "d"}, "max_tokens": 5}, frozenset(), 9
+        {
+            "password": "a",
+            "api_key": "b",
+            "nested": {"client_secret": "c"},
+            "credentials": {"u": "d"},
+            "max_tokens": 5,
+        },
+        frozenset(),
+        9,
     )
-    assert kept == {"password": "***", "api_key": "***", "nested": {"client_secret": "***"}, "credentials": "***", "max_tokens": 5}
+    assert kept == {
+        "password": "***",
+        "api_key": "***",
+        "nested": {"client_secret": "***"},
+        "credentials": "***",
+        "max_tokens": 5,
+    }
 
 
 def test_text_that_looks_like_a_credential_is_masked() -> None:
@@ -75,7 +103,12 @@ def test_what_is_written_for_good_holds_no_credential_that_can_be_told() -> None
         "of": {"url": "redis://:" + "Tr0ub4dor3@h"},
         "n": 5,
     }
-    assert thoroughly_scrubbed(kept) == {"title": "DB_PASS=***", "tags": ["***"], "of": {"url": "redis://:***@h"}, "n": 5}
+    assert thoroughly_scrubbed(kept) == {
+        "title": "DB_PASS=***",
+        "tags": ["***"],
+        "of": {"url": "redis://:***@h"},
+        "n": 5,
+    }
 
 
 @given(st.dictionaries(st.text(max_size=80), json_values, max_size=30))
@@ -87,5 +120,8 @@ def test_what_is_kept_is_small_and_encodable(arguments: dict[str, object]) -> No
 
 @given(st.text(min_size=40, alphabet=st.characters(codec="utf-8")))
 def test_hidden_content_never_shows(content: str) -> None:
-    kept = json.dumps(redact({"content": content, "n": {"content": [content]}}, frozenset({"content"}), 1000), ensure_ascii=False)
+    kept = json.dumps(
+        redact({"content": content, "n": {"content": [content]}}, frozenset({"content"}), 1000),
+        ensure_ascii=False,
+    )
     assert content not in kept

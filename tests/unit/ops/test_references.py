@@ -43,6 +43,8 @@ def test_anything_else_is_refused_with_the_forms_there_are(text: str) -> None:
     st.text(alphabet="abcXYZ019._-/", max_size=40).map("/{}".format),
     st.none() | st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)).map(sorted),
 )
-def test_any_file_reference_survives_its_text(project: str, path: str, span: list[int] | None) -> None:
+def test_any_file_reference_survives_its_text(
+    project: str, path: str, span: list[int] | None
+) -> None:
     ref = Ref(RefKind.FILE, path, project, *(span or (None, None)))
     assert Ref.parse(str(ref)) == ref

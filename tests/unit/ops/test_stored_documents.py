@@ -1,4 +1,6 @@
-"""Domains meet in bootstrap only: a stored file is an OpenAPI document by its reference, for its own tenant."""
+"""Domains meet in bootstrap only: a stored file is an OpenAPI document by its reference, for its
+own tenant.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, local_user
 from commonplace.kernel.settings import Settings
 
-DOCUMENT = json.dumps({"openapi": "3.0.3", "info": {"title": "Stored", "version": "1"}, "paths": {}})
+DOCUMENT = json.dumps(
+    {"openapi": "3.0.3", "info": {"title": "Stored", "version": "1"}, "paths": {}}
+)
 
 
 @pytest.fixture
@@ -29,7 +33,10 @@ def run(app: App, tool: str, arguments: dict[str, Any], auth: AuthContext | None
 
 
 def test_a_stored_file_is_read_by_its_reference(app: App) -> None:
-    assert run(app, "file_write", {"project": "my apis", "path": "/a.json", "content": DOCUMENT}).error is None
+    assert (
+        run(app, "file_write", {"project": "my apis", "path": "/a.json", "content": DOCUMENT}).error
+        is None
+    )
     outcome = run(app, "oas_parse", {"spec": {"ref": "file:my%20apis/a.json"}})
     assert outcome.error is None
     assert outcome.output is not None

@@ -27,17 +27,25 @@ def tracer(tmp_path: Path, **trace: Any) -> Tracer:
 
 
 def traced(tmp_path: Path) -> list[str]:
-    return [line for path in sorted((tmp_path / "traces").glob("*.jsonl")) for line in path.read_text().splitlines()]
+    return [
+        line
+        for path in sorted((tmp_path / "traces").glob("*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
 
 
-def test_a_log_file_that_cannot_be_opened_is_said_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_file_that_cannot_be_opened_is_said_on_stderr(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     configure(LogSettings(file="/proc/nope/log.jsonl"))
     said = capsys.readouterr().err
     assert "/proc/nope/log.jsonl" in said
     assert "MCP_LOG_FILE" in said
 
 
-def test_a_log_file_that_can_be_opened_needs_no_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_file_that_can_be_opened_needs_no_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     configure(LogSettings(file=str(tmp_path / "logs" / "log.jsonl")))
     assert capsys.readouterr().err == ""
 
@@ -47,7 +55,11 @@ def test_a_full_file_is_rotated_and_no_line_is_lost_or_split(tmp_path: Path) -> 
     lines = [f"line {number:03d} {'.' * 20}" for number in range(40)]
     for line in lines:
         target.write(line)
-    files = sorted(tmp_path.glob("x*.jsonl"), key=lambda path: int(path.stem.partition(".")[2] or 0), reverse=True)
+    files = sorted(
+        tmp_path.glob("x*.jsonl"),
+        key=lambda path: int(path.stem.partition(".")[2] or 0),
+        reverse=True,
+    )
     assert len(files) == 14
     assert all(path.stat().st_size <= 100 for path in files)
     assert [line for path in files for line in path.read_text().splitlines()] == lines
@@ -57,16 +69,26 @@ def test_only_so_many_old_files_are_kept(tmp_path: Path) -> None:
     target = RotatedFile(tmp_path / "x.log", 10, kept=3)
     for number in range(20):
         target.write(f"number {number}")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["x.1.log", "x.2.log", "x.3.log", "x.log"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "x.1.log",
+        "x.2.log",
+        "x.3.log",
+        "x.log",
+    ]
 
 
 def test_two_writers_share_a_file_across_its_rotation(tmp_path: Path) -> None:
-    one, two = RotatedFile(tmp_path / "x.log", 200, kept=50), RotatedFile(tmp_path / "x.log", 200, kept=50)
+    one, two = (
+        RotatedFile(tmp_path / "x.log", 200, kept=50),
+        RotatedFile(tmp_path / "x.log", 200, kept=50),
+    )
     for number in range(30):
         one.write(f"one {number}")
         two.write(f"two {number}")
     written = [line for path in tmp_path.iterdir() for line in path.read_text().splitlines()]
-    assert sorted(written) == sorted([f"{name} {number}" for name in ("one", "two") for number in range(30)])
+    assert sorted(written) == sorted(
+        [f"{name} {number}" for name in ("one", "two") for number in range(30)]
+    )
 
 
 def test_a_file_that_cannot_be_written_fails_nobody(tmp_path: Path) -> None:
@@ -115,11 +137,15 @@ def test_the_size_variable_rotates_and_asks_for_traces(tmp_path: Path) -> None:
         ({"session": "s"}, ["add", "get:list2", "list", "list:late"]),
     ],
 )
-def test_filters_match_any_token_of_the_label(trace: dict[str, Any], kept: list[str], tmp_path: Path) -> None:
+def test_filters_match_any_token_of_the_label(
+    trace: dict[str, Any], kept: list[str], tmp_path: Path
+) -> None:
     chosen = tracer(tmp_path, **trace)
     for label in ("add", "list", "list:late", "get:list2"):
         chosen.emit(label, {})
-    assert sorted(line.partition("]")[0].removeprefix("[trace:") for line in traced(tmp_path)) == kept
+    assert (
+        sorted(line.partition("]")[0].removeprefix("[trace:") for line in traced(tmp_path)) == kept
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +185,9 @@ def test_verbose_shows_calls_on_stderr(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_the_log_file_holds_one_json_object_a_line_without_secrets(tmp_path: Path) -> None:
     configure(LogSettings(file=str(tmp_path / "log.jsonl")))
-    logging.getLogger(CALLS).info("token %s", "Bearer abcdefghijklmnop", extra={"fields": {"tool": "x"}})
+    logging.getLogger(CALLS).info(
+        "token %s", "Bearer abcdefghijklmnop", extra={"fields": {"tool": "x"}}
+    )
     try:
         raise RuntimeError("sk-abcdefghijklmnopqrstuv")
     except RuntimeError:

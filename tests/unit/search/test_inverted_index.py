@@ -29,7 +29,13 @@ def test_a_title_counts_more_than_a_body_and_a_rare_word_more_than_a_common_one(
 def test_the_exact_phrase_comes_before_the_scattered_words() -> None:
     texts = {
         "scattered": ("", "The error was seen. Use the handler of the module. Error."),
-        "phrase": ("", "The error handler is a function that many modules of this large system share and that everybody calls."),
+        "phrase": (
+            "",
+            (
+                "The error handler is a function that many modules of this large system share and "
+                "that everybody calls."
+            ),
+        ),
     }
     assert index_of(texts).search("error handler", 10).names == ["phrase", "scattered"]
 
@@ -53,7 +59,10 @@ def test_identifiers_are_found_by_their_parts_and_pieces() -> None:
 
 def test_frequent_words_are_ranked_the_same_with_and_without_the_kept_order() -> None:
     texts = {
-        f"n{number:04}": ("", "error " * (1 + number % 7) + "handler " * (1 + number % 3) + "filler " * (number % 11))
+        f"n{number:04}": (
+            "",
+            "error " * (1 + number % 7) + "handler " * (1 + number % 3) + "filler " * (number % 11),
+        )
         for number in range(3 * FEW)
     }
     index = index_of(texts)
@@ -67,7 +76,12 @@ def test_frequent_words_are_ranked_the_same_with_and_without_the_kept_order() ->
 
 def test_a_search_costs_far_less_than_ten_times_as_much_in_ten_times_as_many_texts() -> None:
     def cost(size: int) -> float:
-        index = index_of({f"n{number}": ("", f"error common words number{number} " * 4) for number in range(size)})
+        index = index_of(
+            {
+                f"n{number}": ("", f"error common words number{number} " * 4)
+                for number in range(size)
+            }
+        )
         queries = ("error", "or", "error common", "number7", "zzz")
         for query in queries:
             index.search(query, 10)
@@ -84,8 +98,18 @@ def test_a_search_costs_far_less_than_ten_times_as_much_in_ten_times_as_many_tex
 
 def test_a_query_with_signs_finds_first_what_holds_it_to_the_letter() -> None:
     texts = {f"c-{number}": ("C", "Prefer C where C is used.") for number in range(FEW + 50)}
-    texts |= {"plus": ("Languages", "Some of this is written in C++, and that is fine for what it does. " * 3)}
-    texts |= {"file": ("Paths", "Settings are in etc/app.conf.d, beside the others, for every one of the services.")}
+    texts |= {
+        "plus": (
+            "Languages",
+            "Some of this is written in C++, and that is fine for what it does. " * 3,
+        )
+    }
+    texts |= {
+        "file": (
+            "Paths",
+            "Settings are in etc/app.conf.d, beside the others, for every one of the services.",
+        )
+    }
     texts |= {f"conf-{number}": ("app conf", "app etc conf d") for number in range(3)}
     index = index_of(texts)
     assert index.matching("c++") == {"plus", *(f"c-{number}" for number in range(FEW + 50))}

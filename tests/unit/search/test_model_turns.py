@@ -11,7 +11,12 @@ from typing import Any
 
 import pytest
 
-from commonplace.search.model_http import CONNECTIONS_PER_KEY, MAX_CONNECTIONS, ModelEndpoint, ModelUnavailableError
+from commonplace.search.model_http import (
+    CONNECTIONS_PER_KEY,
+    MAX_CONNECTIONS,
+    ModelEndpoint,
+    ModelUnavailableError,
+)
 from commonplace.storage.outbound import Outbound
 
 
@@ -68,7 +73,9 @@ def test_one_key_uses_only_a_part_of_the_connections(model: Model) -> None:
     endpoint = ModelEndpoint("embedding", f"http://127.0.0.1:{model.server_port}/", 3.0, outbound)
 
     async def race() -> None:
-        hanging = [asyncio.create_task(endpoint.ask({}, "slow")) for _ in range(MAX_CONNECTIONS + 8)]
+        hanging = [
+            asyncio.create_task(endpoint.ask({}, "slow")) for _ in range(MAX_CONNECTIONS + 8)
+        ]
         assert await asyncio.to_thread(model.full.wait, 20)
         assert await endpoint.ask({}, "quick") == {"ok": True}
         assert model.hanging == CONNECTIONS_PER_KEY

@@ -1,4 +1,6 @@
-"""The hybrid retriever over real postings and real vector files: what it finds, how it degrades, what it says."""
+"""The hybrid retriever over real postings and real vector files: what it finds, how it degrades,
+what it says.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from commonplace.search.embed import EmbedderUnavailableError
 from commonplace.search.engine import HybridRetriever, Policy
 from commonplace.search.fusion import ABSTAIN_BELOW, Weights
 from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import Document, LexicalResult, Partition, Passage, Retrieval, SearchUnavailableError
+from commonplace.search.store import (
+    Document,
+    LexicalResult,
+    Partition,
+    Passage,
+    Retrieval,
+    SearchUnavailableError,
+)
 from commonplace.search.text import analyze
 from commonplace.search.vector import VectorIndex
 from commonplace.storage.sqlite import Database
@@ -47,9 +56,14 @@ class Stores:
 
     def fill(self, partition: Partition, texts: Mapping[str, str], embed: bool = True) -> None:
         documents = [Document(key, {"content": analyze(text)}) for key, text in texts.items()]
-        self.database.write_now(lambda connection: self.postings.put(connection, partition, documents))
+        self.database.write_now(
+            lambda connection: self.postings.put(connection, partition, documents)
+        )
         if embed:
-            passages = [Passage(key, text, hashlib.sha256(text.encode()).hexdigest()) for key, text in texts.items()]
+            passages = [
+                Passage(key, text, hashlib.sha256(text.encode()).hexdigest())
+                for key, text in texts.items()
+            ]
             self.semantics.vectors.synchronise_now(partition, "/", passages)
 
 
@@ -61,8 +75,16 @@ def stores(tmp_path: Path) -> Iterator[Stores]:
     made.database.close()
 
 
-def ask(retriever: HybridRetriever, query: str, partition: Partition = HERE, limit: int = 5, prefix: str = "") -> Retrieval:
-    return asyncio.run(retriever.retrieve(partition, query, limit=limit, weights={"content": 1.0}, prefix=prefix))
+def ask(
+    retriever: HybridRetriever,
+    query: str,
+    partition: Partition = HERE,
+    limit: int = 5,
+    prefix: str = "",
+) -> Retrieval:
+    return asyncio.run(
+        retriever.retrieve(partition, query, limit=limit, weights={"content": 1.0}, prefix=prefix)
+    )
 
 
 def test_words_and_meaning_rank_together_and_both_components_show(stores: Stores) -> None:
@@ -76,7 +98,9 @@ def test_words_and_meaning_rank_together_and_both_components_show(stores: Stores
 
 
 def test_what_only_meaning_finds_is_still_scored_by_its_words(stores: Stores) -> None:
-    retriever = HybridRetriever(stores.postings, stores.semantics, Policy(lexical_candidates=1, semantic_candidates=5))
+    retriever = HybridRetriever(
+        stores.postings, stores.semantics, Policy(lexical_candidates=1, semantic_candidates=5)
+    )
     found = {hit.key: hit for hit in ask(retriever, "timeout", limit=5).hits}
     assert found["/db.md#1"].lexical is not None
     assert found["/net/dns.md#1"].lexical is not None
@@ -85,12 +109,17 @@ def test_what_only_meaning_finds_is_still_scored_by_its_words(stores: Stores) ->
 def test_the_prefix_and_the_tenant_bound_both_sides(stores: Stores) -> None:
     stores.fill(ELSEWHERE, {"/secret.md#1": "sqlite locked busy timeout writer"})
     retriever = HybridRetriever(stores.postings, stores.semantics)
-    assert {hit.key for hit in ask(retriever, "timeout alert", prefix="/net/").hits} == {"/net/tls.md#1", "/net/dns.md#1"}
+    assert {hit.key for hit in ask(retriever, "timeout alert", prefix="/net/").hits} == {
+        "/net/tls.md#1",
+        "/net/dns.md#1",
+    }
     assert {hit.key for hit in ask(retriever, "timeout", ELSEWHERE).hits} == {"/secret.md#1"}
 
 
 def test_the_limit_is_kept(stores: Stores) -> None:
-    assert len(ask(HybridRetriever(stores.postings, stores.semantics), "timeout", limit=2).hits) == 2
+    assert (
+        len(ask(HybridRetriever(stores.postings, stores.semantics), "timeout", limit=2).hits) == 2
+    )
 
 
 def test_without_a_model_words_answer_and_the_result_says_why(stores: Stores) -> None:
@@ -105,7 +134,10 @@ def test_a_model_that_cannot_load_degrades_visibly(stores: Stores) -> None:
         def embed_query(self, text: str) -> object:  # type: ignore[override]
             raise EmbedderUnavailableError("the file is damaged")
 
-    found = ask(HybridRetriever(stores.postings, Semantics(Broken(), stores.semantics.vectors)), "sqlite locked")
+    found = ask(
+        HybridRetriever(stores.postings, Semantics(Broken(), stores.semantics.vectors)),
+        "sqlite locked",
+    )
     assert found.mode == "lexical"
     assert any("the file is damaged" in note for note in found.notes)
 
@@ -119,13 +151,17 @@ class HalfReader(WordEmbedder):
         return self.read
 
 
-def test_a_query_in_a_script_that_the_model_does_not_read_is_answered_by_words_and_the_result_says_so(stores: Stores) -> None:
+def test_a_query_in_a_script_that_the_model_does_not_read_is_answered_by_words_and_the_result_says_so(
+    stores: Stores,
+) -> None:
     stores.semantics.embedder = HalfReader()
     found = ask(HybridRetriever(stores.postings, stores.semantics), "sqlite locked")
     assert (found.mode, [hit.key for hit in found.hits]) == ("lexical", ["/db.md#1"])
     assert found.notes == ("ranked by words alone: the embedding model does not read this script",)
     words = ask(HybridRetriever(stores.postings), "sqlite locked")
-    assert [(hit.key, hit.score) for hit in found.hits] == [(hit.key, hit.score) for hit in words.hits]
+    assert [(hit.key, hit.score) for hit in found.hits] == [
+        (hit.key, hit.score) for hit in words.hits
+    ]
 
 
 def test_meaning_counts_as_far_as_the_model_reads_the_query(stores: Stores) -> None:
@@ -134,20 +170,32 @@ def test_meaning_counts_as_far_as_the_model_reads_the_query(stores: Stores) -> N
     stores.semantics.embedder.read = 0.5
     half = ask(HybridRetriever(stores.postings, stores.semantics), "timeout writer").hits[0]
     assert half.explain["legibility"] == 0.5
-    assert half.explain["semantic_evidence"] == pytest.approx(whole.explain["semantic_evidence"] / 2, abs=1e-3)
+    assert half.explain["semantic_evidence"] == pytest.approx(
+        whole.explain["semantic_evidence"] / 2, abs=1e-3
+    )
     assert half.explain["lexical_evidence"] == whole.explain["lexical_evidence"]
     assert "legibility" not in whole.explain
 
 
 def test_weights_that_somebody_set_hold_whatever_the_model_reads(stores: Stores) -> None:
     stores.semantics.embedder = HalfReader()
-    found = ask(HybridRetriever(stores.postings, stores.semantics, Policy(fixed=Weights(1.0, 0.0))), "sqlite locked")
+    found = ask(
+        HybridRetriever(stores.postings, stores.semantics, Policy(fixed=Weights(1.0, 0.0))),
+        "sqlite locked",
+    )
     assert found.mode == "hybrid"
 
 
-def test_vectors_of_another_model_are_not_used_and_the_result_says_so(stores: Stores, tmp_path: Path) -> None:
+def test_vectors_of_another_model_are_not_used_and_the_result_says_so(
+    stores: Stores, tmp_path: Path
+) -> None:
     newer = WordEmbedder("fake/2")
-    found = ask(HybridRetriever(stores.postings, Semantics(newer, VectorIndex(tmp_path / "vectors", newer))), "sqlite locked")
+    found = ask(
+        HybridRetriever(
+            stores.postings, Semantics(newer, VectorIndex(tmp_path / "vectors", newer))
+        ),
+        "sqlite locked",
+    )
     assert found.mode == "lexical"
     assert any("another model" in note for note in found.notes)
 
@@ -161,12 +209,20 @@ def test_passages_not_embedded_yet_are_found_by_words_and_counted(stores: Stores
 
 class NoWords:
     async def search(
-        self, partition: Partition, terms: Sequence[str], *, limit: int, weights: Mapping[str, float], prefix: str = ""
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
     ) -> LexicalResult:
         raise SearchUnavailableError("database is malformed")
 
 
-def test_when_words_fail_meaning_answers_and_when_both_fail_the_error_is_raised(stores: Stores) -> None:
+def test_when_words_fail_meaning_answers_and_when_both_fail_the_error_is_raised(
+    stores: Stores,
+) -> None:
     found = ask(HybridRetriever(NoWords(), stores.semantics), "sqlite locked busy timeout writer")
     assert found.hits[0].key == "/db.md#1"
     assert any("meaning alone" in note for note in found.notes)
@@ -193,7 +249,9 @@ def test_words_that_cannot_be_looked_up_for_what_meaning_found_do_not_fail_the_s
 def test_a_question_nothing_answers_scores_below_the_threshold_and_says_so(stores: Stores) -> None:
     many = {f"/n{n}.md#1": f"note{n} about subject{n} and matter{n}" for n in range(300)}
     stores.fill(HERE, many)
-    found = ask(HybridRetriever(stores.postings, stores.semantics), "quantum chromodynamics lattice")
+    found = ask(
+        HybridRetriever(stores.postings, stores.semantics), "quantum chromodynamics lattice"
+    )
     assert all(hit.score < ABSTAIN_BELOW for hit in found.hits)
     assert not found.hits or "probably nothing here answers" in str(found.doubt)
 
@@ -205,13 +263,20 @@ def test_the_same_question_always_gets_the_same_answer(stores: Stores) -> None:
 
 @pytest.mark.parametrize("query", ["", "   ", "\x00", "\ud800", "🙂", "the of and", "a" * 40_000])
 def test_strange_queries_are_answered(stores: Stores, query: str) -> None:
-    assert ask(HybridRetriever(stores.postings, stores.semantics), query).mode in ("hybrid", "lexical")
+    assert ask(HybridRetriever(stores.postings, stores.semantics), query).mode in (
+        "hybrid",
+        "lexical",
+    )
 
 
 def test_weights_of_the_settings_are_fixed_and_missing_ones_complete_to_one() -> None:
     assert policy(FilesSearch()).fixed is None
-    assert policy(FilesSearch(fallback=Fallback(semantic_weight=0.65, lexical_weight=0.35))).fixed == Weights(0.65, 0.35)
-    assert policy(FilesSearch(fallback=Fallback(semantic_weight=0.7))).fixed == Weights(0.7, pytest.approx(0.3))
+    assert policy(
+        FilesSearch(fallback=Fallback(semantic_weight=0.65, lexical_weight=0.35))
+    ).fixed == Weights(0.65, 0.35)
+    assert policy(FilesSearch(fallback=Fallback(semantic_weight=0.7))).fixed == Weights(
+        0.7, pytest.approx(0.3)
+    )
 
 
 def test_meaning_is_absent_for_a_stated_reason(tmp_path: Path) -> None:
@@ -224,4 +289,6 @@ def test_meaning_is_absent_for_a_stated_reason(tmp_path: Path) -> None:
 
 
 def test_a_retriever_without_meaning_is_lexical(stores: Stores) -> None:
-    assert ask(hybrid(stores.postings, Meaning(None, "switched off")), "sqlite").notes == ("ranked by words alone: switched off",)
+    assert ask(hybrid(stores.postings, Meaning(None, "switched off")), "sqlite").notes == (
+        "ranked by words alone: switched off",
+    )

@@ -1,4 +1,6 @@
-"""Files with the hybrid engine plugged in: what is written is embedded by the index worker and found by words and meaning."""
+"""Files with the hybrid engine plugged in: what is written is embedded by the index worker and
+found by words and meaning.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,13 @@ async def scenario(folder: Path) -> None:
     database = Database(folder / "files.db")
     postings = SqlitePostings(database)
     semantics = Semantics(folder / "vectors")
-    files = build_files(database, folder, postings=postings, retriever=HybridRetriever(postings, semantics), listener=semantics.vectors)
+    files = build_files(
+        database,
+        folder,
+        postings=postings,
+        retriever=HybridRetriever(postings, semantics),
+        listener=semantics.vectors,
+    )
     worker = asyncio.create_task(files.indexer.run())
     me = local_user()
     try:
@@ -49,7 +57,9 @@ async def scenario(folder: Path) -> None:
         assert found.chunks[0].path == "/a.md"
         embedded = len(semantics.embedder.embedded)
         await files.service.rename(me, "demo", "/a.md", "/c.md")
-        moved = await until_semantic(lambda: files.service.search(me, "demo", "boiler pressure", path_prefix="/c"))
+        moved = await until_semantic(
+            lambda: files.service.search(me, "demo", "boiler pressure", path_prefix="/c")
+        )
         assert [chunk.path for chunk in moved.chunks] == ["/c.md"]
         assert len(semantics.embedder.embedded) == embedded
         await files.service.delete(me, "demo", "/c.md")

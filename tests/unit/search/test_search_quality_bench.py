@@ -42,19 +42,41 @@ def test_the_array_formula_is_the_products_formula() -> None:
         _, postings, vectors = bench.index(COLLECTION)
         terms, _ = postings.statistics(text)
         scores, cosines = postings.scores(terms), vectors @ _direction(text)
-        by_words = [int(row) for row in np.argsort(-scores, kind="stable")[: quality.CANDIDATES] if scores[row] > 0]
-        rows = {*by_words, *(int(row) for row in np.argsort(-cosines, kind="stable")[: quality.CANDIDATES])}
+        by_words = [
+            int(row)
+            for row in np.argsort(-scores, kind="stable")[: quality.CANDIDATES]
+            if scores[row] > 0
+        ]
+        rows = {
+            *by_words,
+            *(int(row) for row in np.argsort(-cosines, kind="stable")[: quality.CANDIDATES]),
+        }
         near = {postings.keys[row]: float(cosines[row]) for row in rows}
         own = {postings.keys[row]: vectors[row] for row in rows}
         read = bench.legibility(text)
         hits = fuse(postings.result(text, scores, sorted(rows)), near, vectors=own, legibility=read)
-        expected = sorted((calibrated(float(value), unread=1 - read) for value in found[at][features.present[at]]), reverse=True)
+        expected = sorted(
+            (
+                calibrated(float(value), unread=1 - read)
+                for value in found[at][features.present[at]]
+            ),
+            reverse=True,
+        )
         assert [hit.score for hit in hits] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_document_stands_where_its_best_chunk_stands() -> None:
-    long = " ".join(f"filler{n} talk" for n in range(400)) + " the zanzibar clause " + " ".join(f"other{n} words" for n in range(200))
-    collection = retrieval.Collection("long", {"long": long, "short": "a short note"}, {"q": "zanzibar clause"}, {"q": {"long": 1.0}})
+    long = (
+        " ".join(f"filler{n} talk" for n in range(400))
+        + " the zanzibar clause "
+        + " ".join(f"other{n} words" for n in range(200))
+    )
+    collection = retrieval.Collection(
+        "long",
+        {"long": long, "short": "a short note"},
+        {"q": "zanzibar clause"},
+        {"q": {"long": 1.0}},
+    )
     features = FakeBench().features(collection)
     assert features.siblings
     assert features.lexical[0].tolist() == [1.0, 1.0]
@@ -63,12 +85,19 @@ def test_a_document_stands_where_its_best_chunk_stands() -> None:
 def test_the_fit_finds_what_separates_right_from_wrong_and_stays_near_its_prior_otherwise() -> None:
     features = FakeBench().features(COLLECTION)
     fitted = fitting.fit([features], [])
-    assert fitting.surprise(features, fitted, 3.0, None) <= fitting.surprise(features, fitting.PRIOR, 3.0, None) + 0.05
-    assert all(0.2 < getattr(fitted, name) / getattr(fitting.PRIOR, name) < 5 for name in fitting.FITTED)
+    assert (
+        fitting.surprise(features, fitted, 3.0, None)
+        <= fitting.surprise(features, fitting.PRIOR, 3.0, None) + 0.05
+    )
+    assert all(
+        0.2 < getattr(fitted, name) / getattr(fitting.PRIOR, name) < 5 for name in fitting.FITTED
+    )
 
 
 def test_the_simplex_search_finds_the_bottom_of_a_bowl() -> None:
-    found = fitting.least(lambda point: float(((point - np.array([1.0, -2.0, 0.5])) ** 2).sum()), np.zeros(3))
+    found = fitting.least(
+        lambda point: float(((point - np.array([1.0, -2.0, 0.5])) ** 2).sum()), np.zeros(3)
+    )
     assert found == pytest.approx([1.0, -2.0, 0.5], abs=0.01)
 
 

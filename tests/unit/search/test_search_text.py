@@ -19,10 +19,16 @@ def test_query_terms_are_distinct() -> None:
 
 
 def test_case_and_accents_do_not_matter() -> None:
-    assert analyze("Élévation RÉSEAU") == analyze("elevation reseau") == analyze("Ele\u0301vation re\u0301seau")
+    assert (
+        analyze("Élévation RÉSEAU")
+        == analyze("elevation reseau")
+        == analyze("Ele\u0301vation re\u0301seau")
+    )
 
 
-@pytest.mark.parametrize("name", ["getUserName", "get_user_name", "get-user-name", "GetUserName", "GET_USER_NAME"])
+@pytest.mark.parametrize(
+    "name", ["getUserName", "get_user_name", "get-user-name", "GetUserName", "GET_USER_NAME"]
+)
 def test_an_identifier_is_found_whole_and_by_its_parts_however_it_is_written(name: str) -> None:
     assert analyze(name) == ["getusername", "get", "user", "name"]
 
@@ -46,8 +52,12 @@ def test_acronyms_digits_versions_and_languages_are_terms(text: str, term: str) 
 
 def test_english_and_french_inflections_meet() -> None:
     assert analyze("connections") == analyze("connected") == analyze("connecting")
-    assert set(query_terms("les vérifications nationales")) & set(analyze("la vérification nationale est faite"))
-    assert set(query_terms("comment utiliser le cache")) & set(analyze("l'utilisation du cache dans le service"))
+    assert set(query_terms("les vérifications nationales")) & set(
+        analyze("la vérification nationale est faite")
+    )
+    assert set(query_terms("comment utiliser le cache")) & set(
+        analyze("l'utilisation du cache dans le service")
+    )
 
 
 def test_a_french_document_is_found_by_a_query_without_any_sign_of_french() -> None:
@@ -73,7 +83,13 @@ def test_scripts_without_spaces_give_pairs_and_ideographs_themselves_too() -> No
     assert analyze("東京タワー") == ["東京", "京タ", "タワ", "ワー", "東", "京"]
     assert analyze("京") == ["京"]
     assert set(query_terms("タワー")) <= set(analyze("東京タワー2024を見る"))
-    assert query_terms("東京タワー 猫") == ["東京", "京タ", "タワ", "ワー", "猫"]  # not what any text with one of the two characters holds
+    assert query_terms("東京タワー 猫") == [
+        "東京",
+        "京タ",
+        "タワ",
+        "ワー",
+        "猫",
+    ]  # not what any text with one of the two characters holds
     assert set(query_terms("猫")) <= set(analyze("二匹の黒猫がいる"))
 
 
@@ -102,7 +118,17 @@ def test_vowel_signs_stay_in_their_word() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 100_000, "-".join(["part"] * 5_000), "_" * 10_000, "aB" * 5_000, "\ud800", "\u0301" * 500, "\uff11\uff12", "🙂🙂", "\x00"],
+    [
+        "a" * 100_000,
+        "-".join(["part"] * 5_000),
+        "_" * 10_000,
+        "aB" * 5_000,
+        "\ud800",
+        "\u0301" * 500,
+        "\uff11\uff12",
+        "🙂🙂",
+        "\x00",
+    ],
 )
 def test_hostile_text_gives_bounded_terms(text: str) -> None:
     assert all(0 < len(term) <= MAX_TERM_CHARS for term in analyze(text))
@@ -115,7 +141,12 @@ def test_matches_give_the_callers_offsets() -> None:
 
 
 def test_a_snippet_shows_the_densest_place_within_its_width() -> None:
-    text = "cache " + "filler words here " * 200 + "the cache eviction policy drops entries " + "more filler text " * 200
+    text = (
+        "cache "
+        + "filler words here " * 200
+        + "the cache eviction policy drops entries "
+        + "more filler text " * 200
+    )
     shown = snippet(text, query_terms("cache eviction policy"), 80)
     assert "eviction policy" in shown
     assert len(shown) <= 80

@@ -1,4 +1,6 @@
-"""Vector files: exact answers, only new text embedded, several readers, crashes, compaction, another model, the approximate index."""
+"""Vector files: exact answers, only new text embedded, several readers, crashes, compaction,
+another model, the approximate index.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ HERE = Partition("tenant-a", "files", "demo")
 
 
 class WordEmbedder:
-    """A fake model: a text is the sum of its words' fixed random directions. Counts what it embeds."""
+    """A fake model: a text is the sum of its words' fixed random directions.
+
+    Counts what it embeds.
+    """
 
     def __init__(self, identity: str = "fake/1", dimensions: int = 64) -> None:
         self.identity = identity
@@ -34,7 +39,9 @@ class WordEmbedder:
     def embed_query(self, text: str) -> npt.NDArray[np.float32]:
         total = np.zeros(self.dimensions)
         for word in text.split():
-            seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+            seed = int.from_bytes(
+                hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big"
+            )
             total += np.random.default_rng(seed).normal(size=self.dimensions)
         return (total / np.linalg.norm(total)).astype(np.float32)
 
@@ -48,7 +55,12 @@ def filled(folder: Path, count: int = 40, **options: int) -> tuple[VectorIndex, 
     index = VectorIndex(folder, embedder, **options)
     for number in range(count):
         index.synchronise_now(
-            HERE, f"/f{number}#", [passage(f"/f{number}#0", f"topic{number} shared"), passage(f"/f{number}#1", f"other{number}")]
+            HERE,
+            f"/f{number}#",
+            [
+                passage(f"/f{number}#0", f"topic{number} shared"),
+                passage(f"/f{number}#1", f"other{number}"),
+            ],
         )
     return index, embedder
 
@@ -71,11 +83,16 @@ def test_cosines_of_asked_keys_are_returned_wherever_they_rank(tmp_path: Path) -
 def test_only_text_not_seen_before_is_embedded(tmp_path: Path) -> None:
     index, embedder = filled(tmp_path, 3)
     embedder.embedded.clear()
-    index.synchronise_now(HERE, "/f1#", [passage("/f1#0", "topic1 shared"), passage("/f1#1", "changed")])
+    index.synchronise_now(
+        HERE, "/f1#", [passage("/f1#0", "topic1 shared"), passage("/f1#1", "changed")]
+    )
     assert embedder.embedded == ["changed"]
     index.synchronise_now(HERE, "/renamed#", [passage("/renamed#0", "topic1 shared")])
     assert embedder.embedded == ["changed"]
-    assert index.search(HERE, embedder.embed_query("topic1 shared"), 2).cosines.keys() == {"/f1#0", "/renamed#0"}
+    assert index.search(HERE, embedder.embed_query("topic1 shared"), 2).cosines.keys() == {
+        "/f1#0",
+        "/renamed#0",
+    }
 
 
 def test_passages_that_are_gone_are_not_found(tmp_path: Path) -> None:
@@ -89,7 +106,12 @@ def test_passages_that_are_gone_are_not_found(tmp_path: Path) -> None:
 def test_synchronising_twice_changes_nothing(tmp_path: Path) -> None:
     index, _ = filled(tmp_path, 2)
     before = index.status(HERE)
-    assert index.synchronise_now(HERE, "/f1#", [passage("/f1#0", "topic1 shared"), passage("/f1#1", "other1")]) == 0
+    assert (
+        index.synchronise_now(
+            HERE, "/f1#", [passage("/f1#0", "topic1 shared"), passage("/f1#1", "other1")]
+        )
+        == 0
+    )
     assert index.status(HERE) == before
 
 
@@ -110,12 +132,16 @@ def test_partitions_do_not_see_each_other(tmp_path: Path) -> None:
 def test_another_process_reads_what_this_one_writes(tmp_path: Path) -> None:
     index, _ = filled(tmp_path, 3)
     script = (
-        "import sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path; from test_search_vectors import *\n"
+        "import sys; sys.path.insert(0, sys.argv[2]); from pathlib import Path; from "
+        "test_search_vectors import *\n"
         "e = WordEmbedder(); i = VectorIndex(Path(sys.argv[1]), e)\n"
         "print(next(iter(i.search(HERE, e.embed_query('topic2 shared'), 1).cosines)))\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path), str(Path(__file__).parent)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "/f2#0"
+    assert (
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        == "/f2#0"
+    )
     assert index.status(HERE) is not None
 
 
@@ -135,12 +161,16 @@ def test_a_torn_journal_line_is_ignored_and_written_over(tmp_path: Path) -> None
     again = VectorIndex(tmp_path, embedder)
     assert again.search(HERE, embedder.embed_query("topic1 shared"), 50).rows == 6
     again.synchronise_now(HERE, "/new#", [passage("/new#0", "brandnew")])
-    assert VectorIndex(tmp_path, embedder).search(HERE, embedder.embed_query("brandnew"), 50).rows == 7
+    assert (
+        VectorIndex(tmp_path, embedder).search(HERE, embedder.embed_query("brandnew"), 50).rows == 7
+    )
 
 
 @pytest.mark.parametrize("broken", ["*.journal", "current"])
 @pytest.mark.parametrize("content", [b"", b"not json\n", b"{}\n"])
-def test_nonsense_in_the_files_is_an_error_and_the_next_write_begins_anew(tmp_path: Path, broken: str, content: bytes) -> None:
+def test_nonsense_in_the_files_is_an_error_and_the_next_write_begins_anew(
+    tmp_path: Path, broken: str, content: bytes
+) -> None:
     _, embedder = filled(tmp_path, 3)
     next(tmp_path.rglob(broken)).write_bytes(content)
     again = VectorIndex(tmp_path, embedder)
@@ -170,7 +200,9 @@ def test_compaction_keeps_the_living_rows_and_readers_follow(tmp_path: Path) -> 
     index.synchronise_now(HERE, "/keep#", [passage(f"/keep#{n}", f"kept{n}") for n in range(50)])
     assert reader.search(HERE, embedder.embed_query("kept1"), 1).rows == 50
     for turn in range(2):
-        index.synchronise_now(HERE, "/churn#", [passage(f"/churn#{n}", f"churn{turn}x{n}") for n in range(1100)])
+        index.synchronise_now(
+            HERE, "/churn#", [passage(f"/churn#{n}", f"churn{turn}x{n}") for n in range(1100)]
+        )
     index.synchronise_now(HERE, "/churn#", [])
     status = index.status(HERE)
     assert status is not None
@@ -194,10 +226,16 @@ def test_the_approximate_index_finds_98_percent_of_the_exact_neighbours(tmp_path
     texts = [" ".join(chance.choice(words, 6)) for _ in range(4000)]
     approximate = VectorIndex(tmp_path, embedder, ann_rows=1000)
     exact = VectorIndex(tmp_path, embedder)
-    approximate.synchronise_now(HERE, "/a#", [passage(f"/a#{n}", text) for n, text in enumerate(texts[:3600])])
+    approximate.synchronise_now(
+        HERE, "/a#", [passage(f"/a#{n}", text) for n, text in enumerate(texts[:3600])]
+    )
     approximate.wait()
-    approximate.synchronise_now(HERE, "/b#", [passage(f"/b#{n}", text) for n, text in enumerate(texts[3600:])])
-    approximate.synchronise_now(HERE, "/a#", [passage(f"/a#{n}", text) for n, text in enumerate(texts[:3600]) if n % 9])
+    approximate.synchronise_now(
+        HERE, "/b#", [passage(f"/b#{n}", text) for n, text in enumerate(texts[3600:])]
+    )
+    approximate.synchronise_now(
+        HERE, "/a#", [passage(f"/a#{n}", text) for n, text in enumerate(texts[:3600]) if n % 9]
+    )
     kept = []
     for _ in range(40):
         query = embedder.embed_query(" ".join(chance.choice(words, 4)))
@@ -227,5 +265,7 @@ index = VectorIndex(Path(sys.argv[1]), Chance(), ann_rows=1000)
 index.synchronise_now(Partition("t", "c", ""), "", [Passage(f"k{n}", f"text {n}", f"d{n}") for n in range(12_000)])
 assert index._builders[0].is_alive()
 """
-    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
     assert (ended.returncode, ended.stderr) == (0, "")

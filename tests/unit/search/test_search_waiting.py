@@ -1,4 +1,6 @@
-"""Documents that wait for the posting lists are found, scored and removed as if they were in them, by every process."""
+"""Documents that wait for the posting lists are found, scored and removed as if they were in
+them, by every process.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,20 @@ HERE = Partition("a", "things", "p")
 THERE = Partition("b", "things", "p")
 WEIGHTS = {"body": 1.0, "title": 0.3}
 WORDS = [f"w{n}" for n in range(14)]
-QUESTIONS = (("w0 w1", ""), ("w2 w3 w4", "/d0"), ("w5 nowhere", ""), ("w1 w7", "/d"), ("rare", ""), ("nowhere", ""))
+QUESTIONS = (
+    ("w0 w1", ""),
+    ("w2 w3 w4", "/d0"),
+    ("w5 nowhere", ""),
+    ("w1 w7", "/d"),
+    ("rare", ""),
+    ("nowhere", ""),
+)
 
 
 class Box:
-    """A database with its postings; `late` writes documents one by one, the other way all at once."""
+    """A database with its postings; `late` writes documents one by one, the other way all at
+    once.
+    """
 
     def __init__(self, path: Path) -> None:
         self.database = Database(path, durable=False)
@@ -30,7 +41,9 @@ class Box:
 
     def late(self, *documents: Document, partition: Partition = HERE) -> None:
         for document in documents:
-            self.database.write_now(lambda c, document=document: self.postings.put_soon(c, partition, document))  # type: ignore[misc]
+            self.database.write_now(
+                lambda c, document=document: self.postings.put_soon(c, partition, document)
+            )  # type: ignore[misc]
 
     def put(self, *documents: Document) -> None:
         self.database.write_now(lambda connection: self.postings.put(connection, HERE, documents))
@@ -39,7 +52,9 @@ class Box:
         self.database.write_now(lambda connection: self.postings.remove(connection, HERE, keys))
 
     def search(self, terms: str, prefix: str = "", partition: Partition = HERE) -> LexicalResult:
-        return asyncio.run(self.postings.search(partition, terms.split(), limit=10, weights=WEIGHTS, prefix=prefix))
+        return asyncio.run(
+            self.postings.search(partition, terms.split(), limit=10, weights=WEIGHTS, prefix=prefix)
+        )
 
     def score(self, terms: str, *keys: str) -> LexicalResult:
         return asyncio.run(self.postings.score_keys(HERE, terms.split(), keys, weights=WEIGHTS))
@@ -64,7 +79,10 @@ def oracle(tmp_path: Path) -> Iterator[Box]:
 
 def made(rng: random.Random, key: str) -> Document:
     body = rng.choices(WORDS, k=rng.randint(1, 12)) + (["rare"] if rng.random() < 0.05 else [])
-    return Document(key, {"body": body, "title": rng.choices(WORDS, k=2)} if rng.random() < 0.7 else {"body": body})
+    return Document(
+        key,
+        {"body": body, "title": rng.choices(WORDS, k=2)} if rng.random() < 0.7 else {"body": body},
+    )
 
 
 def agree(late: Box, oracle: Box) -> None:
@@ -99,7 +117,9 @@ def test_answers_do_not_tell_which_documents_wait(late: Box, oracle: Box, seed: 
         agree(late, oracle)
 
 
-def test_what_waits_moves_into_the_lists_together_and_is_found_throughout(late: Box, oracle: Box) -> None:
+def test_what_waits_moves_into_the_lists_together_and_is_found_throughout(
+    late: Box, oracle: Box
+) -> None:
     rng = random.Random(5)
     documents = [made(rng, f"/d{n:04}") for n in range(MOST_WAITING + 20)]
     late.late(*documents[:MOST_WAITING])
@@ -114,7 +134,9 @@ def test_what_waits_moves_into_the_lists_together_and_is_found_throughout(late: 
 
 
 def test_long_lists_in_memory_and_waiting_documents_make_one_answer(late: Box, oracle: Box) -> None:
-    """More postings than are ranked on the caller's thread: the arrays are asked, and keep growing at their end only."""
+    """More postings than are ranked on the caller's thread: the arrays are asked, and keep
+    growing at their end only.
+    """
     rng = random.Random(8)
     documents = [made(rng, f"/d{n:05}") for n in range(1_500)]
     late.put(*documents[:1_400])
@@ -128,10 +150,17 @@ def test_long_lists_in_memory_and_waiting_documents_make_one_answer(late: Box, o
 
 
 @pytest.mark.parametrize("waits", [True, False])
-def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(late: Box, waits: bool) -> None:
+def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(
+    late: Box, waits: bool
+) -> None:
     rng = random.Random(9)
     words = [f"w{n}" for n in range(40)]
-    documents = [Document(f"/d{n:03}", {"body": rng.sample(words[: rng.choice((8, 40))], k=rng.randint(1, 8))}) for n in range(200)]
+    documents = [
+        Document(
+            f"/d{n:03}", {"body": rng.sample(words[: rng.choice((8, 40))], k=rng.randint(1, 8))}
+        )
+        for n in range(200)
+    ]
     if waits:
         late.late(*documents)
     else:
@@ -141,13 +170,21 @@ def test_sharing_finds_exactly_the_documents_that_hold_enough_of_the_terms(late:
         everything = asyncio.run(late.postings.search(HERE, terms, limit=300, weights=WEIGHTS))
         weight = {term.term: 1 + term.idf for term in everything.terms}
         least = share * sum(weight.values())
-        expected = {match.key: match.terms for match in everything.matches if sum(weight[term] for term in match.terms) >= least}
-        found = asyncio.run(late.postings.sharing(HERE, terms, share=share, limit=300, weights=WEIGHTS))
+        expected = {
+            match.key: match.terms
+            for match in everything.matches
+            if sum(weight[term] for term in match.terms) >= least
+        }
+        found = asyncio.run(
+            late.postings.sharing(HERE, terms, share=share, limit=300, weights=WEIGHTS)
+        )
         assert {match.key: match.terms for match in found.matches} == expected
         assert found.terms == everything.terms
 
 
-def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is_removed(tmp_path: Path) -> None:
+def test_another_process_finds_a_waiting_document_at_once_and_no_more_once_it_is_removed(
+    tmp_path: Path,
+) -> None:
     one, two = Box(tmp_path / "s.db"), Box(tmp_path / "s.db")
     one.late(Document("/a", {"body": ["alpha"]}))
     assert [match.key for match in two.search("alpha").matches] == ["/a"]

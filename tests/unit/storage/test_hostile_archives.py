@@ -1,4 +1,6 @@
-"""An archive is hostile input: whatever is wrong with it, the answer is typed and nothing was written."""
+"""An archive is hostile input: whatever is wrong with it, the answer is typed and nothing was
+written.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ def listed(name: str, content: bytes) -> dict[str, Any]:
     return {"name": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def add(archive: tarfile.TarFile, name: str, content: bytes, kind: bytes = tarfile.REGTYPE, link: str = "") -> None:
+def add(
+    archive: tarfile.TarFile,
+    name: str,
+    content: bytes,
+    kind: bytes = tarfile.REGTYPE,
+    link: str = "",
+) -> None:
     info = tarfile.TarInfo(name)
     info.size, info.type, info.linkname = len(content), kind, link
     archive.addfile(info, io.BytesIO(content))
@@ -40,12 +48,18 @@ def archive_with(path: Path, *members: tuple[str, bytes], said: bytes | None = N
     with tarfile.open(path, "w:gz") as archive:
         for name, content in members:
             add(archive, name, content)
-        add(archive, "manifest.json", manifest(*(listed(*member) for member in members)) if said is None else said)
+        add(
+            archive,
+            "manifest.json",
+            manifest(*(listed(*member) for member in members)) if said is None else said,
+        )
     return path
 
 
 def written_below(folder: Path) -> list[str]:
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != ".in-use.lock")
+    return sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.name != ".in-use.lock"
+    )
 
 
 def refused(source: Path, data: Path) -> CommonplaceError:
@@ -147,19 +161,27 @@ def after_the_manifest(archive: tarfile.TarFile) -> None:
     add(archive, "data/x", b"a")
 
 
-@pytest.mark.parametrize("build", [hard_link, symbolic_link, device, pipe, folder, twice, below_a_file, after_the_manifest])
+@pytest.mark.parametrize(
+    "build",
+    [hard_link, symbolic_link, device, pipe, folder, twice, below_a_file, after_the_manifest],
+)
 def test_a_member_that_no_backup_has_is_refused(build: Build, tmp_path: Path) -> None:
     source = tmp_path / "a.tar.gz"
     with tarfile.open(source, "w:gz") as archive:
         build(archive)
         if build is below_a_file:
-            add(archive, "manifest.json", manifest(listed("data/x", b"a"), listed("data/x/y", b"b")))
+            add(
+                archive, "manifest.json", manifest(listed("data/x", b"a"), listed("data/x/y", b"b"))
+            )
         elif build is not after_the_manifest:
             add(archive, "manifest.json", manifest(listed("data/x", b"")))
     assert refused(source, tmp_path / "data").code.name == "ARCHIVE_INVALID"
 
 
-@pytest.mark.parametrize("content", [b"", b"not an archive", gzip.compress(b"not a tar"), gzip.compress(b"x" * 5000)[:-20]])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not an archive", gzip.compress(b"not a tar"), gzip.compress(b"x" * 5000)[:-20]],
+)
 def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     source = tmp_path / "a.tar.gz"
     source.write_bytes(content)
@@ -170,7 +192,9 @@ def test_a_flipped_bit_anywhere_is_refused(tmp_path: Path) -> None:
     source = archive_with(tmp_path / "a.tar.gz", ("data/notes.bin", os.urandom(20_000)))
     whole = source.read_bytes()
     for position in range(40, len(whole) - 300, len(whole) // 25):
-        source.write_bytes(whole[:position] + bytes([whole[position] ^ 0x10]) + whole[position + 1 :])
+        source.write_bytes(
+            whole[:position] + bytes([whole[position] ^ 0x10]) + whole[position + 1 :]
+        )
         assert refused(source, tmp_path / f"data{position}").code.name == "ARCHIVE_INVALID"
 
 
@@ -195,10 +219,15 @@ def refused_by(limits: Limits, source: Path, folder: Path) -> str:
     return error.value.code.name
 
 
-def test_an_archive_that_unpacks_to_more_than_is_free_is_refused_before_a_byte_is_written(tmp_path: Path) -> None:
+def test_an_archive_that_unpacks_to_more_than_is_free_is_refused_before_a_byte_is_written(
+    tmp_path: Path,
+) -> None:
     source = archive_with(tmp_path / "a.tar.gz", ("data/a", bytes(1000)), ("data/b", bytes(50_000)))
     disk = os.statvfs(tmp_path)
-    assert refused_by(Limits(spare_bytes=disk.f_blocks * disk.f_frsize), source, tmp_path) == "STORAGE_FULL"
+    assert (
+        refused_by(Limits(spare_bytes=disk.f_blocks * disk.f_frsize), source, tmp_path)
+        == "STORAGE_FULL"
+    )
 
 
 def test_an_archive_that_unpacks_to_much_more_than_its_size_is_refused(tmp_path: Path) -> None:

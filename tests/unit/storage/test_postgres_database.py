@@ -1,4 +1,6 @@
-"""The PostgreSQL database of a process: units of work, locks, lost connections, and versions of the schema, on a real server."""
+"""The PostgreSQL database of a process: units of work, locks, lost connections, and versions of
+the schema, on a real server.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +24,32 @@ from servers import FAST, Postgres
 @pytest.fixture
 def database(empty_postgres: str) -> Iterator[PostgresDatabase]:
     made = PostgresDatabase(empty_postgres, pool_size=3, lock_timeout_seconds=0.3)
-    made.write_now(lambda connection: connection.execute("CREATE TABLE line (id BIGSERIAL, text TEXT UNIQUE)") and None)
+    made.write_now(
+        lambda connection: (
+            connection.execute("CREATE TABLE line (id BIGSERIAL, text TEXT UNIQUE)") and None
+        )
+    )
     yield made
     made.close()
 
 
 def add(text: str) -> Callable[[Connection], Any]:
-    return lambda connection: connection.execute("INSERT INTO line (text) VALUES (%s) RETURNING id", (text,)).fetchone()[0]
+    return lambda connection: connection.execute(
+        "INSERT INTO line (text) VALUES (%s) RETURNING id", (text,)
+    ).fetchone()[0]
 
 
 def lines(database: PostgresDatabase) -> list[str]:
-    return database.read_now(lambda connection: [row[0] for row in connection.execute("SELECT text FROM line ORDER BY id")])
+    return database.read_now(
+        lambda connection: [
+            row[0] for row in connection.execute("SELECT text FROM line ORDER BY id")
+        ]
+    )
 
 
-def test_units_that_share_a_lock_run_one_after_the_other_and_a_failed_one_leaves_nothing(database: PostgresDatabase) -> None:
+def test_units_that_share_a_lock_run_one_after_the_other_and_a_failed_one_leaves_nothing(
+    database: PostgresDatabase,
+) -> None:
     class Refused(Exception):
         pass
 
@@ -45,24 +59,36 @@ def test_units_that_share_a_lock_run_one_after_the_other_and_a_failed_one_leaves
 
     async def many() -> list[object]:
         work = [add(f"line {number}") if number % 5 else refuse for number in range(40)]
-        return await asyncio.gather(*(database.write(each, lock="a") for each in work), return_exceptions=True)
+        return await asyncio.gather(
+            *(database.write(each, lock="a") for each in work), return_exceptions=True
+        )
 
     outcomes = asyncio.run(many())
-    assert [type(each) for each in outcomes] == [int if number % 5 else Refused for number in range(40)]
+    assert [type(each) for each in outcomes] == [
+        int if number % 5 else Refused for number in range(40)
+    ]
     assert lines(database) == [f"line {number}" for number in range(40) if number % 5]
 
 
 def test_a_unit_that_breaks_the_transaction_fails_alone(database: PostgresDatabase) -> None:
     async def many() -> list[object]:
         work = [add("same" if number in (3, 7) else f"line {number}") for number in range(10)]
-        return await asyncio.gather(*(database.write(each, lock="a") for each in work), return_exceptions=True)
+        return await asyncio.gather(
+            *(database.write(each, lock="a") for each in work), return_exceptions=True
+        )
 
     outcomes = asyncio.run(many())
-    assert [number for number, each in enumerate(outcomes) if isinstance(each, psycopg.errors.UniqueViolation)] == [7]
+    assert [
+        number
+        for number, each in enumerate(outcomes)
+        if isinstance(each, psycopg.errors.UniqueViolation)
+    ] == [7]
     assert len(lines(database)) == 9
 
 
-def test_a_lock_that_is_not_free_in_time_is_busy_and_nothing_is_written(database: PostgresDatabase, empty_postgres: str) -> None:
+def test_a_lock_that_is_not_free_in_time_is_busy_and_nothing_is_written(
+    database: PostgresDatabase, empty_postgres: str
+) -> None:
     with psycopg.connect(empty_postgres) as other:
         other.execute("SELECT pg_advisory_xact_lock(hashtextextended('a', 0))")
         begun = time.monotonic()
@@ -74,13 +100,22 @@ def test_a_lock_that_is_not_free_in_time_is_busy_and_nothing_is_written(database
     assert lines(database) == ["elsewhere", "now"]
 
 
-def test_a_busy_lock_does_not_starve_other_locks(database: PostgresDatabase, empty_postgres: str) -> None:
-    """Three connections, thirty units behind one lock that is held: another lock's unit is served at once."""
+def test_a_busy_lock_does_not_starve_other_locks(
+    database: PostgresDatabase, empty_postgres: str
+) -> None:
+    """Three connections, thirty units behind one lock that is held: another lock's unit is
+    served at once.
+    """
     with psycopg.connect(empty_postgres) as other:
         other.execute("SELECT pg_advisory_xact_lock(hashtextextended('a', 0))")
 
         async def crowd() -> float:
-            waiting = [asyncio.ensure_future(database.write(add(f"a{n}"), lock="a", lock_timeout_seconds=5)) for n in range(30)]
+            waiting = [
+                asyncio.ensure_future(
+                    database.write(add(f"a{n}"), lock="a", lock_timeout_seconds=5)
+                )
+                for n in range(30)
+            ]
             await asyncio.sleep(0)
             begun = time.monotonic()
             await database.write(add("b"), lock="b")
@@ -125,7 +160,9 @@ def test_deadlocks_are_retried_until_both_units_are_done(database: PostgresDatab
         def work(connection: Connection) -> None:
             tried.append(first)
             for name in (first, second):
-                connection.execute("UPDATE line SET id = id + 1 WHERE text = %s RETURNING id", (name,)).fetchone()
+                connection.execute(
+                    "UPDATE line SET id = id + 1 WHERE text = %s RETURNING id", (name,)
+                ).fetchone()
                 if len(tried) == 1 and name == first:
                     meeting.wait(10)
 
@@ -144,7 +181,11 @@ def test_a_server_that_restarts_is_waited_for_and_one_that_is_gone_is_unavailabl
     server = Postgres(**FAST)
     try:
         database = PostgresDatabase(server.url, pool_size=2, reconnect_seconds=2)
-        database.write_now(lambda connection: connection.execute("CREATE TABLE line (id BIGSERIAL, text TEXT UNIQUE)") and None)
+        database.write_now(
+            lambda connection: (
+                connection.execute("CREATE TABLE line (id BIGSERIAL, text TEXT UNIQUE)") and None
+            )
+        )
         server.restart()
         database.write_now(add("after a restart"), lock="a")
         assert lines(database) == ["after a restart"]
@@ -168,8 +209,12 @@ def test_a_schema_is_brought_up_once_and_any_other_version_is_refused(empty_post
     assert [each.found for each in migrate(database, [STORAGE])] == [0]
     require(database, [STORAGE])
     newest = STORAGE.migrations()[-1].version
-    assert [(each.found, each.needed) for each in database.read_now(lambda c: standing(c, [STORAGE]))] == [(newest, newest)]
-    assert database.read_now(lambda c: c.execute("SELECT microseconds_of(moment_of(1700000000123457))").fetchone()) == (1700000000123457,)
+    assert [
+        (each.found, each.needed) for each in database.read_now(lambda c: standing(c, [STORAGE]))
+    ] == [(newest, newest)]
+    assert database.read_now(
+        lambda c: c.execute("SELECT microseconds_of(moment_of(1700000000123457))").fetchone()
+    ) == (1700000000123457,)
     database.write_now(lambda c: c.execute("UPDATE schema_version SET version = 99") and None)
     for refuse in (require, migrate):
         with pytest.raises(CommonplaceError, match="version 99") as newer:
@@ -179,6 +224,8 @@ def test_a_schema_is_brought_up_once_and_any_other_version_is_refused(empty_post
 
 
 def test_parameters_of_named_queries_reach_psycopg_and_casts_do_not() -> None:
-    text = "-- name: one\n-- why: 50%\nSELECT :a::int, ':: ' || :b_c WHERE x LIKE 'a%' AND y > :a;\n"
+    text = (
+        "-- name: one\n-- why: 50%\nSELECT :a::int, ':: ' || :b_c WHERE x LIKE 'a%' AND y > :a;\n"
+    )
     translated = Queries(postgres_text(text), "here")["one"]
     assert translated == "SELECT %(a)s::int, ':: ' || %(b_c)s WHERE x LIKE 'a%%' AND y > %(a)s;"

@@ -1,4 +1,6 @@
-"""A server that ends a connection right after a commit, with and without a word: the unit is never run a second time."""
+"""A server that ends a connection right after a commit, with and without a word: the unit is
+never run a second time.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ GOODBYE = b"E" + (len(_FIELDS) + 4).to_bytes(4, "big") + _FIELDS
 
 
 class Relay:
-    """Passes bytes between a client and the server. The answer to the first COMMIT is lost, or the first thing that the client says
-    after it; the client hears some last words, and all ends."""
+    """Passes bytes between a client and the server.
+
+    The answer to the first COMMIT is lost, or the first thing that the client says after it; the
+    client hears some last words, and all ends.
+    """
 
     def __init__(self, url: str, last_words: bytes, answered: bool) -> None:
         self._server = conninfo_to_dict(url)
@@ -50,7 +55,9 @@ class Relay:
 
     def _serve(self, client: socket.socket, server: socket.socket) -> None:
         committing, ended = threading.Event(), threading.Event()
-        threading.Thread(target=self._answers, args=(client, server, committing, ended), daemon=True).start()
+        threading.Thread(
+            target=self._answers, args=(client, server, committing, ended), daemon=True
+        ).start()
         with suppress(OSError):
             while data := client.recv(65536):
                 if ended.is_set():
@@ -62,7 +69,13 @@ class Relay:
                 server.sendall(data)
         server.close()
 
-    def _answers(self, client: socket.socket, server: socket.socket, committing: threading.Event, ended: threading.Event) -> None:
+    def _answers(
+        self,
+        client: socket.socket,
+        server: socket.socket,
+        committing: threading.Event,
+        ended: threading.Event,
+    ) -> None:
         with suppress(OSError):
             while data := server.recv(65536):
                 if committing.is_set() and b"COMMIT" in data:
@@ -115,7 +128,9 @@ def lines(url: str) -> list[str]:
         return [row[0] for row in connection.execute("SELECT text FROM line ORDER BY text")]
 
 
-def test_a_commit_whose_answer_was_lost_is_reported_and_not_repeated(table: str, last_words: bytes) -> None:
+def test_a_commit_whose_answer_was_lost_is_reported_and_not_repeated(
+    table: str, last_words: bytes
+) -> None:
     with behind_relay(table, last_words, answered=False) as database:
         with pytest.raises(CommonplaceError) as lost:
             add(database, "once")
@@ -124,9 +139,13 @@ def test_a_commit_whose_answer_was_lost_is_reported_and_not_repeated(table: str,
     assert lines(table) == ["once", "then"]
 
 
-def test_a_commit_that_was_answered_is_not_repeated_when_the_connection_ends(table: str, last_words: bytes) -> None:
+def test_a_commit_that_was_answered_is_not_repeated_when_the_connection_ends(
+    table: str, last_words: bytes
+) -> None:
     with behind_relay(table, last_words, answered=True) as database:
-        with suppress(CommonplaceError):  # the end may come before the answer was read: then it is in doubt
+        with suppress(
+            CommonplaceError
+        ):  # the end may come before the answer was read: then it is in doubt
             add(database, "once")
         add(database, "then")
     assert lines(table) == ["once", "then"]

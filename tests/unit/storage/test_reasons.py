@@ -1,4 +1,6 @@
-"""Reasons that callers may read hold no statement, no text of a driver and no path of this machine."""
+"""Reasons that callers may read hold no statement, no text of a driver and no path of this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -25,5 +27,7 @@ def test_texts_of_drivers_stay_in_the_log(error: Exception) -> None:
 
 
 def test_our_own_words_are_told() -> None:
-    assert public_reason(CommonplaceError(INVALID_ARGUMENT, "It is not legal.")) == "It is not legal."
+    assert (
+        public_reason(CommonplaceError(INVALID_ARGUMENT, "It is not legal.")) == "It is not legal."
+    )
     assert public_reason(RuntimeError("the model is away")) == "RuntimeError: the model is away"

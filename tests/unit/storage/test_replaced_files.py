@@ -1,4 +1,6 @@
-"""A change to a file that lost its name is not acknowledged; private files are for their owner alone."""
+"""A change to a file that lost its name is not acknowledged; private files are for their owner
+alone.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def test_the_check_costs_little_beside_a_commit(tmp_path: Path) -> None:
         database.write_now(add)
         begun = time.perf_counter()
         for _ in range(100):
-            database.write_now(lambda connection: connection.execute("INSERT INTO line VALUES ('y')") and None)
+            database.write_now(
+                lambda connection: connection.execute("INSERT INTO line VALUES ('y')") and None
+            )
         commit = (time.perf_counter() - begun) / 100
         begun = time.perf_counter()
         for _ in range(2000):

@@ -1,4 +1,6 @@
-"""Keys in memory serve one process: a second one on the same store is refused, whichever store it is."""
+"""Keys in memory serve one process: a second one on the same store is refused, whichever store
+it is.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,22 @@ from commonplace.storage.sole import sole_keeper
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_the_second_keeper_is_refused_until_the_first_is_gone(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    url = request.getfixturevalue("postgres_server") if kind == "postgresql" else f"sqlite:///{tmp_path / 'x.db'}"
-    second = tmp_path / "elsewhere" if kind == "postgresql" else tmp_path  # servers on PostgreSQL share no folder
+def test_the_second_keeper_is_refused_until_the_first_is_gone(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = (
+        request.getfixturevalue("postgres_server")
+        if kind == "postgresql"
+        else f"sqlite:///{tmp_path / 'x.db'}"
+    )
+    second = (
+        tmp_path / "elsewhere" if kind == "postgresql" else tmp_path
+    )  # servers on PostgreSQL share no folder
     with sole_keeper(tmp_path, url):
-        with pytest.raises(CommonplaceError, match="must share them through a cache") as refused, sole_keeper(second, url):
+        with (
+            pytest.raises(CommonplaceError, match="must share them through a cache") as refused,
+            sole_keeper(second, url),
+        ):
             pass
         assert refused.value.code.name == "INVALID_CONFIG"
     with sole_keeper(second, url):

@@ -49,5 +49,7 @@ def test_who_comes_new_is_served_next() -> None:
 
 def test_a_place_without_due_work_is_passed_over() -> None:
     turns, work = Turns(), Work(a_one=0, b_one=3)
-    assert turns.claim([Place("a", "one"), Place("b", "one")], 5, work.take) == [Place("b", "one")] * 3
+    assert (
+        turns.claim([Place("a", "one"), Place("b", "one")], 5, work.take) == [Place("b", "one")] * 3
+    )
     assert turns.claim([], 5, work.take) == []

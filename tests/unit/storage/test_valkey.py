@@ -1,4 +1,6 @@
-"""Valkey on a real server: envelopes that end with their time, rates that several processes share, and a server that goes away."""
+"""Valkey on a real server: envelopes that end with their time, rates that several processes
+share, and a server that goes away.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,12 @@ def outbound() -> Iterator[Outbound]:
     made.close()
 
 
-def test_only_the_envelope_is_there_and_it_ends_with_its_time(valkey_url: str, outbound: Outbound) -> None:
-    handover = Handover(Keyring(KEKS), ValkeyEnvelopes(Valkey(valkey_url, outbound)), "mcp:files:cred", 300)
+def test_only_the_envelope_is_there_and_it_ends_with_its_time(
+    valkey_url: str, outbound: Outbound
+) -> None:
+    handover = Handover(
+        Keyring(KEKS), ValkeyEnvelopes(Valkey(valkey_url, outbound)), "mcp:files:cred", 300
+    )
     purposes = [Purpose("t" * 64, "p", f"/{n}") for n in range(1200)]
     references = asyncio.run(handover.deposit(purposes, KEY))
     with redis.Redis.from_url(valkey_url) as client:
@@ -48,10 +54,18 @@ def test_only_the_envelope_is_there_and_it_ends_with_its_time(valkey_url: str, o
         assert client.dbsize() == 0
 
 
-def test_two_keyrings_share_envelopes_while_a_key_is_rotated(valkey_url: str, outbound: Outbound) -> None:
-    """The documented order: every process learns the new key, then it seals, then the old one goes when its envelopes are over."""
+def test_two_keyrings_share_envelopes_while_a_key_is_rotated(
+    valkey_url: str, outbound: Outbound
+) -> None:
+    """The documented order: every process learns the new key, then it seals, then the old one
+    goes when its envelopes are over.
+    """
     store = ValkeyEnvelopes(Valkey(valkey_url, outbound))
-    old, both, new = ({1: "first-secret-0123"}, {1: "first-secret-0123", 2: "second-secret-012"}, {2: "second-secret-012"})
+    old, both, new = (
+        {1: "first-secret-0123"},
+        {1: "first-secret-0123", 2: "second-secret-012"},
+        {2: "second-secret-012"},
+    )
     here = Purpose("t", "p", "/a")
 
     def passed(sealing: dict[int, str], opening: dict[int, str]) -> str | None:
@@ -93,10 +107,15 @@ def test_a_refused_call_takes_from_no_bucket(valkey_url: str, outbound: Outbound
     asyncio.run(story())
 
 
-def test_limits_of_calls_and_of_files_hold_across_processes(valkey_url: str, outbound: Outbound) -> None:
+def test_limits_of_calls_and_of_files_hold_across_processes(
+    valkey_url: str, outbound: Outbound
+) -> None:
     caller = AuthContext(Tenant("a"), ALL_SCOPES, "x", key_id="k")
     limits = LimitSettings(tenant_per_second=0.01, tenant_burst=4)
-    processes = [RateLimiter(limits, shared=lambda: ValkeyRates(Valkey(valkey_url, outbound))) for _ in range(2)]
+    processes = [
+        RateLimiter(limits, shared=lambda: ValkeyRates(Valkey(valkey_url, outbound)))
+        for _ in range(2)
+    ]
     files = [RateLimit(0.01, 4, shared=ValkeyRates(Valkey(valkey_url, outbound))) for _ in range(2)]
 
     async def outcome(admission: Callable[[], Awaitable[None]]) -> str:
@@ -108,12 +127,17 @@ def test_limits_of_calls_and_of_files_hold_across_processes(valkey_url: str, out
 
     async def story() -> tuple[list[str], list[str]]:
         calls = [await outcome(processes[turn % 2].admit(caller) or never) for turn in range(8)]
-        return calls, [await outcome(lambda turn=turn: files[turn % 2].admit("a")) for turn in range(8)]  # type: ignore[misc]
+        return calls, [
+            await outcome(lambda turn=turn: files[turn % 2].admit("a")) for turn in range(8)
+        ]  # type: ignore[misc]
 
     async def never() -> None:
         raise AssertionError("nobody counted")
 
-    assert asyncio.run(story()) == (["ok"] * 4 + ["CALL_RATE_LIMITED"] * 4, ["ok"] * 4 + ["RATE_LIMITED"] * 4)
+    assert asyncio.run(story()) == (
+        ["ok"] * 4 + ["CALL_RATE_LIMITED"] * 4,
+        ["ok"] * 4 + ["RATE_LIMITED"] * 4,
+    )
 
 
 def test_a_server_that_goes_away_is_said_soon_and_found_again() -> None:

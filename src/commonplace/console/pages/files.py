@@ -1,4 +1,6 @@
-"""Files: projects, the tree level by level, one file to read and change, and search that says why and opens at the passage."""
+"""Files: projects, the tree level by level, one file to read and change, and search that says
+why and opens at the passage.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,16 @@ from nicegui import events, ui
 
 from commonplace.console.file_tree import FileTree
 from commonplace.console.file_view import FileView
-from commonplace.console.parts import QUIET, address, asked, confirmed, in_words, marked, remember, size
+from commonplace.console.parts import (
+    QUIET,
+    address,
+    asked,
+    confirmed,
+    in_words,
+    marked,
+    remember,
+    size,
+)
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.dispatch.transfer import Reply, run_async, write_in_parts
 from commonplace.kernel.spelling import number, spell
@@ -23,7 +34,12 @@ MOST_SPELLINGS = 20  # numbers tried for an uploaded name that is spelled
 def register(shell: Shell) -> None:
     @ui.page("/files")
     async def files(
-        project: str = "", path: str = "", start: int | None = None, end: int | None = None, q: str = "", below: str = ""
+        project: str = "",
+        path: str = "",
+        start: int | None = None,
+        end: int | None = None,
+        q: str = "",
+        below: str = "",
     ) -> None:
         with shell.page("Files") as view:
             span = (start, end) if start is not None and end is not None else None
@@ -36,7 +52,9 @@ class _Files:
         self._project = ""
         self._count: int | None = None
 
-    async def show(self, project: str, path: str, span: tuple[int, int] | None, query: str, below: str) -> None:
+    async def show(
+        self, project: str, path: str, span: tuple[int, int] | None, query: str, below: str
+    ) -> None:
         answer = await self._view.call("file_projects", {})
         if answer.error is not None:
             failure(answer.error)
@@ -50,11 +68,19 @@ class _Files:
         self._found = ui.column().classes("w-full gap-2")
         if query and span is not None:
             with self._found:
-                ui.link("Back to what was found", address("/files", project=self._project, q=query, below=below)).classes("text-sm")
+                ui.link(
+                    "Back to what was found",
+                    address("/files", project=self._project, q=query, below=below),
+                ).classes("text-sm")
         elif query:
             await self._search()  # before anything stands below it, so that nothing moves
         with ui.row().classes("w-full gap-4 items-start"):
-            with ui.card().props("flat bordered").classes("grow basis-64 min-w-0 p-2").style("max-width: 24rem"):
+            with (
+                ui.card()
+                .props("flat bordered")
+                .classes("grow basis-64 min-w-0 p-2")
+                .style("max-width: 24rem")
+            ):
                 self._tree = FileTree(self._view, self._picked)
             with ui.card().props("flat bordered").classes("grow-[3] basis-96 min-w-0"):
                 self._hello = ui.column().classes("w-full")
@@ -72,23 +98,45 @@ class _Files:
 
     def _toolbar(self, names: list[str], query: str, below: str) -> None:
         with ui.row().classes("w-full items-center gap-2"):
-            picker = ui.select(names, value=self._project or None, label="Project", with_input=len(names) > 12)
+            picker = ui.select(
+                names, value=self._project or None, label="Project", with_input=len(names) > 12
+            )
             picker.props("outlined dense options-dense").classes("min-w-40")
-            picker.on_value_change(lambda event: ui.navigate.to(address("/files", project=event.value)) if event.value else None)
-            self._query = ui.input("Search in this project", value=query).props("outlined dense clearable").classes("grow min-w-48")
-            self._below = ui.input("Only paths that start with", value=below).props("outlined dense clearable").classes("w-44")
+            picker.on_value_change(
+                lambda event: (
+                    ui.navigate.to(address("/files", project=event.value)) if event.value else None
+                )
+            )
+            self._query = (
+                ui.input("Search in this project", value=query)
+                .props("outlined dense clearable")
+                .classes("grow min-w-48")
+            )
+            self._below = (
+                ui.input("Only paths that start with", value=below)
+                .props("outlined dense clearable")
+                .classes("w-44")
+            )
             for field in (self._query, self._below):
                 field.on("keydown.enter", self._search)
             ui.button("Search", icon="search", on_click=self._search).props("dense no-caps")
             if self._view.may_write:
-                ui.button("New file", icon="note_add", on_click=self._new).props(QUIET).classes("cp-quiet")
-                ui.button("Upload", icon="upload", on_click=self._upload_dialog).props(QUIET).classes("cp-quiet")
-                ui.button("Restore", icon="restore_from_trash", on_click=self._restore_dialog).props(QUIET).classes("cp-quiet")
+                ui.button("New file", icon="note_add", on_click=self._new).props(QUIET).classes(
+                    "cp-quiet"
+                )
+                ui.button("Upload", icon="upload", on_click=self._upload_dialog).props(
+                    QUIET
+                ).classes("cp-quiet")
+                ui.button(
+                    "Restore", icon="restore_from_trash", on_click=self._restore_dialog
+                ).props(QUIET).classes("cp-quiet")
 
     def _first_steps(self) -> None:
         with self._hello:
             if self._view.may_write:
-                empty("No project holds a file yet.", "Press New file: the project is made with it.")
+                empty(
+                    "No project holds a file yet.", "Press New file: the project is made with it."
+                )
             else:
                 empty("No project holds a file yet.", "A key with scope write can store one.")
 
@@ -107,7 +155,9 @@ class _Files:
             await self._open(path)
 
     async def _may_leave(self) -> bool:
-        return not self._file.dirty or await confirmed("Leave without saving?", f"{self._file.path} has changes.", "Leave")
+        return not self._file.dirty or await confirmed(
+            "Leave without saving?", f"{self._file.path} has changes.", "Leave"
+        )
 
     async def _open(self, path: str, span: tuple[int, int] | None = None) -> None:
         if not await self._may_leave():
@@ -141,10 +191,16 @@ class _Files:
         path = await asked("New file", "Path", f"{folder}/new.md", "Create") if project else None
         if not project or not path:
             return
-        answer = await self._view.call("file_write", {"project": project, "path": path, "content": "", "mode": "TRUNCATE", "if_match": ""})
+        answer = await self._view.call(
+            "file_write",
+            {"project": project, "path": path, "content": "", "mode": "TRUNCATE", "if_match": ""},
+        )
         if answer.error is not None:
             taken = answer.error.get("code") == "CONTENT_CHANGED"
-            ui.notify(f"{path} is there already." if taken else str(answer.error["message"]), type="negative")
+            ui.notify(
+                f"{path} is there already." if taken else str(answer.error["message"]),
+                type="negative",
+            )
         elif not self._project:
             ui.navigate.to(address("/files", project=project, path=path))
         else:
@@ -153,22 +209,42 @@ class _Files:
     def _upload_dialog(self) -> None:
         with ui.dialog() as dialog, ui.card().classes("w-96 max-w-full"):
             ui.label("Upload text files").classes("text-base font-semibold")
-            project = ui.input("Project", value=self._project or "notes").props("outlined dense").classes("w-full")
-            folder = ui.input("Into folder", value=self._file.folder or "/").props("outlined dense").classes("w-full")
+            project = (
+                ui.input("Project", value=self._project or "notes")
+                .props("outlined dense")
+                .classes("w-full")
+            )
+            folder = (
+                ui.input("Into folder", value=self._file.folder or "/")
+                .props("outlined dense")
+                .classes("w-full")
+            )
 
             async def take(event: events.UploadEventArguments) -> None:
                 await self._store(event, project.value.strip(), folder.value)
 
-            drop = ui.upload(multiple=True, auto_upload=True, max_file_size=64 * 1024 * 1024, on_upload=take, label="Drop files here")
+            drop = ui.upload(
+                multiple=True,
+                auto_upload=True,
+                max_file_size=64 * 1024 * 1024,
+                on_upload=take,
+                label="Drop files here",
+            )
             drop.classes("w-full cp-drop").props("flat bordered")
-            ui.button("Done", on_click=lambda: ui.navigate.to(address("/files", project=project.value.strip()))).props("no-caps")
+            ui.button(
+                "Done",
+                on_click=lambda: ui.navigate.to(address("/files", project=project.value.strip())),
+            ).props("no-caps")
         dialog.open()
 
     async def _store(self, event: events.UploadEventArguments, project: str, folder: str) -> None:
         try:
             content = await event.file.text()
         except UnicodeDecodeError:
-            ui.notify(f"{event.file.name} is not UTF-8 text. Encode it, for example as Base64.", type="negative")
+            ui.notify(
+                f"{event.file.name} is not UTF-8 text. Encode it, for example as Base64.",
+                type="negative",
+            )
             return
         directory, source = folder.rstrip("/"), f"{folder.rstrip('/')}/{event.file.name}"
         for count in range(1, MOST_SPELLINGS + 1):
@@ -182,12 +258,21 @@ class _Files:
         elif answer.error is not None:
             ui.notify(str(answer.error["message"]), type="negative")
         elif path != source:
-            ui.notify(f"Stored {source} as {path}; an export writes it under its own name.", type="positive")
+            ui.notify(
+                f"Stored {source} as {path}; an export writes it under its own name.",
+                type="positive",
+            )
         else:
             ui.notify(f"Stored {path}", type="positive")
 
     async def _write_new(self, project: str, path: str, content: str, source: str) -> Reply:
-        arguments = {"project": project, "path": path, "content": content, "mode": "TRUNCATE", "if_match": ""}
+        arguments = {
+            "project": project,
+            "path": path,
+            "content": content,
+            "mode": "TRUNCATE",
+            "if_match": "",
+        }
         arguments |= {"source_path": source} if source != path else {}
         return await run_async(write_in_parts(arguments), self._view.call)
 
@@ -217,19 +302,30 @@ class _Files:
                             line(one)
                         with ui.row().classes("gap-2"):
                             if offset:
-                                ui.button("Newer", on_click=lambda: page(max(0, offset - DELETED))).props(QUIET).classes("cp-quiet")
+                                ui.button(
+                                    "Newer", on_click=lambda: page(max(0, offset - DELETED))
+                                ).props(QUIET).classes("cp-quiet")
                             if answer.output["has_more"]:
-                                ui.button("Older", on_click=lambda: page(offset + DELETED)).props(QUIET).classes("cp-quiet")
+                                ui.button("Older", on_click=lambda: page(offset + DELETED)).props(
+                                    QUIET
+                                ).classes("cp-quiet")
 
             def line(one: dict[str, Any]) -> None:
                 with ui.row().classes("w-full items-center no-wrap gap-2"):
                     with ui.column().classes("gap-0 min-w-0 grow"):
                         ui.label(one["path"]).classes("cp-mono text-sm cp-text")
-                        ui.label(f"{size(one['size'])}, deleted {one['deleted_at'][:16].replace('T', ' ')}").classes("text-xs cp-muted")
-                    ui.button("Restore", on_click=lambda: bring_back(one["path"])).props("dense no-caps")
+                        ui.label(
+                            f"{size(one['size'])}, deleted "
+                            f"{one['deleted_at'][:16].replace('T', ' ')}"
+                        ).classes("text-xs cp-muted")
+                    ui.button("Restore", on_click=lambda: bring_back(one["path"])).props(
+                        "dense no-caps"
+                    )
 
             async def bring_back(path: str) -> None:
-                answer = await self._view.call("file_restore", {"project": self._project, "path": path})
+                answer = await self._view.call(
+                    "file_restore", {"project": self._project, "path": path}
+                )
                 if answer.error is not None:
                     ui.notify(str(answer.error["message"]), type="negative")
                     return
@@ -248,20 +344,32 @@ class _Files:
         remember(address("/files", project=self._project, q=query, below=below))
         if not query or not self._project:
             return
-        arguments = {"project": self._project, "query": query, "limit": FOUND, "explain": True, "path_prefix": below}
+        arguments = {
+            "project": self._project,
+            "query": query,
+            "limit": FOUND,
+            "explain": True,
+            "path_prefix": below,
+        }
         answer = await self._view.call("file_search", arguments)
         self._found.clear()
         with self._found:
             if answer.error is not None:
                 failure(answer.error)
             elif not answer.output["chunks"]:
-                empty("Nothing found.", "Try other words. A file written just now is found within seconds.")
+                empty(
+                    "Nothing found.",
+                    "Try other words. A file written just now is found within seconds.",
+                )
             else:
                 with ui.row().classes("w-full items-center gap-2"):
-                    ui.label(f"Passages found: {len(answer.output['chunks'])}, best first ({answer.output['mode']}).").classes(
-                        "text-sm cp-muted"
-                    )
-                    ui.button("Close", icon="close", on_click=self._close_search).props(QUIET).classes("cp-quiet")
+                    ui.label(
+                        f"Passages found: {len(answer.output['chunks'])}, best first "
+                        f"({answer.output['mode']})."
+                    ).classes("text-sm cp-muted")
+                    ui.button("Close", icon="close", on_click=self._close_search).props(
+                        QUIET
+                    ).classes("cp-quiet")
                 for chunk in answer.output["chunks"]:
                     self._passage(chunk, query, below)
 
@@ -271,10 +379,22 @@ class _Files:
         remember(address("/files", project=self._project, path=self._file.path))
 
     def _passage(self, chunk: dict[str, Any], query: str, below: str) -> None:
-        start, end, path = chunk["file_seek_start_bytes"], chunk["file_seek_end_bytes"], chunk["file_path"]
+        start, end, path = (
+            chunk["file_seek_start_bytes"],
+            chunk["file_seek_end_bytes"],
+            chunk["file_path"],
+        )
         with ui.card().props("flat bordered").classes("w-full gap-1 p-3"):
             with ui.row().classes("w-full items-center gap-2"):
-                there = address("/files", project=self._project, path=path, start=str(start), end=end, q=query, below=below)
+                there = address(
+                    "/files",
+                    project=self._project,
+                    path=path,
+                    start=str(start),
+                    end=end,
+                    q=query,
+                    below=below,
+                )
                 ui.link(path, there).classes("cp-mono")
                 ui.label(f"bytes {start:,} to {end:,}").classes("text-xs cp-muted")
                 ui.space()
@@ -294,7 +414,9 @@ class _Files:
             self._used = ui.label("").classes("text-sm cp-muted")
             self._index = ui.label("").classes("cp-tag")
             self._dead = ui.label("").classes("cp-tag cp-bad")
-            self._changed = ui.button("Files changed: show them", icon="refresh", on_click=self._reload_tree).props(QUIET)
+            self._changed = ui.button(
+                "Files changed: show them", icon="refresh", on_click=self._reload_tree
+            ).props(QUIET)
             self._changed.classes("cp-quiet")
         for element in (self._bar, self._used, self._index, self._dead, self._changed):
             element.set_visibility(False)
@@ -306,9 +428,16 @@ class _Files:
             return None
         share = used.output["size_bytes"] / max(1, used.output["limit_bytes"])
         self._bar.value = min(1.0, share)
-        self._used.text = f"{size(used.output['size_bytes'])} of {size(used.output['limit_bytes'])}, {used.output['files']:,} files"
+        self._used.text = (
+            f"{size(used.output['size_bytes'])} of {size(used.output['limit_bytes'])}, "
+            f"{used.output['files']:,} files"
+        )
         waiting = index.output["pending"] + index.output["processing"]
-        self._index.text = "search index up to date" if not waiting else f"{waiting:,} files wait for the search index"
+        self._index.text = (
+            "search index up to date"
+            if not waiting
+            else f"{waiting:,} files wait for the search index"
+        )
         self._dead.text = f"{index.output['dead']:,} files could not be indexed"
         for element in (self._bar, self._used, self._index):
             element.set_visibility(True)

@@ -1,4 +1,6 @@
-"""Instructions: the catalogue to search and filter, page by page; its graph, governance, prompt review, use and feedback."""
+"""Instructions: the catalogue to search and filter, page by page; its graph, governance, prompt
+review, use and feedback.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,22 @@ from nicegui import ui
 
 from commonplace.console.graph_panel import GraphPanel
 from commonplace.console.instruction_entry import InstructionPage, writable
-from commonplace.console.instruction_panels import FeedbackPanel, GovernancePanel, PromptPanel, UsagePanel
-from commonplace.console.parts import ANY, address, choice, columns_of, linked, pager, remember, whole
+from commonplace.console.instruction_panels import (
+    FeedbackPanel,
+    GovernancePanel,
+    PromptPanel,
+    UsagePanel,
+)
+from commonplace.console.parts import (
+    ANY,
+    address,
+    choice,
+    columns_of,
+    linked,
+    pager,
+    remember,
+    whole,
+)
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 
 PAGE = 25
@@ -64,7 +80,11 @@ class _Catalogue:
     async def show(self, shared: dict[str, str]) -> None:
         self._shared = shared
         self._may_change = await writable(self._view)
-        with ui.tabs().props("dense no-caps align=left outside-arrows mobile-arrows").classes("w-full") as self._tabs:
+        with (
+            ui.tabs()
+            .props("dense no-caps align=left outside-arrows mobile-arrows")
+            .classes("w-full") as self._tabs
+        ):
             for name, title in TABS:
                 ui.tab(name, label=title)
         self._tabs.value = shared.get("tab") if shared.get("tab") in dict(TABS) else "rules"
@@ -102,30 +122,55 @@ class _Rules:
     async def show(self, shared: dict[str, str]) -> None:
         self._page = whole(shared.get("page"), 1)
         known = await self._view.call("instructions_categories", {})
-        categories = [one["name"] for one in known.output["categories"]][:MAX_CHOICES] if known.ok else []
+        categories = (
+            [one["name"] for one in known.output["categories"]][:MAX_CHOICES] if known.ok else []
+        )
         with ui.row().classes("w-full items-center gap-2"):
-            self._query = ui.input("Search", value=shared.get("q", "")).props("outlined dense clearable autofocus debounce=250")
+            self._query = ui.input("Search", value=shared.get("q", "")).props(
+                "outlined dense clearable autofocus debounce=250"
+            )
             self._query.classes("grow min-w-48")
             self._filters = {
-                "categories": ("category", choice("Category", categories, shared.get("category", ""))),
+                "categories": (
+                    "category",
+                    choice("Category", categories, shared.get("category", "")),
+                ),
                 "status": ("status", choice("Status", STATES, shared.get("status", ""))),
                 "priorityTiers": ("tier", choice("Tier", TIERS, shared.get("tier", ""))),
-                "requirements": ("requirement", choice("Requirement", REQUIREMENTS, shared.get("requirement", ""))),
+                "requirements": (
+                    "requirement",
+                    choice("Requirement", REQUIREMENTS, shared.get("requirement", "")),
+                ),
             }
-            self._owner = ui.input("Owner", value=shared.get("owner", "")).props("outlined dense clearable debounce=400").classes("w-32")
+            self._owner = (
+                ui.input("Owner", value=shared.get("owner", ""))
+                .props("outlined dense clearable debounce=400")
+                .classes("w-32")
+            )
             order = shared.get("sort", "")
-            self._order = ui.select(ORDERS, value=order if order in ORDERS else "", label="Sort by").props("outlined dense options-dense")
+            self._order = ui.select(
+                ORDERS, value=order if order in ORDERS else "", label="Sort by"
+            ).props("outlined dense options-dense")
             self._order.classes("min-w-28")
             if self._may_change:
-                ui.button("New", icon="add", on_click=lambda: ui.navigate.to("/new-instruction")).props("dense no-caps")
+                ui.button(
+                    "New", icon="add", on_click=lambda: ui.navigate.to("/new-instruction")
+                ).props("dense no-caps")
         self._rows = ui.column().classes("w-full gap-2 min-w-0")
-        for field in (self._query, self._owner, self._order, *(field for _, field in self._filters.values())):
+        for field in (
+            self._query,
+            self._owner,
+            self._order,
+            *(field for _, field in self._filters.values()),
+        ):
             field.on_value_change(self._from_start)
         await self._refresh()
         ui.timer(LIVE_SECONDS, self._live)
 
     async def _live(self) -> None:
-        """Show what others changed meanwhile: the hash of the catalogue tells that something is new."""
+        """Show what others changed meanwhile: the hash of the catalogue tells that something is
+        new.
+        """
         answer = await self._view.call("instructions_list", {"limit": 1})
         if answer.ok and answer.output["hash"] != self._hash:
             await self._refresh()
@@ -148,11 +193,22 @@ class _Rules:
             filters["owners"] = [owner]
         page = self._page if self._page > 1 else None
         remember(address("/instructions", **shared, owner=owner, sort=self._order.value, page=page))
-        arguments: dict[str, Any] = {"filters": filters, "limit": PAGE, "offset": (self._page - 1) * PAGE}
+        arguments: dict[str, Any] = {
+            "filters": filters,
+            "limit": PAGE,
+            "offset": (self._page - 1) * PAGE,
+        }
         if self._order.value:
-            arguments["sort"] = {"field": self._order.value, "direction": "desc" if self._order.value == "updatedAt" else "asc"}
+            arguments["sort"] = {
+                "field": self._order.value,
+                "direction": "desc" if self._order.value == "updatedAt" else "asc",
+            }
         answer = await self._view.call("instructions_query", arguments)
-        named = await self._called(query) if answer.ok and list(filters) == ["text"] and self._page == 1 else None
+        named = (
+            await self._called(query)
+            if answer.ok and list(filters) == ["text"] and self._page == 1
+            else None
+        )
         self._rows.clear()
         with self._rows:
             if answer.error is not None:
@@ -175,15 +231,25 @@ class _Rules:
             if narrowed:
                 empty("No instruction fits.", "Take a filter away or search for another word.")
             else:
-                empty("The catalogue is empty.", "Press New, or put JSON files into the instructions folder.")
+                empty(
+                    "The catalogue is empty.",
+                    "Press New, or put JSON files into the instructions folder.",
+                )
             return
         ui.label(f"Instructions: {total:,}").classes("text-sm cp-muted")
         rows = [
-            {name: (str(item.get(name) or "")[:10] if name == "nextReviewDue" else item.get(name)) for name, _ in COLUMNS}
+            {
+                name: (
+                    str(item.get(name) or "")[:10] if name == "nextReviewDue" else item.get(name)
+                )
+                for name, _ in COLUMNS
+            }
             for item in ([named] if named is not None else []) + items
         ]
         table = ui.table(columns=columns_of(COLUMNS), rows=rows, row_key="id")
-        table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes("w-full cursor-pointer")
+        table.props('dense flat hover wrap-cells :grid="Quasar.Screen.lt.sm"').classes(
+            "w-full cursor-pointer"
+        )
         linked(table, "id", "/instructions")
         pager(found["total"], PAGE, self._page, self._turn)
 

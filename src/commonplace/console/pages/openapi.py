@@ -1,4 +1,6 @@
-"""OpenAPI: drop, paste or pick a document; see what it is, what is wrong with it and where, its parts, and what to do with it."""
+"""OpenAPI: drop, paste or pick a document; see what it is, what is wrong with it and where, its
+parts, and what to do with it.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,16 @@ class _OpenApi:
                 self._document = DocumentPane(self._view, shared.get("ref", ""), self._look)
             with ui.column().classes("grow basis-96 min-w-0 gap-3"):
                 self._summary = ui.column().classes("w-full")
-                with ui.tabs().props("dense no-caps align=left outside-arrows mobile-arrows").classes("w-full") as self._tabs:
+                with (
+                    ui.tabs()
+                    .props("dense no-caps align=left outside-arrows mobile-arrows")
+                    .classes("w-full") as self._tabs
+                ):
                     for name, title in TABS:
                         ui.tab(name, label=title)
-                self._tabs.value = shared.get("tab") if shared.get("tab") in dict(TABS) else "findings"
+                self._tabs.value = (
+                    shared.get("tab") if shared.get("tab") in dict(TABS) else "findings"
+                )
                 self._body = ui.column().classes("w-full gap-3 min-w-0")
         self._tabs.on_value_change(self._open)
         self._tabs.set_visibility(False)
@@ -95,15 +103,23 @@ class _OpenApi:
                     await FindingsPanel(self._view, spec, keep, self._document.jump).show(shared)
 
     def _keep(self, tab: str, shared: Shared) -> None:
-        remember(address("/openapi", ref=self._document.ref, tab=tab if tab != "findings" else None, **shared))
+        remember(
+            address(
+                "/openapi", ref=self._document.ref, tab=tab if tab != "findings" else None, **shared
+            )
+        )
 
     @staticmethod
     def _show_summary(found: dict[str, Any]) -> None:
         with ui.card().props("flat bordered").classes("w-full gap-1"):
             with ui.row().classes("w-full items-center gap-2"):
-                ui.label(found.get("title") or "Without a title").classes("text-lg font-semibold cp-text min-w-0")
+                ui.label(found.get("title") or "Without a title").classes(
+                    "text-lg font-semibold cp-text min-w-0"
+                )
                 ui.label(f"OpenAPI {found['version']}").classes("cp-tag")
-            counts = ", ".join(counted(found[f"{noun}_count"], noun) for noun in ("path", "operation", "schema"))
+            counts = ", ".join(
+                counted(found[f"{noun}_count"], noun) for noun in ("path", "operation", "schema")
+            )
             ui.label(counts).classes("text-sm")
             if found.get("description"):
                 ui.label(found["description"][:600]).classes("text-sm cp-muted cp-text")

@@ -1,4 +1,6 @@
-"""Overview: is it well, what does it hold, how busy was it in the last hour, what happened last, and what needs a person."""
+"""Overview: is it well, what does it hold, how busy was it in the last hour, what happened last,
+and what needs a person.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,11 @@ class _Overview:
         self._problems: list[tuple[str, str]] = []
 
     async def show(self) -> None:
-        with ui.element("div").classes("grid w-full gap-3").style("grid-template-columns: repeat(auto-fit, minmax(200px, 1fr))"):
+        with (
+            ui.element("div")
+            .classes("grid w-full gap-3")
+            .style("grid-template-columns: repeat(auto-fit, minmax(200px, 1fr))")
+        ):
             self._status = _card("Status", "monitor_heart")
             self._uptime = _card("Up for", "schedule")
             self._calls = _card("Calls", "bolt", "/audit?reads=1")
@@ -85,7 +91,11 @@ class _Overview:
         self._show_process(status.output)
         self._plot(status.output, methods)
         with self._alerts:
-            for text, action in [*_damage(status.output), *self._problems, *_slow_or_failing(methods)]:
+            for text, action in [
+                *_damage(status.output),
+                *self._problems,
+                *_slow_or_failing(methods),
+            ]:
                 _alert(text, action)
 
     def _rate_now(self, calls: int) -> str:
@@ -102,7 +112,9 @@ class _Overview:
         self._caches_panel.set_visibility(process is not None)
 
     def _plot(self, status: dict[str, Any], methods: list[dict[str, Any]]) -> None:
-        """Charts change when a slot of the hour does, or a tool was called: nothing is sent for nothing."""
+        """Charts change when a slot of the hour does, or a tool was called: nothing is sent for
+        nothing.
+        """
         timeline = status["timeline"]
         drawn = f"{timeline[-1]['at'] if timeline else ''}"
         if drawn == self._drawn:
@@ -115,11 +127,26 @@ class _Overview:
             [[at, round(one["calls"] / seconds, 2)] for at, one in points],
             [[at, round(one["errors"] / seconds, 2)] for at, one in points],
         )
-        _draw(self._times, [[at, one["average_ms"]] for at, one in points], [[at, one["maximum_ms"]] for at, one in points])
-        _draw(self._memory_plot, [[at, round(one["memory_bytes"] / 2**20, 1)] for at, one in points if one.get("memory_bytes")])
+        _draw(
+            self._times,
+            [[at, one["average_ms"]] for at, one in points],
+            [[at, one["maximum_ms"]] for at, one in points],
+        )
+        _draw(
+            self._memory_plot,
+            [
+                [at, round(one["memory_bytes"] / 2**20, 1)]
+                for at, one in points
+                if one.get("memory_bytes")
+            ],
+        )
         busiest = sorted(methods, key=lambda method: -method["count"])[:8][::-1]
         self._latency.options["yAxis"]["data"] = [method["method"] for method in busiest]
-        _draw(self._latency, [method["p50Ms"] for method in busiest], [method["p95Ms"] for method in busiest])
+        _draw(
+            self._latency,
+            [method["p50Ms"] for method in busiest],
+            [method["p95Ms"] for method in busiest],
+        )
         self._show_caches(status.get("caches", {}))
 
     def _show_caches(self, caches: dict[str, dict[str, int]]) -> None:
@@ -128,8 +155,15 @@ class _Overview:
             if not caches:
                 empty("No cache is in use yet.", "They fill with the first searches and documents.")
                 return
-            rows = [{"name": name, "held": _held(one), "most": _held(one, "most_")} for name, one in caches.items()]
-            table = ui.table(columns=columns_of((("name", "cache"), ("held", "holds"), ("most", "at most"))), rows=rows, row_key="name")
+            rows = [
+                {"name": name, "held": _held(one), "most": _held(one, "most_")}
+                for name, one in caches.items()
+            ]
+            table = ui.table(
+                columns=columns_of((("name", "cache"), ("held", "holds"), ("most", "at most"))),
+                rows=rows,
+                row_key="name",
+            )
             table.props("dense flat").classes("w-full")
 
     async def _refresh_slower(self) -> None:
@@ -142,7 +176,9 @@ class _Overview:
         if projects.ok:
             listed = projects.output["projects"]
             total = sum(one["files"] for one in listed)
-            self._files.text = f"{total:,} in {counted(len(listed), 'project')}" if listed else "none yet"
+            self._files.text = (
+                f"{total:,} in {counted(len(listed), 'project')}" if listed else "none yet"
+            )
         if memories.ok:
             self._memories.text = f"{memories.output['total']:,}"
         if index.ok:
@@ -152,17 +188,31 @@ class _Overview:
     def _show_index(self, index: dict[str, Any]) -> None:
         waiting = index["pending"] + index["processing"]
         lag = _since(index["oldest_queued_at"]) if waiting and index["oldest_queued_at"] else 0.0
-        self._index.text = "up to date" if not waiting else f"{waiting:,} wait, {_duration(lag)} behind"
+        self._index.text = (
+            "up to date" if not waiting else f"{waiting:,} wait, {_duration(lag)} behind"
+        )
         self._lags.append([time.time() * 1000, waiting])
         _draw(self._lag, list(self._lags))
         self._problems = []
         if lag > SLOW_LAG_SECONDS:
             text = f"The search index is {_duration(lag)} behind: {waiting:,} files wait."
-            self._problems.append((text, "After an import this is normal. If it does not shrink, run commonplace doctor on the server."))
+            self._problems.append(
+                (
+                    text,
+                    (
+                        "After an import this is normal. If it does not shrink, run commonplace "
+                        "doctor on the server."
+                    ),
+                )
+            )
         if index["dead"]:
-            paths = ", ".join(f"{one['file_path']} ({one['error'][:120]})" for one in index["dead_letters"][:5])
+            paths = ", ".join(
+                f"{one['file_path']} ({one['error'][:120]})" for one in index["dead_letters"][:5]
+            )
             action = "Mend what the error names, then run commonplace files reindex."
-            self._problems.append((f"{index['dead']:,} files could not be indexed: {paths}", action))
+            self._problems.append(
+                (f"{index['dead']:,} files could not be indexed: {paths}", action)
+            )
 
     async def _refresh_audit(self) -> None:
         answer = await self._view.call("audit_query", {"limit": 8})
@@ -171,19 +221,38 @@ class _Overview:
             if answer.error is not None:
                 ui.label("The audit trail is shown to keys with scope admin.").classes("cp-muted")
             elif not answer.output["records"]:
-                empty("Nothing was changed and nothing refused yet.", "What agents and people change is listed here.")
+                empty(
+                    "Nothing was changed and nothing refused yet.",
+                    "What agents and people change is listed here.",
+                )
             else:
                 audit_table(answer.output["records"])
 
 
 def audit_table(records: list[dict[str, Any]]) -> ui.table:
     """Audit records as rows, newest first."""
-    names = (("ts", "when"), ("tool", "tool"), ("label", "who"), ("outcome", "outcome"), ("code", "code"), ("duration_ms", "ms"))
-    rows = [{"id": number, **{key: record.get(key) for key, _ in names}} for number, record in enumerate(records)]
+    names = (
+        ("ts", "when"),
+        ("tool", "tool"),
+        ("label", "who"),
+        ("outcome", "outcome"),
+        ("code", "code"),
+        ("duration_ms", "ms"),
+    )
+    rows = [
+        {"id": number, **{key: record.get(key) for key, _ in names}}
+        for number, record in enumerate(records)
+    ]
     for row in rows:
         row["ts"] = str(row["ts"])[:19].replace("T", " ")
-        row["tool"] = row["tool"] or "no tool"  # a refused key never got as far as a tool, and its row opens too
-    return ui.table(columns=columns_of(names), rows=rows, row_key="id").props("dense flat").classes("w-full")
+        row["tool"] = (
+            row["tool"] or "no tool"
+        )  # a refused key never got as far as a tool, and its row opens too
+    return (
+        ui.table(columns=columns_of(names), rows=rows, row_key="id")
+        .props("dense flat")
+        .classes("w-full")
+    )
 
 
 def _damage(status: dict[str, Any]) -> list[tuple[str, str]]:
@@ -193,7 +262,10 @@ def _damage(status: dict[str, Any]) -> list[tuple[str, str]]:
         "restore": "Stop the server and restore a backup: commonplace restore ARCHIVE --force.",
     }
     damage = status.get("integrity", {}).get("damage", [])
-    return [(f"{one['file']} is damaged: {one['part']}: {one['problem']}", actions[one["remedy"]]) for one in damage]
+    return [
+        (f"{one['file']} is damaged: {one['part']}: {one['problem']}", actions[one["remedy"]])
+        for one in damage
+    ]
 
 
 def _slow_or_failing(methods: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -204,7 +276,10 @@ def _slow_or_failing(methods: list[dict[str, Any]]) -> list[tuple[str, str]]:
             text = f"{method['method']}: {share} % of {method['count']} calls failed."
             found.append((text, "Open Audit and filter by this tool to see the codes."))
         if method["count"] >= 20 and method["p95Ms"] > 2000:
-            text = f"{method['method']}: 95 % of calls end within {method['p95Ms']:.0f} ms, which is slow."
+            text = (
+                f"{method['method']}: 95 % of calls end within {method['p95Ms']:.0f} ms, "
+                f"which is slow."
+            )
             found.append((text, "Run commonplace doctor on the server."))
     return found
 

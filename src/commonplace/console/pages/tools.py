@@ -1,4 +1,6 @@
-"""Tools: every tool as a form made from its schema, the answer raw and rendered, ready to copy, with a history to send again."""
+"""Tools: every tool as a form made from its schema, the answer raw and rendered, ready to copy,
+with a history to send again.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,11 @@ def entry_of(name: str) -> str:
 async def _list(shell: Shell, view: View, wanted: str) -> None:
     listed = await view.caller.tools()
     _fill_palette(shell, listed)
-    field = ui.input("Find a tool", value=wanted).props("outlined dense clearable autofocus").classes("w-full")
+    field = (
+        ui.input("Find a tool", value=wanted)
+        .props("outlined dense clearable autofocus")
+        .classes("w-full")
+    )
     grid = ui.column().classes("w-full gap-4")
 
     def show() -> None:
@@ -51,7 +57,9 @@ async def _list(shell: Shell, view: View, wanted: str) -> None:
             if not shown:
                 empty("No tool has this word.", "Clear the field to see all of them.")
             for toolset in dict.fromkeys(tool.get("_toolset", "tools") for tool in shown):
-                _toolset(toolset, [tool for tool in shown if tool.get("_toolset", "tools") == toolset])
+                _toolset(
+                    toolset, [tool for tool in shown if tool.get("_toolset", "tools") == toolset]
+                )
         remember(f"/tools?q={text}" if text else "/tools")
 
     field.on_value_change(show)
@@ -62,14 +70,22 @@ def _toolset(toolset: str, tools: list[dict[str, Any]]) -> None:
     files = [tool for tool in tools if entry_of(tool["name"]) == FILE_ENTRY]
     others = [tool for tool in tools if tool not in files]
     ui.label(toolset).classes("text-base font-semibold")
-    with ui.element("div").classes("grid w-full gap-2").style("grid-template-columns: repeat(auto-fill, minmax(260px, 1fr))"):
+    with (
+        ui.element("div")
+        .classes("grid w-full gap-2")
+        .style("grid-template-columns: repeat(auto-fill, minmax(260px, 1fr))")
+    ):
         if files:
             with ui.card().props("flat bordered").classes("w-full gap-1"):
                 ui.label(FILE_ENTRY).classes("font-semibold")
-                ui.label("Durable project files: one entry for all of its tools.").classes("text-sm cp-muted")
+                ui.label("Durable project files: one entry for all of its tools.").classes(
+                    "text-sm cp-muted"
+                )
                 with ui.row().classes("gap-1"):
                     for tool in files:
-                        ui.link(tool["name"].removeprefix("file_"), f"/tools/{tool['name']}").classes("text-sm")
+                        ui.link(
+                            tool["name"].removeprefix("file_"), f"/tools/{tool['name']}"
+                        ).classes("text-sm")
         for tool in others:
             _tile(tool)
 
@@ -88,7 +104,9 @@ def _tile(tool: dict[str, Any]) -> None:
 
 def _fill_palette(shell: Shell, listed: list[dict[str, Any]]) -> None:
     known = {name for name, _ in shell.palette}
-    shell.palette += [(tool["name"], f"/tools/{tool['name']}") for tool in listed if tool["name"] not in known]
+    shell.palette += [
+        (tool["name"], f"/tools/{tool['name']}") for tool in listed if tool["name"] not in known
+    ]
 
 
 class _ToolPage:
@@ -133,9 +151,12 @@ class _ToolPage:
                 if entry_of(tool["name"]) == FILE_ENTRY:
                     here = tool["name"] == self._name
                     button = ui.button(
-                        tool["name"].removeprefix("file_"), on_click=lambda name=tool["name"]: ui.navigate.to(f"/tools/{name}")
+                        tool["name"].removeprefix("file_"),
+                        on_click=lambda name=tool["name"]: ui.navigate.to(f"/tools/{name}"),
                     )
-                    button.props("dense no-caps unelevated" if here else QUIET).classes("" if here else "cp-quiet")
+                    button.props("dense no-caps unelevated" if here else QUIET).classes(
+                        "" if here else "cp-quiet"
+                    )
 
     def _fill(self, initial: Mapping[str, Any] | None) -> None:
         self._fields.clear()
@@ -155,7 +176,15 @@ class _ToolPage:
         answer = await self._view.call(self._name, arguments)
         took = (time.perf_counter() - begun) * 1000
         history = self._view.session.history
-        history.append({"tool": self._name, "arguments": arguments, "ok": answer.ok, "ms": round(took, 1), "at": time.strftime("%H:%M:%S")})
+        history.append(
+            {
+                "tool": self._name,
+                "arguments": arguments,
+                "ok": answer.ok,
+                "ms": round(took, 1),
+                "at": time.strftime("%H:%M:%S"),
+            }
+        )
         del history[:-MAX_HISTORY]
         self._show_answer(answer, took)
         self._show_copies(arguments)
@@ -170,10 +199,16 @@ class _ToolPage:
             raw = orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
             with ui.card().props("flat bordered").classes("w-full min-w-0"):
                 with ui.row().classes("w-full items-center"):
-                    ui.label(f"{'Answered' if answer.ok else 'Refused'} in {took:.1f} ms").classes("text-sm cp-muted").mark("took")
+                    ui.label(f"{'Answered' if answer.ok else 'Refused'} in {took:.1f} ms").classes(
+                        "text-sm cp-muted"
+                    ).mark("took")
                     ui.space()
-                    mode = ui.toggle(["Rendered", "Raw"], value="Rendered").props("dense no-caps unelevated")
-                    ui.button(icon="content_copy", on_click=lambda: ui.clipboard.write(raw)).props('flat dense aria-label="Copy answer"')
+                    mode = ui.toggle(["Rendered", "Raw"], value="Rendered").props(
+                        "dense no-caps unelevated"
+                    )
+                    ui.button(icon="content_copy", on_click=lambda: ui.clipboard.write(raw)).props(
+                        'flat dense aria-label="Copy answer"'
+                    )
                 with ui.column().classes("w-full") as rendered:
                     _render(value)
                 code = ui.code(raw[:MAX_SHOWN], language="json").classes("w-full cp-code")
@@ -182,38 +217,55 @@ class _ToolPage:
 
     def _show_copies(self, arguments: dict[str, Any]) -> None:
         compact = orjson.dumps(arguments).decode()
-        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": self._name, "arguments": arguments}}
+        request = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": self._name, "arguments": arguments},
+        }
         copies = {
             "JSON-RPC": orjson.dumps(request, option=orjson.OPT_INDENT_2).decode(),
             "Command line": f"commonplace call {self._name} --args {shlex.quote(compact)}",
             "Client configuration": orjson.dumps(
-                {"mcpServers": {"commonplace": {"command": "commonplace", "args": ["serve"]}}}, option=orjson.OPT_INDENT_2
+                {"mcpServers": {"commonplace": {"command": "commonplace", "args": ["serve"]}}},
+                option=orjson.OPT_INDENT_2,
             ).decode(),
         }
         self._copies.clear()
-        with self._copies, ui.expansion("Copy this call", icon="content_copy").classes("w-full").props("dense"):
+        with (
+            self._copies,
+            ui.expansion("Copy this call", icon="content_copy").classes("w-full").props("dense"),
+        ):
             for name, text in copies.items():
                 with ui.row().classes("w-full items-center"):
                     ui.label(name).classes("text-sm font-semibold")
                     ui.space()
-                    ui.button(icon="content_copy", on_click=lambda text=text: ui.clipboard.write(text)).props(
-                        f'flat dense aria-label="Copy {name}"'
-                    )
+                    ui.button(
+                        icon="content_copy", on_click=lambda text=text: ui.clipboard.write(text)
+                    ).props(f'flat dense aria-label="Copy {name}"')
                 ui.code(text, language="text").classes("w-full cp-code")
 
     def _show_history(self) -> None:
         self._history.clear()
-        mine = [call for call in self._view.session.history if call["tool"] == self._name][::-1][:10]
+        mine = [call for call in self._view.session.history if call["tool"] == self._name][::-1][
+            :10
+        ]
         if not mine:
             return
         with self._history:
             ui.label("History").classes("text-sm cp-muted")
             for call in mine:
                 with ui.row().classes("w-full items-center no-wrap gap-2"):
-                    ui.icon("check" if call["ok"] else "close").classes("cp-good" if call["ok"] else "cp-bad")
+                    ui.icon("check" if call["ok"] else "close").classes(
+                        "cp-good" if call["ok"] else "cp-bad"
+                    )
                     ui.label(f"{call['at']}  {call['ms']} ms").classes("text-xs cp-mono")
-                    ui.label(orjson.dumps(call["arguments"]).decode()[:200]).classes("text-xs cp-mono ellipsis grow")
-                    ui.button(icon="replay", on_click=lambda call=call: self._resend(call)).props('flat dense aria-label="Send again"')
+                    ui.label(orjson.dumps(call["arguments"]).decode()[:200]).classes(
+                        "text-xs cp-mono ellipsis grow"
+                    )
+                    ui.button(icon="replay", on_click=lambda call=call: self._resend(call)).props(
+                        'flat dense aria-label="Send again"'
+                    )
 
     async def _resend(self, call: Mapping[str, Any]) -> None:
         self._fill(call["arguments"])
@@ -234,7 +286,9 @@ def _render(value: Any) -> None:
             else:
                 with ui.row().classes("w-full gap-2 items-start no-wrap"):
                     ui.label(name).classes("text-sm font-semibold min-w-32")
-                    ui.label(_text(item)).classes("text-sm cp-mono").style("white-space: pre-wrap; overflow-wrap: anywhere")
+                    ui.label(_text(item)).classes("text-sm cp-mono").style(
+                        "white-space: pre-wrap; overflow-wrap: anywhere"
+                    )
     else:
         ui.label(_text(value)).classes("cp-mono")
 
@@ -242,8 +296,13 @@ def _render(value: Any) -> None:
 def _table(items: list[dict[str, Any]]) -> None:
     names = list(dict.fromkeys(name for item in items[:50] for name in item))[:8]
     columns = [{"name": name, "label": name, "field": name, "align": "left"} for name in names]
-    rows = [{"_row": number, **{name: _text(item.get(name))[:300] for name in names}} for number, item in enumerate(items[:200])]
-    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props("dense flat wrap-cells").classes("w-full")
+    rows = [
+        {"_row": number, **{name: _text(item.get(name))[:300] for name in names}}
+        for number, item in enumerate(items[:200])
+    ]
+    ui.table(columns=columns, rows=rows, row_key="_row", pagination=10).props(
+        "dense flat wrap-cells"
+    ).classes("w-full")
 
 
 def _text(value: Any) -> str:

@@ -1,4 +1,7 @@
-"""What writes and edits make of a file's bytes, and where characters begin and end in them. Content is always valid UTF-8."""
+"""What writes and edits make of a file's bytes, and where characters begin and end in them.
+
+Content is always valid UTF-8.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from commonplace.files.errors import EDIT_NOT_UNIQUE, INVALID_OFFSET
 from commonplace.files.model import WriteMode
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
-ENCODE_ADVICE = "Files hold text. Encode binary data to text first (for example Base64) and write that."
+ENCODE_ADVICE = (
+    "Files hold text. Encode binary data to text first (for example Base64) and write that."
+)
 
 
 def encode(content: str, field: str = "content") -> bytes:
@@ -20,7 +25,9 @@ def encode(content: str, field: str = "content") -> bytes:
         if "\0" in content:
             problem = f"character {content.index(chr(0))} is NUL, which is binary data"
     if problem:
-        raise CommonplaceError(INVALID_ARGUMENT, f"{field}: {problem}.", hint=ENCODE_ADVICE, details={"field": field})
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"{field}: {problem}.", hint=ENCODE_ADVICE, details={"field": field}
+        )
     return data
 
 
@@ -40,7 +47,9 @@ def boundaries_around(content: bytes, at: int) -> tuple[int, int]:
 
 
 def whole_characters(content: bytes) -> tuple[int, str]:
-    """The whole characters inside a stretch of UTF-8: how many bytes were dropped at its start, and the text."""
+    """The whole characters inside a stretch of UTF-8: how many bytes were dropped at its start,
+    and the text.
+    """
     start, end = 0, len(content)
     while start < min(3, end) and content[start] & 0xC0 == 0x80:
         start += 1
@@ -65,14 +74,17 @@ def written(old: bytes, new: bytes, offset: int, mode: WriteMode) -> bytes:
             raise _invalid_offset("with TRUNCATE the offset must be 0", offset)
         return new
     if offset > len(old):
-        raise _invalid_offset(f"offset is beyond the end of the file ({len(old)} bytes)", offset, size=len(old))
+        raise _invalid_offset(
+            f"offset is beyond the end of the file ({len(old)} bytes)", offset, size=len(old)
+        )
     if not new:
         return old
     end = offset + len(new)
     if not (is_boundary(old, offset) and is_boundary(old, end)):
         raise CommonplaceError(
             INVALID_OFFSET,
-            f"Overwriting bytes {offset} to {end} would cut a character in two; nothing was written.",
+            f"Overwriting bytes {offset} to {end} would cut a character in two; nothing was "
+            f"written.",
             hint="Start and end on the boundaries in details; lengths count bytes, not characters.",
             details={
                 "field": "offset",
@@ -86,11 +98,17 @@ def written(old: bytes, new: bytes, offset: int, mode: WriteMode) -> bytes:
 
 
 def _invalid_offset(message: str, offset: int, **details: int) -> CommonplaceError:
-    return CommonplaceError(INVALID_OFFSET, f"{message[0].upper()}{message[1:]}.", details={"field": "offset", "offset": offset, **details})
+    return CommonplaceError(
+        INVALID_OFFSET,
+        f"{message[0].upper()}{message[1:]}.",
+        details={"field": "offset", "offset": offset, **details},
+    )
 
 
 def replaced(content: bytes, old: bytes, new: bytes, replace_all: bool) -> tuple[bytes, int]:
-    """Exact replacement of text that must occur once (or at least once with `replace_all`): the content and how many were replaced."""
+    """Exact replacement of text that must occur once (or at least once with `replace_all`): the
+    content and how many were replaced.
+    """
     count = content.count(old)
     if count == 0 or (count > 1 and not replace_all):
         raise CommonplaceError(

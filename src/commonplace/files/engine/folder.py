@@ -1,4 +1,6 @@
-"""A folder of the disk as files: which of them a `.gitignore` leaves out, which are links, which are text."""
+"""A folder of the disk as files: which of them a `.gitignore` leaves out, which are links, which
+are text.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is in a folder: files in path order, what cannot be taken in, and how many entries `.gitignore` files leave out."""
+    """What is in a folder: files in path order, what cannot be taken in, and how many entries
+    `.gitignore` files leave out.
+    """
 
     files: list[Candidate] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
@@ -35,7 +39,10 @@ class Scan:
 
 
 def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
-    """Look through a folder. Links are not followed; a directory that cannot be read is skipped and reported."""
+    """Look through a folder.
+
+    Links are not followed; a directory that cannot be read is skipped and reported.
+    """
     from pathspec import GitIgnoreSpec
 
     folder = folder.resolve()
@@ -45,7 +52,13 @@ def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
         rules = above
         ignore = directory / ".gitignore"
         if use_gitignore and ignore.is_file():
-            rules = (*above, (directory, GitIgnoreSpec.from_lines(ignore.read_text("utf-8", "replace").splitlines())))
+            rules = (
+                *above,
+                (
+                    directory,
+                    GitIgnoreSpec.from_lines(ignore.read_text("utf-8", "replace").splitlines()),
+                ),
+            )
         for item in sorted(directory.iterdir(), key=lambda entry: entry.name):
             path = "/" + item.relative_to(folder).as_posix()
             if item.name in ALWAYS_IGNORED:
@@ -63,7 +76,11 @@ def scan(folder: Path, *, use_gitignore: bool = True) -> Scan:
         try:
             walk(directory, rules)
         except OSError as error:
-            found.skipped.append(Skipped(path, f"the folder cannot be read: {error.strerror or type(error).__name__}"))
+            found.skipped.append(
+                Skipped(
+                    path, f"the folder cannot be read: {error.strerror or type(error).__name__}"
+                )
+            )
 
     walk(folder, _rules_above(folder) if use_gitignore else ())
     return found
@@ -96,7 +113,15 @@ def _rules_above(folder: Path) -> tuple[tuple[Path, Any], ...]:
     rules: list[tuple[Path, Any]] = []
     for parent in folder.parents:
         if (parent / ".gitignore").is_file():
-            rules.insert(0, (parent, GitIgnoreSpec.from_lines((parent / ".gitignore").read_text("utf-8", "replace").splitlines())))
+            rules.insert(
+                0,
+                (
+                    parent,
+                    GitIgnoreSpec.from_lines(
+                        (parent / ".gitignore").read_text("utf-8", "replace").splitlines()
+                    ),
+                ),
+            )
         if (parent / ".git").exists():
             return tuple(rules)
     return ()  # not in a repository: what stands above is none of its business

@@ -1,5 +1,8 @@
-"""Lines of a file that match a literal or an RE2 pattern. A match never leaves its line, and RE2 runs in linear time: a file is read once,
-whatever the pattern."""
+"""Lines of a file that match a literal or an RE2 pattern.
+
+A match never leaves its line, and RE2 runs in linear time: a file is read once, whatever the
+pattern.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,9 @@ MAX_LINE_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class LineMatch:
-    """The first match on a line: its line number from 1, its bytes, and the line itself, shortened when long."""
+    """The first match on a line: its line number from 1, its bytes, and the line itself,
+    shortened when long.
+    """
 
     line: int
     start: int
@@ -30,7 +35,9 @@ def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Any:
     import re2
 
     if not pattern or len(pattern.encode("utf-8", "replace")) > MAX_PATTERN_BYTES:
-        raise CommonplaceError(INVALID_QUERY, f"pattern: 1 to {MAX_PATTERN_BYTES} bytes.", details={"field": "pattern"})
+        raise CommonplaceError(
+            INVALID_QUERY, f"pattern: 1 to {MAX_PATTERN_BYTES} bytes.", details={"field": "pattern"}
+        )
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_PATTERN_MEMORY
@@ -44,7 +51,8 @@ def compile_pattern(pattern: str, *, literal: bool, ignore_case: bool) -> Any:
         raise CommonplaceError(
             INVALID_QUERY,
             f"pattern: {_reason(invalid)}.",
-            hint="The syntax is RE2 (no look-around, no back-references); pass literal=true to search for the text as it is.",
+            hint="The syntax is RE2 (no look-around, no back-references); pass literal=true to "
+            "search for the text as it is.",
             details={"field": "pattern"},
         ) from invalid
 
@@ -87,7 +95,9 @@ def _line_by_line(pattern: Any, content: bytes) -> Iterator[LineMatch]:
         found = pattern.search(content[first:last])
         if found is not None:
             start, end = found.span()
-            yield LineMatch(line, first + start, first + end, _shown(content, first, last, first + start))
+            yield LineMatch(
+                line, first + start, first + end, _shown(content, first, last, first + start)
+            )
         first, line = after + 1, line + 1
 
 

@@ -1,4 +1,6 @@
-"""Original names of stored files: which stored path stands for which source path, before and after a move."""
+"""Original names of stored files: which stored path stands for which source path, before and
+after a move.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from commonplace.kernel.spelling import number, spell, spells
 def check_source_path(path: FilePath, source: str) -> str | None:
     """Return the source path to keep for a stored path: None where both are the same.
 
-    Each segment must be the stored one or what that one spells, so that an export never leaves its folder. INVALID_PATH."""
+    Each segment must be the stored one or what that one spells, so that an export never leaves its
+    folder. INVALID_PATH.
+    """
     names, originals = path.split("/"), source.split("/")
     forbidden = {"", ".", ".."}
     legal = source.startswith("/") and not forbidden & set(originals[1:]) and "\0" not in source
@@ -24,7 +28,8 @@ def check_source_path(path: FilePath, source: str) -> str | None:
         raise CommonplaceError(
             INVALID_PATH,
             "source_path: it is not a name that the path stands for.",
-            hint="Spell each byte outside a-z, A-Z, 0-9, _ - . as _xHH in path: /[id].md is stored as /_x5Bid_x5D.md.",
+            hint="Spell each byte outside a-z, A-Z, 0-9, _ - . as _xHH in path: /[id].md is "
+            "stored as /_x5Bid_x5D.md.",
             details={"field": "source_path"},
         )
     return None if source == path else source
@@ -33,7 +38,9 @@ def check_source_path(path: FilePath, source: str) -> str | None:
 def moved_source(source: str, old: FilePath, new: FilePath, moved: int) -> str | None:
     """Return the source path of a file after a move, or None where its new path needs none.
 
-    `moved` is how many segments the path that was renamed has: what the mover did not name keeps its original."""
+    `moved` is how many segments the path that was renamed has: what the mover did not name keeps
+    its original.
+    """
     originals, before, after = source.split("/"), old.split("/"), new.split("/")
     below = len(before) - 1 - moved
     named = len(after) - below
@@ -49,11 +56,16 @@ def moved_source(source: str, old: FilePath, new: FilePath, moved: int) -> str |
 def export_target(folder: Path, entry: Entry, taken: set[Path]) -> Path:
     """Return where an export writes a file, and add that to `taken`.
 
-    At its original path, or at the stored one where the original is taken or the disk has no such name."""
+    At its original path, or at the stored one where the original is taken or the disk has no such
+    name.
+    """
     target = folder / entry.path[1:]
     if entry.source_path is not None:
         original = folder / entry.source_path[1:]
-        inside = original.parts[: len(folder.parts)] == folder.parts and original.name == entry.source_path.rpartition("/")[2]
+        inside = (
+            original.parts[: len(folder.parts)] == folder.parts
+            and original.name == entry.source_path.rpartition("/")[2]
+        )
         if inside and ".." not in original.parts[len(folder.parts) :] and original not in taken:
             target = original
     taken.add(target)
@@ -69,8 +81,10 @@ class _Folder:
 def stored_paths(sources: Iterable[str], existing: Mapping[str, str | None]) -> dict[str, FilePath]:
     """Choose the stored path of each source path (`/a/[id].md`).
 
-    Legal names are unchanged; other names are spelled, with a number where a sibling or an existing file has that name already.
-    `existing` maps the paths of live files to their source paths: a file that was stored before keeps its path."""
+    Legal names are unchanged; other names are spelled, with a number where a sibling or an existing
+    file has that name already. `existing` maps the paths of live files to their source paths: a
+    file that was stored before keeps its path.
+    """
     root = _Folder()
     for source in sources:
         *above, name = source.split("/")[1:]
@@ -79,7 +93,9 @@ def stored_paths(sources: Iterable[str], existing: Mapping[str, str | None]) -> 
             folder = folder.folders[segment]
         folder.files.add(name)
     known = {source: path for path, source in existing.items() if source is not None}
-    directories: set[str] = {directory for path in existing for directory in ancestors(FilePath(path))}
+    directories: set[str] = {
+        directory for path in existing for directory in ancestors(FilePath(path))
+    }
     return dict(_Chooser(existing, known, directories).choose(root, "", ""))
 
 
@@ -106,7 +122,9 @@ class _Chooser:
         if is_file and name and directory == stored and name not in used:
             return name
         spelled, count = spell(original.rpartition("/")[2]), 1
-        while (chosen := number(spelled, count)) in used or self._taken(f"{stored}/{chosen}", original, is_file):
+        while (chosen := number(spelled, count)) in used or self._taken(
+            f"{stored}/{chosen}", original, is_file
+        ):
             count += 1
         return chosen
 

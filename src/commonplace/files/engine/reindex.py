@@ -1,4 +1,6 @@
-"""What must change in the index when a file has changed: only chunks whose text or context is new are analysed again."""
+"""What must change in the index when a file has changed: only chunks whose text or context is
+new are analysed again.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,17 @@ WEIGHTS = {TEXT: 1.0, CONTEXT: 0.4}
 
 
 def difference(path: FilePath, content: bytes, indexed: tuple[IndexedChunk, ...]) -> IndexChange:
-    """Compare the chunks a file should have with those it has. Equal ones keep their identity and only move.
+    """Compare the chunks a file should have with those it has.
 
-    Chunks of white space alone are left out: nobody can find them, and a model would embed nothing."""
+    Equal ones keep their identity and only move.
+
+    Chunks of white space alone are left out: nobody can find them, and a model would embed nothing.
+    """
     kept: dict[tuple[str, str], list[IndexedChunk]] = defaultdict(list)
     for old in reversed(indexed):
-        kept[old.content_hash, old.context].append(old)  # popped from the end: first come, first matched
+        kept[old.content_hash, old.context].append(
+            old
+        )  # popped from the end: first come, first matched
     moved: list[IndexedChunk] = []
     added: list[AddedChunk] = []
     chunks = (chunk for chunk in split(content.decode()) if not chunk.text.isspace())
@@ -40,7 +47,10 @@ def difference(path: FilePath, content: bytes, indexed: tuple[IndexedChunk, ...]
 
 
 def terms_of(chunk: AddedChunk) -> Terms:
-    """Analyse the text of a chunk. This is most of the work of indexing, so a large file is analysed step by step."""
+    """Analyse the text of a chunk.
+
+    This is most of the work of indexing, so a large file is analysed step by step.
+    """
     return {TEXT: analyze(chunk.text), CONTEXT: analyze(chunk.context)}
 
 

@@ -1,4 +1,6 @@
-"""file_browse, file_deleted: page by page through a directory and through what could be restored."""
+"""file_browse, file_deleted: page by page through a directory and through what could be
+restored.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,15 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
 from commonplace.files.errors import NOT_FOUND
 from commonplace.files.service import FilesService
-from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, EntryOut, PathName, ProjectName, entry_out, moment
+from commonplace.files.tools.shapes import (
+    COMMON_ERRORS,
+    FIELD_CODES,
+    EntryOut,
+    PathName,
+    ProjectName,
+    entry_out,
+    moment,
+)
 
 PAGE = 200
 MAX_PAGE = 1000
@@ -48,12 +58,16 @@ class DeletedOut(TypedDict):
 def browsing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
     async def browse(ctx: Context, args: BrowseIn) -> BrowseOut:
         page = await service().browse(ctx.auth, args.project, args.path, args.after, args.limit)
-        return {"entries": [entry_out(entry) for entry in page.entries], "next": page.entries[-1].path if page.has_more else None}
+        return {
+            "entries": [entry_out(entry) for entry in page.entries],
+            "next": page.entries[-1].path if page.has_more else None,
+        }
 
     async def deleted(ctx: Context, args: DeletedIn) -> DeletedOut:
         found = await service().deleted(ctx.auth, args.project, args.limit, args.offset)
         files: list[DeletedFile] = [
-            {"path": one.path, "size": one.size, "deleted_at": moment(one.deleted_at)} for one in found[: args.limit]
+            {"path": one.path, "size": one.size, "deleted_at": moment(one.deleted_at)}
+            for one in found[: args.limit]
         ]
         return {"files": files, "has_more": len(found) > args.limit}
 
@@ -62,7 +76,8 @@ def browsing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_browse",
             toolset="files",
             title="Browse a directory",
-            description="What stands directly in a directory, page by page however large it is; pass next as after for the following page.",
+            description="What stands directly in a directory, page by page however large it is; "
+            "pass next as after for the following page.",
             input=BrowseIn,
             output=BrowseOut,
             handler=browse,

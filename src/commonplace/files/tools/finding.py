@@ -18,10 +18,16 @@ from commonplace.kernel.errors import DEADLINE_EXCEEDED, INVALID_ARGUMENT
 
 class SearchIn(Arguments):
     project: ProjectName
-    query: str = Field(description="What to look for, in words. Any text is legal.", json_schema_extra={"minLength": 1})
+    query: str = Field(
+        description="What to look for, in words. Any text is legal.",
+        json_schema_extra={"minLength": 1},
+    )
     path_prefix: PathPrefix = ""
     limit: int = Field(default=5, description="Most chunks to return, up to 20.")
-    explain: bool = Field(default=False, description="Add to each chunk why it ranked: score components, matched words, a snippet.")
+    explain: bool = Field(
+        default=False,
+        description="Add to each chunk why it ranked: score components, matched words, a snippet.",
+    )
 
 
 class ChunkOut(TypedDict):
@@ -42,7 +48,10 @@ class SearchOut(TypedDict):
 
 class GrepIn(Arguments):
     project: ProjectName
-    pattern: str = Field(description="RE2 regular expression, matched line by line; or literal text with literal=true.")
+    pattern: str = Field(
+        description="RE2 regular expression, matched line by line; or literal text with "
+        "literal=true."
+    )
     path_prefix: PathPrefix = ""
     literal: bool = Field(default=False, description="Take the pattern as plain text.")
     ignore_case: bool = Field(default=False, description="Do not tell upper from lower case.")
@@ -76,20 +85,33 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
         if chunk.chunk.source_path is not None:
             answer["source_path"] = chunk.chunk.source_path
         if explain:
-            answer["explain"] = {**chunk.explain, "snippet": service().snippet(query, chunk.content)}
+            answer["explain"] = {
+                **chunk.explain,
+                "snippet": service().snippet(query, chunk.content),
+            }
         return answer
 
     async def search(ctx: Context, args: SearchIn) -> SearchOut:
         limit = args.limit if "limit" in args.model_fields_set else None
         found = await service().search(ctx.auth, args.project, args.query, args.path_prefix, limit)
-        answer: SearchOut = {"chunks": [chunk_out(chunk, args.query, args.explain) for chunk in found.chunks], "mode": found.mode}
+        answer: SearchOut = {
+            "chunks": [chunk_out(chunk, args.query, args.explain) for chunk in found.chunks],
+            "mode": found.mode,
+        }
         if found.notes:
             answer["notes"] = list(found.notes)
         return answer
 
     async def grep(ctx: Context, args: GrepIn) -> GrepOut:
         found = await service().grep(
-            ctx.auth, args.project, args.pattern, args.path_prefix, args.literal, args.ignore_case, args.limit, ctx.check_deadline
+            ctx.auth,
+            args.project,
+            args.pattern,
+            args.path_prefix,
+            args.literal,
+            args.ignore_case,
+            args.limit,
+            ctx.check_deadline,
         )
         answer: GrepOut = {
             "matches": [
@@ -114,8 +136,10 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_search",
             toolset="files",
             title="Search files",
-            description="Find the parts of a project's files that best answer a query in words. Each chunk tells its file and byte range "
-            "(read more around it with file_read) and a score from 0 to 1. New writes are searchable within seconds.",
+            description="Find the parts of a project's files that best answer a query in words. "
+            "Each chunk tells its file and byte range "
+            "(read more around it with file_read) and a score from 0 to 1. New writes are "
+            "searchable within seconds.",
             input=SearchIn,
             output=SearchOut,
             handler=search,
@@ -127,7 +151,8 @@ def finding_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_grep",
             toolset="files",
             title="Grep files",
-            description="Find lines that match a regular expression (RE2) or a literal text, exactly and at once (no index involved).",
+            description="Find lines that match a regular expression (RE2) or a literal text, "
+            "exactly and at once (no index involved).",
             input=GrepIn,
             output=GrepOut,
             handler=grep,

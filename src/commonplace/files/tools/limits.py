@@ -1,4 +1,6 @@
-"""Input schemas of the files tools with the limits of this server's configuration, so that clients see what they may ask for."""
+"""Input schemas of the files tools with the limits of this server's configuration, so that
+clients see what they may ask for.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +18,26 @@ from commonplace.kernel.settings import FilesSettings
 def with_limits(tools: tuple[Tool, ...], settings: FilesSettings) -> tuple[Tool, ...]:
     """The same tools; file_search, file_list and file_write say what the settings allow."""
     search = settings.search
-    chunks = Field(default=min(search.limit_default, search.limit_max), description=f"Most chunks to return, up to {search.limit_max}.")
+    chunks = Field(
+        default=min(search.limit_default, search.limit_max),
+        description=f"Most chunks to return, up to {search.limit_max}.",
+    )
     entries = Field(
         default=min(settings.list_limit_default, settings.list_limit_max),
-        description=f"Most entries to return, up to {settings.list_limit_max}; has_more tells whether there are more.",
+        description=f"Most entries to return, up to {settings.list_limit_max}; has_more tells "
+        f"whether there are more.",
     )
     content = Field(
-        description="Text to write. Encode binary data to text (for example Base64) first. One call carries up to "
-        f"{settings.max_payload_bytes} bytes; a file holds up to {settings.max_file_bytes}: write a larger one in parts with APPEND."
+        description="Text to write. Encode binary data to text (for example Base64) first. One "
+        "call carries up to "
+        f"{settings.max_payload_bytes} bytes; a file holds up to {settings.max_file_bytes}: "
+        f"write a larger one in parts with APPEND."
     )
     inputs = {
         "file_search": create_model("SearchIn", __base__=SearchIn, limit=(int, chunks)),
         "file_list": create_model("ListIn", __base__=ListIn, limit=(int, entries)),
         "file_write": create_model("WriteIn", __base__=WriteIn, content=(str, content)),
     }
-    return tuple(replace(tool, input=inputs[tool.name]) if tool.name in inputs else tool for tool in tools)
+    return tuple(
+        replace(tool, input=inputs[tool.name]) if tool.name in inputs else tool for tool in tools
+    )

@@ -11,7 +11,16 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.files.errors import INVALID_OFFSET, IS_DIRECTORY, NOT_FOUND
 from commonplace.files.service import FilesService
-from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, ZERO_TIME, EntryOut, PathName, ProjectName, entry_out, moment
+from commonplace.files.tools.shapes import (
+    COMMON_ERRORS,
+    FIELD_CODES,
+    ZERO_TIME,
+    EntryOut,
+    PathName,
+    ProjectName,
+    entry_out,
+    moment,
+)
 from commonplace.kernel.errors import INVALID_ARGUMENT
 
 
@@ -49,8 +58,13 @@ class ReadOut(TypedDict):
 class ListIn(Arguments):
     project: ProjectName
     path: PathName = ""
-    depth: int = Field(default=1, description="0 = the path itself, 1 = its children, more = recursive to that depth.")
-    limit: int = Field(default=256, description="Most entries to return; has_more tells whether there are more.")
+    depth: int = Field(
+        default=1,
+        description="0 = the path itself, 1 = its children, more = recursive to that depth.",
+    )
+    limit: int = Field(
+        default=256, description="Most entries to return; has_more tells whether there are more."
+    )
 
 
 class ListOut(TypedDict):
@@ -63,7 +77,13 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
     async def stat(ctx: Context, args: StatIn) -> StatOut:
         entry = await service().stat(ctx.auth, args.project, args.path)
         if entry is None:
-            return {"exists": False, "type": None, "size": 0, "created_at": ZERO_TIME, "updated_at": ZERO_TIME}
+            return {
+                "exists": False,
+                "type": None,
+                "size": 0,
+                "created_at": ZERO_TIME,
+                "updated_at": ZERO_TIME,
+            }
         answer: StatOut = {
             "exists": True,
             "type": entry.type.value,
@@ -91,7 +111,10 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
     async def listing(ctx: Context, args: ListIn) -> ListOut:
         limit = args.limit if "limit" in args.model_fields_set else None
         found = await service().listing(ctx.auth, args.project, args.path, args.depth, limit)
-        answer: ListOut = {"entries": [entry_out(entry) for entry in found.entries], "has_more": found.has_more}
+        answer: ListOut = {
+            "entries": [entry_out(entry) for entry in found.entries],
+            "has_more": found.has_more,
+        }
         if found.notes:
             answer["notes"] = list(found.notes)
         return answer
@@ -101,7 +124,8 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_stat",
             toolset="files",
             title="Stat a file",
-            description="Say whether a path exists in a project, whether it is a FILE or a DIRECTORY, its size, times and content hash. "
+            description="Say whether a path exists in a project, whether it is a FILE or a "
+            "DIRECTORY, its size, times and content hash. "
             "A missing path is an answer (exists=false), not an error.",
             input=StatIn,
             output=StatOut,
@@ -113,8 +137,10 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_read",
             toolset="files",
             title="Read a file",
-            description="Read a file as UTF-8 text, whole or a range of bytes. A range that would cut a character gives the "
-            "whole characters inside it; file_seek_start_bytes and file_seek_end_bytes are the bytes really served.",
+            description="Read a file as UTF-8 text, whole or a range of bytes. A range that "
+            "would cut a character gives the "
+            "whole characters inside it; file_seek_start_bytes and file_seek_end_bytes are the "
+            "bytes really served.",
             input=ReadIn,
             output=ReadOut,
             handler=read,
@@ -125,7 +151,8 @@ def reading_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_list",
             toolset="files",
             title="List a directory",
-            description="List files and directories of a project below a path, sorted by path. Directories exist through "
+            description="List files and directories of a project below a path, sorted by path. "
+            "Directories exist through "
             "the files below them.",
             input=ListIn,
             output=ListOut,

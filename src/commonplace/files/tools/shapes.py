@@ -15,24 +15,36 @@ from commonplace.kernel.clock import iso
 ZERO_TIME = "0001-01-01T00:00:00Z"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Lengths and characters are checked by the domain, whose messages say what is wrong and what was meant.
+# Lengths and characters are checked by the domain, whose messages say what is wrong and what was
+# meant.
 ProjectName = Annotated[
-    str, Field(description="Project (an isolated file root), 1 to 128 characters.", json_schema_extra={"minLength": 1, "maxLength": 128})
+    str,
+    Field(
+        description="Project (an isolated file root), 1 to 128 characters.",
+        json_schema_extra={"minLength": 1, "maxLength": 128},
+    ),
 ]
 PathName = Annotated[
     str,
     Field(
-        description='Absolute path below the project root, such as "/notes/a.md"; "" is the root. Letters, digits and / _ - . only.',
+        description='Absolute path below the project root, such as "/notes/a.md"; "" is the '
+        "root. Letters, digits and / _ - . only.",
         json_schema_extra={"maxLength": 512},
     ),
 ]
 PathPrefix = Annotated[
     str,
-    Field(description='Only paths that start with this string, such as "/docs/" or "/docs/api".', json_schema_extra={"maxLength": 512}),
+    Field(
+        description='Only paths that start with this string, such as "/docs/" or "/docs/api".',
+        json_schema_extra={"maxLength": 512},
+    ),
 ]
 IfMatch = Annotated[
     str | None,
-    Field(description='Only if the file\'s content_hash is this one; "" = only if there is no such file yet.'),
+    Field(
+        description='Only if the file\'s content_hash is this one; "" = only if there is no such '
+        "file yet."
+    ),
 ]
 
 FIELD_CODES = {

@@ -1,4 +1,6 @@
-"""file_projects, file_usage, file_index_status: what there is, how full it is, and how fresh the index is."""
+"""file_projects, file_usage, file_index_status: what there is, how full it is, and how fresh the
+index is.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class UsageOut(TypedDict):
 
 
 class IndexStatusIn(Arguments):
-    project: Annotated[str | None, Field(description="One project; without it, all of the caller's.")] = None
+    project: Annotated[
+        str | None, Field(description="One project; without it, all of the caller's.")
+    ] = None
 
 
 class DeadLetterOut(TypedDict):
@@ -99,7 +103,9 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             "waiting_reasons": list(state.waiting_reasons),
             "up_to_date": state.up_to_date,
             "oldest_queued_at": None if state.oldest_at is None else moment(state.oldest_at),
-            "dead_letters": [{"file_path": path, "error": error} for path, error in state.dead_paths],
+            "dead_letters": [
+                {"file_path": path, "error": error} for path, error in state.dead_paths
+            ],
         }
 
     return (
@@ -107,7 +113,8 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_projects",
             toolset="files",
             title="List projects",
-            description="List the caller's projects that hold files, with the number of files and bytes.",
+            description="List the caller's projects that hold files, with the number of files "
+            "and bytes.",
             input=Nothing,
             output=ProjectsOut,
             handler=projects,
@@ -117,7 +124,8 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_usage",
             toolset="files",
             title="Project usage",
-            description="How much of its quota a project uses, what one file and one request may hold, and what could be restored.",
+            description="How much of its quota a project uses, what one file and one request may "
+            "hold, and what could be restored.",
             input=UsageIn,
             output=UsageOut,
             handler=usage,
@@ -129,8 +137,10 @@ def status_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_index_status",
             toolset="files",
             title="Index status",
-            description="How far the search index is behind the files: jobs waiting, running and given up, and the newest errors. With "
-            "search by meaning: files whose vectors are still to be made, and those that wait for a model key, with the reasons.",
+            description="How far the search index is behind the files: jobs waiting, running and "
+            "given up, and the newest errors. With "
+            "search by meaning: files whose vectors are still to be made, and those that wait "
+            "for a model key, with the reasons.",
             input=IndexStatusIn,
             output=IndexStatusOut,
             handler=index_status,

@@ -25,29 +25,50 @@ from commonplace.files.errors import (
 )
 from commonplace.files.model import Entry, Provenance, WriteMode
 from commonplace.files.service import FilesService
-from commonplace.files.tools.shapes import COMMON_ERRORS, FIELD_CODES, IfMatch, PathName, ProjectName, moment
+from commonplace.files.tools.shapes import (
+    COMMON_ERRORS,
+    FIELD_CODES,
+    IfMatch,
+    PathName,
+    ProjectName,
+    moment,
+)
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import INVALID_ARGUMENT
 
 MUTATION_ERRORS = (*COMMON_ERRORS, RESOURCE_BUSY)
-STORING_ERRORS = (*MUTATION_ERRORS, IS_DIRECTORY, PAYLOAD_TOO_LARGE, QUOTA_EXCEEDED, CONTENT_CHANGED, INVALID_ARGUMENT)
+STORING_ERRORS = (
+    *MUTATION_ERRORS,
+    IS_DIRECTORY,
+    PAYLOAD_TOO_LARGE,
+    QUOTA_EXCEEDED,
+    CONTENT_CHANGED,
+    INVALID_ARGUMENT,
+)
 MAX_RESTORED_SHOWN = 100
 
 
 class WriteIn(Arguments):
     project: ProjectName
     path: PathName
-    content: str = Field(description="Text to write. Encode binary data to text (for example Base64) first.")
+    content: str = Field(
+        description="Text to write. Encode binary data to text (for example Base64) first."
+    )
     content_encoding: Literal["utf-8"] = Field(default="utf-8", description="Always utf-8.")
-    offset: int = Field(default=0, description="Byte to write at; for OVERWRITE only (APPEND ignores it, TRUNCATE wants 0).")
+    offset: int = Field(
+        default=0,
+        description="Byte to write at; for OVERWRITE only (APPEND ignores it, TRUNCATE wants 0).",
+    )
     mode: WriteMode = Field(
         default=WriteMode.APPEND,
-        description="APPEND writes at the end, TRUNCATE replaces the content, OVERWRITE replaces bytes from offset on.",
+        description="APPEND writes at the end, TRUNCATE replaces the content, OVERWRITE replaces "
+        "bytes from offset on.",
     )
     if_match: IfMatch = None
     source_path: str | None = Field(
         default=None,
-        description="Original path of a file whose name is not legal here; `path` spells each illegal byte of it as _xHH.",
+        description="Original path of a file whose name is not legal here; `path` spells each "
+        "illegal byte of it as _xHH.",
     )
 
 
@@ -61,9 +82,15 @@ class WriteOut(TypedDict):
 class EditIn(Arguments):
     project: ProjectName
     path: PathName
-    old_text: str = Field(description="Exact text to replace, white space included. It must occur once.", min_length=1)
+    old_text: str = Field(
+        description="Exact text to replace, white space included. It must occur once.", min_length=1
+    )
     new_text: str = Field(description="Text to put in its place.")
-    replace_all: bool = Field(default=False, strict=True, description="Replace every occurrence instead of requiring exactly one.")
+    replace_all: bool = Field(
+        default=False,
+        strict=True,
+        description="Replace every occurrence instead of requiring exactly one.",
+    )
     if_match: IfMatch = None
 
 
@@ -77,7 +104,9 @@ class EditOut(TypedDict):
 class DeleteIn(Arguments):
     project: ProjectName
     path: PathName
-    recursive: bool = Field(default=False, strict=True, description="Delete a directory with everything below it.")
+    recursive: bool = Field(
+        default=False, strict=True, description="Delete a directory with everything below it."
+    )
 
 
 class DeleteOut(TypedDict):
@@ -88,7 +117,9 @@ class RenameIn(Arguments):
     project: ProjectName
     path: PathName
     new_path: PathName
-    overwrite: bool = Field(default=False, description="Let a file take the place of the file at new_path, in one step.")
+    overwrite: bool = Field(
+        default=False, description="Let a file take the place of the file at new_path, in one step."
+    )
     if_match: IfMatch = None
 
 
@@ -114,23 +145,55 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
     async def write(ctx: Context, args: WriteIn) -> WriteOut:
         provenance = None if args.source_path is None else Provenance(args.source_path)
         count, entry = await service().write(
-            ctx.auth, args.project, args.path, args.content, args.offset, args.mode, args.if_match, provenance
+            ctx.auth,
+            args.project,
+            args.path,
+            args.content,
+            args.offset,
+            args.mode,
+            args.if_match,
+            provenance,
         )
         size, updated_at, digest = _stored(entry)
-        return {"bytes_written": count, "size": size, "updated_at": updated_at, "content_hash": digest}
+        return {
+            "bytes_written": count,
+            "size": size,
+            "updated_at": updated_at,
+            "content_hash": digest,
+        }
 
     async def edit(ctx: Context, args: EditIn) -> EditOut:
         count, entry = await service().edit(
-            ctx.auth, args.project, args.path, args.old_text, args.new_text, args.replace_all, args.if_match
+            ctx.auth,
+            args.project,
+            args.path,
+            args.old_text,
+            args.new_text,
+            args.replace_all,
+            args.if_match,
         )
         size, updated_at, digest = _stored(entry)
-        return {"replacements": count, "size": size, "updated_at": updated_at, "content_hash": digest}
+        return {
+            "replacements": count,
+            "size": size,
+            "updated_at": updated_at,
+            "content_hash": digest,
+        }
 
     async def delete(ctx: Context, args: DeleteIn) -> DeleteOut:
-        return {"deleted": await service().delete(ctx.auth, args.project, args.path, args.recursive)}
+        return {
+            "deleted": await service().delete(ctx.auth, args.project, args.path, args.recursive)
+        }
 
     async def rename(ctx: Context, args: RenameIn) -> RenameOut:
-        moved = await service().rename(ctx.auth, args.project, args.path, args.new_path, overwrite=args.overwrite, if_match=args.if_match)
+        moved = await service().rename(
+            ctx.auth,
+            args.project,
+            args.path,
+            args.new_path,
+            overwrite=args.overwrite,
+            if_match=args.if_match,
+        )
         return {"renamed": moved}
 
     async def restore(ctx: Context, args: RestoreIn) -> RestoreOut:
@@ -142,7 +205,8 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_write",
             toolset="files",
             title="Write a file",
-            description="Write text to a file; file and parent directories are created as needed. The default mode is APPEND: pass "
+            description="Write text to a file; file and parent directories are created as "
+            "needed. The default mode is APPEND: pass "
             "mode=TRUNCATE to replace the content. Durable when it returns.",
             input=WriteIn,
             output=WriteOut,
@@ -159,7 +223,8 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_edit",
             toolset="files",
             title="Edit a file",
-            description="Replace an exact piece of text in a file. It must occur exactly once, or pass replace_all; otherwise nothing "
+            description="Replace an exact piece of text in a file. It must occur exactly once, "
+            "or pass replace_all; otherwise nothing "
             "changes and the error tells how often it occurs.",
             input=EditIn,
             output=EditOut,
@@ -177,7 +242,8 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_delete",
             toolset="files",
             title="Delete a file",
-            description="Delete a file, or with recursive=true a directory with everything below it. file_restore brings it back within "
+            description="Delete a file, or with recursive=true a directory with everything below "
+            "it. file_restore brings it back within "
             "the retention. The project root cannot be deleted.",
             input=DeleteIn,
             output=DeleteOut,
@@ -194,8 +260,10 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             name="file_rename",
             toolset="files",
             title="Rename a file",
-            description="Move a file or a whole directory to a new path in the same project. Replaces what is there only "
-            "where a file takes the place of a file and overwrite is true; if_match is about that file.",
+            description="Move a file or a whole directory to a new path in the same project. "
+            "Replaces what is there only "
+            "where a file takes the place of a file and overwrite is true; if_match is about "
+            "that file.",
             input=RenameIn,
             output=RenameOut,
             handler=rename,
@@ -204,13 +272,21 @@ def writing_tools(service: Callable[[], FilesService]) -> tuple[Tool, ...]:
             idempotent=False,
             scope=Scope.WRITE,
             field_codes=FIELD_CODES,
-            errors=(*MUTATION_ERRORS, NOT_FOUND, ALREADY_EXISTS, NOT_DIRECTORY, PERMISSION_DENIED, CONTENT_CHANGED),
+            errors=(
+                *MUTATION_ERRORS,
+                NOT_FOUND,
+                ALREADY_EXISTS,
+                NOT_DIRECTORY,
+                PERMISSION_DENIED,
+                CONTENT_CHANGED,
+            ),
         ),
         Tool(
             name="file_restore",
             toolset="files",
             title="Restore a deleted file",
-            description="Bring back the newest deleted version of a file, or of every file below a deleted directory, within "
+            description="Bring back the newest deleted version of a file, or of every file below "
+            "a deleted directory, within "
             "the retention.",
             input=RestoreIn,
             output=RestoreOut,

@@ -1,4 +1,6 @@
-"""An instruction in brief: the fields that tell an agent whether to read it, and a snippet instead of the body."""
+"""An instruction in brief: the fields that tell an agent whether to read it, and a snippet
+instead of the body.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ def excerpt(body: str, query: str) -> str:
     lowered = body[:SEARCHED_CHARS].lower()
     needle = query.strip().lower()
     words = sorted(set(_WORD.findall(needle)), key=lambda word: (-len(word), word))
-    at = next((place for word in (needle, *words) if word and (place := lowered.find(word)) >= 0), -1)
+    at = next(
+        (place for word in (needle, *words) if word and (place := lowered.find(word)) >= 0), -1
+    )
     start = max(0, at - FOUND_CHARS // 4)
     if start:
         space = body.find(" ", start, at)
@@ -70,7 +74,9 @@ def brief_of(entry: Instruction, snippet: str) -> Document:
         "priority": document["priority"],
         "requirement": document["requirement"],
         "status": document["status"],
-        "categories": [category for category in document["categories"] if category != UNCATEGORIZED],
+        "categories": [
+            category for category in document["categories"] if category != UNCATEGORIZED
+        ],
     }
     if document["owner"] != UNOWNED:
         brief["owner"] = document["owner"]
@@ -82,7 +88,10 @@ def brief_of(entry: Instruction, snippet: str) -> Document:
 
 
 def fitting(items: Sequence[Document], budget: int = ANSWER_BYTES) -> int:
-    """Return how many of the items, from the first, fit into an answer of so many bytes. At least one does."""
+    """Return how many of the items, from the first, fit into an answer of so many bytes.
+
+    At least one does.
+    """
     return _fitting((len(item.encoded) + 1 for item in items), budget)
 
 

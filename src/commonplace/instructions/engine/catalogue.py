@@ -1,6 +1,9 @@
-"""The catalogue in memory: one value per instruction, the orders and facets that reads need, the hash of the whole.
+"""The catalogue in memory: one value per instruction, the orders and facets that reads need, the
+hash of the whole.
 
-Every change updates it in place. Facets and orders are built when first asked for and kept from then on."""
+Every change updates it in place. Facets and orders are built when first asked for and kept from
+then on.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ class Catalogue:
 
     @property
     def ids(self) -> list[str]:
-        """In byte order; for reading only. New ones take their place when somebody looks: each moves half of a long list."""
+        """In byte order; for reading only.
+
+        New ones take their place when somebody looks: each moves half of a long list.
+        """
         if self._new_ids:
             if len(self._new_ids) > FEW:
                 self._ids += self._new_ids
@@ -84,7 +90,9 @@ class Catalogue:
         if before is None:
             self._new_ids.append(instruction.id)
         self.entries[instruction.id] = instruction
-        self._tree.put(instruction.id, instruction.fingerprint, before.fingerprint if before else None)
+        self._tree.put(
+            instruction.id, instruction.fingerprint, before.fingerprint if before else None
+        )
         self._changed(before, instruction)
 
     def drop(self, id_: str) -> Instruction | None:
@@ -143,7 +151,9 @@ class Catalogue:
         ordered = self._orders.get(name)
         if ordered is None:
             read = ORDERS[name]
-            ordered = self._orders[name] = sorted((read(entry.document), entry.id) for entry in self.entries.values())
+            ordered = self._orders[name] = sorted(
+                (read(entry.document), entry.id) for entry in self.entries.values()
+            )
         return ordered
 
     def members(self, category: str) -> list[str]:
@@ -152,10 +162,17 @@ class Catalogue:
         if known is None or known[0] != self.generation:
             if len(self._members) > 256:
                 self._members.clear()
-            known = self._members[category] = (self.generation, sorted(self.facet("categories").get(category, ())))
+            known = self._members[category] = (
+                self.generation,
+                sorted(self.facet("categories").get(category, ())),
+            )
         return known[1]
 
     def last_modified(self) -> str:
         """The newest updatedAt, or the beginning of time for an empty catalogue."""
         newest = self.order("updatedAt")
-        return str(self.entries[newest[-1][1]].document["updatedAt"]) if newest else "1970-01-01T00:00:00.000Z"
+        return (
+            str(self.entries[newest[-1][1]].document["updatedAt"])
+            if newest
+            else "1970-01-01T00:00:00.000Z"
+        )

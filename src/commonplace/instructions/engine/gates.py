@@ -17,9 +17,23 @@ OPERATORS: Mapping[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_TEXT_CONDITIONS = ("requirement", "status", "audience", "owner", "classification", "priorityTier", "category", "workspaceId")
+_TEXT_CONDITIONS = (
+    "requirement",
+    "status",
+    "audience",
+    "owner",
+    "classification",
+    "priorityTier",
+    "category",
+    "workspaceId",
+)
 _NUMBER_CONDITIONS = ("priorityGt", "priorityLt", "priorityGte", "priorityLte")
-_COMPARE = {"priorityGt": operator.gt, "priorityLt": operator.lt, "priorityGte": operator.ge, "priorityLte": operator.le}
+_COMPARE = {
+    "priorityGt": operator.gt,
+    "priorityLt": operator.lt,
+    "priorityGte": operator.ge,
+    "priorityLte": operator.le,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +81,15 @@ def _gate(item: Any, number: int) -> Gate:
             if not isinstance(wanted, int | float) or isinstance(wanted, bool):
                 raise ValueError(f"{place}: where.{name} must be a number")
         elif name not in _TEXT_CONDITIONS or not isinstance(wanted, str):
-            raise ValueError(f"{place}: where.{name} is not a condition; use {', '.join((*_TEXT_CONDITIONS, *_NUMBER_CONDITIONS))}")
+            raise ValueError(
+                f"{place}: where.{name} is not a condition; use "
+                f"{', '.join((*_TEXT_CONDITIONS, *_NUMBER_CONDITIONS))}"
+            )
         elif name == "requirement" and wanted not in REQUIREMENTS:
-            raise ValueError(f"{place}: where.requirement {wanted!r} is not one of {', '.join(sorted(REQUIREMENTS))}")
+            raise ValueError(
+                f"{place}: where.requirement {wanted!r} is not one of "
+                f"{', '.join(sorted(REQUIREMENTS))}"
+            )
     if not isinstance(item.get("op"), str) or item["op"] not in OPERATORS:
         raise ValueError(f"{place}: op must be one of {' '.join(OPERATORS)}")
     value = item.get("value")
@@ -79,7 +99,14 @@ def _gate(item: Any, number: int) -> Gate:
     if not isinstance(severity, str) or severity not in ("error", "warn"):
         raise ValueError(f"{place}: severity must be error or warn")
     description = item.get("description")
-    return Gate(item["id"], where, item["op"], value, severity, description if isinstance(description, str) else None)
+    return Gate(
+        item["id"],
+        where,
+        item["op"],
+        value,
+        severity,
+        description if isinstance(description, str) else None,
+    )
 
 
 def evaluate(gates: Sequence[Gate], entries: Iterable[Instruction]) -> dict[str, Any]:
@@ -93,8 +120,18 @@ def evaluate(gates: Sequence[Gate], entries: Iterable[Instruction]) -> dict[str,
     for gate, count in zip(gates, counts, strict=True):
         passed = OPERATORS[gate.op](count, gate.value)
         failed[gate.severity] += not passed
-        result = {"id": gate.id, "passed": passed, "count": count, "op": gate.op, "value": gate.value, "severity": gate.severity}
+        result = {
+            "id": gate.id,
+            "passed": passed,
+            "count": count,
+            "op": gate.op,
+            "value": gate.value,
+            "severity": gate.severity,
+        }
         if gate.description is not None:
             result["description"] = gate.description
         results.append(result)
-    return {"results": results, "summary": {"errors": failed["error"], "warnings": failed["warn"], "total": len(gates)}}
+    return {
+        "results": results,
+        "summary": {"errors": failed["error"], "warnings": failed["warn"], "total": len(gates)},
+    }

@@ -1,4 +1,6 @@
-"""The graph of instructions and categories: schema 1 and 2, as JSON, DOT and Mermaid, always in the same order."""
+"""The graph of instructions and categories: schema 1 and 2, as JSON, DOT and Mermaid, always in
+the same order.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from commonplace.instructions.model import Instruction
 Graph = dict[str, Any]
 SMALLEST_GRAPH = 2_000  # bytes
 EDGE_TYPES = ("primary", "category", "belongs")
-MERMAID_WORDS = frozenset(  # of its flowchart grammar: as the id of a node they end the parse, in some version or in all
+# of its flowchart grammar: as the id of a node they end the parse, in some version or in all
+MERMAID_WORDS = frozenset(
     {
         "end",
         "style",
@@ -82,8 +85,14 @@ def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, An
         edges.append(edge)
     nodes = [_node(entry, options) for entry in entries]
     if options.explicit_categories:
-        nodes += [{"id": f"category:{category}", "nodeType": "category"} for category in sorted(members)]
-    meta: dict[str, Any] = {"graphSchemaVersion": 2 if options.enrich else 1, "nodeCount": len(nodes), "edgeCount": len(edges)}
+        nodes += [
+            {"id": f"category:{category}", "nodeType": "category"} for category in sorted(members)
+        ]
+    meta: dict[str, Any] = {
+        "graphSchemaVersion": 2 if options.enrich else 1,
+        "nodeCount": len(nodes),
+        "edgeCount": len(edges),
+    }
     if truncated:
         meta["truncated"] = True
     notes = _capped(members, options)
@@ -92,10 +101,17 @@ def build(entries: Sequence[Instruction], options: GraphOptions) -> dict[str, An
     return {"meta": meta, "nodes": nodes, "edges": edges}
 
 
-def build_within(entries: Sequence[Instruction], options: GraphOptions, draw: Callable[[Graph], Graph], budget: int) -> Graph:
-    """Build and draw a graph of at most `budget` bytes: the first instructions by id, and edges among them.
+def build_within(
+    entries: Sequence[Instruction],
+    options: GraphOptions,
+    draw: Callable[[Graph], Graph],
+    budget: int,
+) -> Graph:
+    """Build and draw a graph of at most `budget` bytes: the first instructions by id, and edges
+    among them.
 
-    What was left out, and how to ask for it, stands in `meta.notes`."""
+    What was left out, and how to ask for it, stands in `meta.notes`.
+    """
     room = budget
     while True:
         graph = draw(_build_about(entries, options, room))
@@ -105,17 +121,25 @@ def build_within(entries: Sequence[Instruction], options: GraphOptions, draw: Ca
 
 
 def _build_about(entries: Sequence[Instruction], options: GraphOptions, room: int) -> Graph:
-    """Build a graph whose nodes take about half of so many bytes, and whose edges take the other half."""
+    """Build a graph whose nodes take about half of so many bytes, and whose edges take the other
+    half.
+    """
     shown = entries[: _count_within((_node(entry, options) for entry in entries), room // 2)]
     graph = build(shown, options)
     kept = _count_within(graph["edges"], room // 2)
     if len(shown) == len(entries) and kept == len(graph["edges"]):
         return graph
     note = (
-        f"shown: {len(shown)} of {len(entries)} instructions, {kept} of {count_edges(entries, options)} edges, to keep the answer short; "
+        f"shown: {len(shown)} of {len(entries)} instructions, {kept} of "
+        f"{count_edges(entries, options)} edges, to keep the answer short; "
         "full: true gives all, includeEdgeTypes and maxEdges fewer edges"
     )
-    meta = {**graph["meta"], "edgeCount": kept, "truncated": True, "notes": [*graph["meta"].get("notes", ()), note]}
+    meta = {
+        **graph["meta"],
+        "edgeCount": kept,
+        "truncated": True,
+        "notes": [*graph["meta"].get("notes", ()), note],
+    }
     return {**graph, "meta": meta, "edges": graph["edges"][:kept]}
 
 
@@ -137,14 +161,22 @@ def count_edges(entries: Sequence[Instruction], options: GraphOptions) -> int:
             sizes[category] = sizes.get(category, 0) + 1
     count = len(entries) if options.primary_edges and _wanted("primary", options) else 0
     if _wanted("category", options):
-        count += sum(size * (size - 1) // 2 for size in sizes.values() if options.category_cap is None or size <= options.category_cap)
+        count += sum(
+            size * (size - 1) // 2
+            for size in sizes.values()
+            if options.category_cap is None or size <= options.category_cap
+        )
     if _belongs(options):
         count += sum(sizes.values())
     return count if options.max_edges is None else min(count, options.max_edges)
 
 
 def _belongs(options: GraphOptions) -> bool:
-    return options.enrich and _wanted("belongs", options) and (options.category_nodes or options.edge_types is not None)
+    return (
+        options.enrich
+        and _wanted("belongs", options)
+        and (options.category_nodes or options.edge_types is not None)
+    )
 
 
 def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
@@ -158,15 +190,27 @@ def _node(entry: Instruction, options: GraphOptions) -> dict[str, Any]:
             "categories": document["categories"],
             "primaryCategory": document["primaryCategory"],
         }
-        for field in ("priority", "priorityTier", "requirement", "owner", "status", "createdAt", "updatedAt"):
+        for field in (
+            "priority",
+            "priorityTier",
+            "requirement",
+            "owner",
+            "status",
+            "createdAt",
+            "updatedAt",
+        ):
             node[field] = document[field]
     if options.usage is not None:
         node["usageCount"] = options.usage(entry.id)
     return node
 
 
-def _edges(entries: Sequence[Instruction], members: dict[str, list[str]], options: GraphOptions) -> Iterable[dict[str, Any]]:
-    """Edges ordered by both ends, then primary, category, belongs; made one instruction at a time, so a cap costs nothing beyond it."""
+def _edges(
+    entries: Sequence[Instruction], members: dict[str, list[str]], options: GraphOptions
+) -> Iterable[dict[str, Any]]:
+    """Edges ordered by both ends, then primary, category, belongs; made one instruction at a
+    time, so a cap costs nothing beyond it.
+    """
     prefix = "category:" if options.explicit_categories else ""
     weight: dict[str, Any] = {"weight": 1} if options.enrich else {}
     primary = options.primary_edges and _wanted("primary", options)
@@ -215,12 +259,18 @@ def draw(graph: Graph, format_: str, generated_at: str) -> Graph:
 def to_dot(graph: Graph) -> str:
     lines = ["graph Instructions {"]
     lines += [f"  {_quoted(node['id'])};" for node in graph["nodes"]]
-    lines += [f"  {_quoted(edge['from'])} -- {_quoted(edge['to'])} [label={_quoted(edge['type'])}];" for edge in graph["edges"]]
+    lines += [
+        f"  {_quoted(edge['from'])} -- {_quoted(edge['to'])} [label={_quoted(edge['type'])}];"
+        for edge in graph["edges"]
+    ]
     return "\n".join([*lines, "}"]) + "\n"
 
 
 def to_mermaid(graph: dict[str, Any], generated_at: str) -> str:
-    """Front matter, then `flowchart TB`. Every end of an edge is declared as a node; names that Mermaid cannot hold get a suffix."""
+    """Front matter, then `flowchart TB`.
+
+    Every end of an edge is declared as a node; names that Mermaid cannot hold get a suffix.
+    """
     version = graph["meta"]["graphSchemaVersion"]
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -235,7 +285,10 @@ def to_mermaid(graph: dict[str, Any], generated_at: str) -> str:
     lines = [
         "---",
         "title: Instruction Catalog Graph",
-        f"description: Deterministic instruction relationship graph (schema v{version}{' enriched' if version == 2 else ''})",
+        (
+            f"description: Deterministic instruction relationship graph (schema "
+            f"v{version}{' enriched' if version == 2 else ''})"
+        ),
         "config:",
         "  theme: base",
         "  themeVariables:",
@@ -247,5 +300,8 @@ def to_mermaid(graph: dict[str, Any], generated_at: str) -> str:
         "flowchart TB",
     ]
     lines += [f'  {name}["{identity}"]' for identity, name in names.items()]
-    lines += [f"  {names[edge['from']]} ---|{edge['type']}| {names[edge['to']]}" for edge in graph["edges"]]
+    lines += [
+        f"  {names[edge['from']]} ---|{edge['type']}| {names[edge['to']]}"
+        for edge in graph["edges"]
+    ]
     return "\n".join(lines) + "\n"

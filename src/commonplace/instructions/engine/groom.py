@@ -1,7 +1,10 @@
-"""What grooming would change: hashes, categories, duplicates, deprecated entries, legacy scopes. Plans only; the service writes.
+"""What grooming would change: hashes, categories, duplicates, deprecated entries, legacy scopes.
 
-Plans start from the documents as they stand in the files, and change no field that they were not asked to change: what a person wrote
-and the loader could not read stays as it is, with a note."""
+Plans only; the service writes.
+
+Plans start from the documents as they stand in the files, and change no field that they were not
+asked to change: what a person wrote and the loader could not read stays as it is, with a note.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from commonplace.instructions.engine.normalise import parse_time, split_categori
 from commonplace.instructions.model import UNCATEGORIZED, Instruction, stored_form
 
 MAX_NOTES = 50  # of one kind
-MERGED_FIELDS = frozenset({"priority", "requirement", "status", "categories", "createdAt", "deprecatedBy"})
+MERGED_FIELDS = frozenset(
+    {"priority", "requirement", "status", "categories", "createdAt", "deprecatedBy"}
+)
 SCOPE_FIELDS = ("workspaceId", "userId", "teamIds")
 
 
@@ -55,11 +60,19 @@ class GroomPlan:
 
 def _first(notes: list[str]) -> list[str]:
     more = len(notes) - MAX_NOTES
-    return notes if more <= 0 else [*notes[:MAX_NOTES], f"{notes[0].split(':', 1)[0]}: and {more} more"]
+    return (
+        notes
+        if more <= 0
+        else [*notes[:MAX_NOTES], f"{notes[0].split(':', 1)[0]}: and {more} more"]
+    )
 
 
-def plan(entries: Iterable[Instruction], stored: Mapping[str, Mapping[str, Any]], mode: GroomMode) -> GroomPlan:
-    """`stored` are the documents as they stand in the files: normalisation on load hides what needs mending there."""
+def plan(
+    entries: Iterable[Instruction], stored: Mapping[str, Mapping[str, Any]], mode: GroomMode
+) -> GroomPlan:
+    """`stored` are the documents as they stand in the files: normalisation on load hides what
+    needs mending there.
+    """
     groomed = GroomPlan(stored)
     catalogue = {entry.id: entry for entry in entries}
     groomed.scanned = len(catalogue)
@@ -92,7 +105,9 @@ def _mend(entry: Instruction, raw: Mapping[str, Any], mode: GroomMode, groomed: 
     purged = bool(scopes) and mode.purge_legacy_scopes
     if purged:
         groomed.purged_scopes += len(scopes)
-        groomed.document(entry).update({name: entry.document[name] for name in SCOPE_FIELDS if name in entry.document})
+        groomed.document(entry).update(
+            {name: entry.document[name] for name in SCOPE_FIELDS if name in entry.document}
+        )
     if wanted is not others or purged:
         groomed.document(entry)["categories"] = wanted if purged else [*wanted, *scopes]
 
@@ -102,17 +117,24 @@ def _age(entry: Instruction) -> tuple[float, str]:
 
 
 def _scope(entry: Instruction) -> tuple[Any, ...]:
-    """Return whom an instruction is for: a rule of a workspace must not end because another workspace has the same one."""
+    """Return whom an instruction is for: a rule of a workspace must not end because another
+    workspace has the same one.
+    """
     document = entry.document
     teams = tuple(sorted(document.get("teamIds") or ()))
     return document.get("workspaceId"), document.get("userId"), teams, document["audience"]
 
 
-def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: GroomPlan) -> dict[str, str]:
-    """Merge entries with one body and one scope into the earliest, then smallest id. It takes the strictest priority, the highest
-    risk, all categories. An entry that names another of the group as its replacement does not become the primary one.
+def _merge(
+    catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: GroomPlan
+) -> dict[str, str]:
+    """Merge entries with one body and one scope into the earliest, then smallest id.
 
-    Return what was merged into what."""
+    It takes the strictest priority, the highest risk, all categories. An entry that names another
+    of the group as its replacement does not become the primary one.
+
+    Return what was merged into what.
+    """
     groups: dict[tuple[Any, ...], list[Instruction]] = {}
     for entry in catalogue.values():
         if not MERGED_FIELDS.intersection(entry.salvaged):
@@ -122,11 +144,19 @@ def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: Groom
         if len(group) < 2:
             continue
         members = {entry.id for entry in group}
-        replaced = {entry.id for entry in group if entry.document.get("deprecatedBy") in members - {entry.id}}
+        replaced = {
+            entry.id
+            for entry in group
+            if entry.document.get("deprecatedBy") in members - {entry.id}
+        }
         if len(replaced) == len(group):
             replaced = set()
         primary, *others = sorted(group, key=lambda entry: (entry.id in replaced, *_age(entry)))
-        others = [entry for entry in others if entry.document.get("deprecatedBy") != primary.id or mode.remove_deprecated]
+        others = [
+            entry
+            for entry in others
+            if entry.document.get("deprecatedBy") != primary.id or mode.remove_deprecated
+        ]
         if not others:
             continue
         _take_over(primary, group, groomed)
@@ -137,13 +167,22 @@ def _merge(catalogue: Mapping[str, Instruction], mode: GroomMode, groomed: Groom
                 groomed.removals.append(entry.id)
                 groomed.deprecated_removed += 1
             else:
-                groomed.document(entry).update({"requirement": "deprecated", "status": "deprecated", "deprecatedBy": primary.id})
+                groomed.document(entry).update(
+                    {
+                        "requirement": "deprecated",
+                        "status": "deprecated",
+                        "deprecatedBy": primary.id,
+                    }
+                )
     return into
 
 
 def _take_over(primary: Instruction, group: Iterable[Instruction], groomed: GroomPlan) -> None:
     merged = {
-        "categories": sorted({category for entry in group for category in entry.document["categories"]} - {UNCATEGORIZED})
+        "categories": sorted(
+            {category for entry in group for category in entry.document["categories"]}
+            - {UNCATEGORIZED}
+        )
         or [UNCATEGORIZED],
         "priority": min(entry.document["priority"] for entry in group),
         "riskScore": max(entry.document["riskScore"] for entry in group),
@@ -154,19 +193,29 @@ def _take_over(primary: Instruction, group: Iterable[Instruction], groomed: Groo
     if merged["priority"] != primary.document["priority"]:
         for derived in ("priorityTier", "reviewIntervalDays", "nextReviewDue"):
             document.pop(derived, None)
-    scopes = [item for item in document.get("categories") or () if isinstance(item, str) and item.strip().lower().startswith("scope:")]
+    scopes = [
+        item
+        for item in document.get("categories") or ()
+        if isinstance(item, str) and item.strip().lower().startswith("scope:")
+    ]
     document.update({**merged, "categories": [*merged["categories"], *scopes]})
 
 
-def _remove_deprecated(catalogue: Mapping[str, Instruction], into: Mapping[str, str], groomed: GroomPlan) -> None:
-    """Deprecated entries whose replacement exists: at the end of the chain of replacements stands one that stays."""
+def _remove_deprecated(
+    catalogue: Mapping[str, Instruction], into: Mapping[str, str], groomed: GroomPlan
+) -> None:
+    """Deprecated entries whose replacement exists: at the end of the chain of replacements
+    stands one that stays.
+    """
     gone = set(groomed.removals)
 
     def successor(id_: str) -> str | None:
         if id_ in gone:
             return into.get(id_)
         document = catalogue[id_].document
-        following = document.get("deprecatedBy") if document["requirement"] == "deprecated" else None
+        following = (
+            document.get("deprecatedBy") if document["requirement"] == "deprecated" else None
+        )
         return following if following in catalogue else None
 
     for id_ in catalogue:
@@ -188,11 +237,17 @@ def _note_dependents(catalogue: Mapping[str, Instruction], groomed: GroomPlan) -
         if entry.id in removals:
             continue
         document = entry.document
-        named = [*document.get("dependencies", ()), document.get("deprecatedBy"), document.get("supersedes")]
+        named = [
+            *document.get("dependencies", ()),
+            document.get("deprecatedBy"),
+            document.get("supersedes"),
+        ]
         for removed in removals.intersection(named):
             naming.setdefault(removed, []).append(entry.id)
     for removed, dependents in sorted(naming.items()):
         replaced = catalogue[removed].document.get("deprecatedBy")
         by = f" (replaced by {replaced})" if replaced else ""
-        shown = ", ".join(dependents[:20]) + (f" and {len(dependents) - 20} more" if len(dependents) > 20 else "")
+        shown = ", ".join(dependents[:20]) + (
+            f" and {len(dependents) - 20} more" if len(dependents) > 20 else ""
+        )
         groomed.dependents.append(f"dependents-of-removed:{removed}{by}: {shown}")

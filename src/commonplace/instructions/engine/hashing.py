@@ -1,6 +1,8 @@
-"""The one hash function of the catalogue: bodies, governance records, and the hash of the whole that follows each write.
+"""The one hash function of the catalogue: bodies, governance records, and the hash of the whole
+that follows each write.
 
-Everything that compares or repairs hashes (add, import, groom, repair, verify) comes through here."""
+Everything that compares or repairs hashes (add, import, groom, repair, verify) comes through here.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,18 @@ from commonplace.kernel.document import Document
 _BREAKS = str.maketrans({"\r": "\n", "\u2028": "\n", "\u2029": "\n"})
 _BLANK_LINES_BEFORE = re.compile(r"\A(?:[^\S\n]*\n)+")
 _BLANK_LINES_AFTER = re.compile(r"(?:\n[^\S\n]*)+\Z")
-_NOT_CONTENT = frozenset({"body", "createdAt", "updatedAt", "schemaVersion", "governanceHash", "usageCount", "firstSeenTs", "lastUsedAt"})
+_NOT_CONTENT = frozenset(
+    {
+        "body",
+        "createdAt",
+        "updatedAt",
+        "schemaVersion",
+        "governanceHash",
+        "usageCount",
+        "firstSeenTs",
+        "lastUsedAt",
+    }
+)
 
 
 def _sha256(text: str) -> str:
@@ -44,7 +57,9 @@ def hash_body(body: str) -> str:
 def fits_claim(body: str, claimed: str) -> bool:
     """Tell whether a stored source hash belongs to this body.
 
-    Earlier releases and the reference server hash the body without blanks at line ends, or trimmed; such files are not drift."""
+    Earlier releases and the reference server hash the body without blanks at line ends, or trimmed;
+    such files are not drift.
+    """
     if claimed == hash_body(body):
         return True
     trimmed = body.strip()
@@ -63,8 +78,10 @@ def fingerprint(raw: Mapping[str, Any], owner: str | None = None) -> str:
 def governance_record(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the governance projection, in the order that is hashed.
 
-    The fields of governance stand in it by name; every other field that callers see is covered by `contentSha256`. Times of
-    writing are left out: a file without them takes them from the file system, and the hash must survive a copy."""
+    The fields of governance stand in it by name; every other field that callers see is covered by
+    `contentSha256`. Times of writing are left out: a file without them takes them from the file
+    system, and the hash must survive a copy.
+    """
     if isinstance(document, Document):
         document = document.whole()
     log = document.get("changeLog") or ()
@@ -81,9 +98,15 @@ def governance_record(document: Mapping[str, Any]) -> dict[str, Any]:
     for name, absent in _GOVERNED:
         value = document.get(name)
         record[name] = absent if value is None else value
-    rest = {name: value for name, value in document.items() if name not in record and name not in _NOT_CONTENT}
+    rest = {
+        name: value
+        for name, value in document.items()
+        if name not in record and name not in _NOT_CONTENT
+    }
     rest["changeLog"] = [[line.get("version"), line.get("summary")] for line in log]
-    record["contentSha256"] = hashlib.sha256(orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    record["contentSha256"] = hashlib.sha256(
+        orjson.dumps(rest, option=orjson.OPT_SORT_KEYS)
+    ).hexdigest()
     return record
 
 
@@ -120,11 +143,14 @@ def hash_governance_lines(lines: Iterable[bytes], *, trailing_newline: bool) -> 
 
 
 class HashTree:
-    """SHA-256 over all `id:fingerprint`, independent of the order of writes and cheap to keep current.
+    """SHA-256 over all `id:fingerprint`, independent of the order of writes and cheap to keep
+    current.
 
-    Two levels: ids fall into 256 buckets by their own hash; a bucket's digest covers its items in byte order, the root covers
-    the bucket digests. A write rehashes one bucket and the root, whatever the size of the catalogue. A bucket is kept as the bytes
-    that are hashed: two hundred small objects would have to be fetched from all over memory each time."""
+    Two levels: ids fall into 256 buckets by their own hash; a bucket's digest covers its items in
+    byte order, the root covers the bucket digests. A write rehashes one bucket and the root,
+    whatever the size of the catalogue. A bucket is kept as the bytes that are hashed: two hundred
+    small objects would have to be fetched from all over memory each time.
+    """
 
     def __init__(self) -> None:
         self._buckets = [b""] * 256  # items joined by bars
@@ -181,7 +207,9 @@ def _item(id_: str, fingerprint: str) -> bytes:
 
 
 def _place(joined: bytes, item: bytes) -> int:
-    """Where an item begins among items joined by bars, or would begin: before the first that is not less."""
+    """Where an item begins among items joined by bars, or would begin: before the first that is
+    not less.
+    """
     low, high = 0, len(joined)
     while low < high:
         middle = (low + high) // 2

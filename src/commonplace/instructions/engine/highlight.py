@@ -25,7 +25,9 @@ def highlights(entry: Instruction, query: str) -> dict[str, Any]:
     return {
         "id": entry.id,
         "fields": fields,
-        "snippet": fields[-1]["snippet"] if fields else snippet(str(entry.document["body"]), terms, WIDTH),
+        "snippet": fields[-1]["snippet"]
+        if fields
+        else snippet(str(entry.document["body"]), terms, WIDTH),
     }
 
 
@@ -35,7 +37,11 @@ def _around(text: str, needle: str) -> str | None:
         return None
     start = max(0, at - WIDTH // 4)
     end = min(len(text), max(start + WIDTH, at + len(needle)))
-    return ("…" if start else "") + " ".join(text[start:end].split()) + ("…" if end < len(text) else "")
+    return (
+        ("…" if start else "")
+        + " ".join(text[start:end].split())
+        + ("…" if end < len(text) else "")
+    )
 
 
 def _marked(text: str, needle: str, terms: list[str]) -> tuple[str, int]:

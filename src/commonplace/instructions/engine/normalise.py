@@ -1,4 +1,6 @@
-"""From a document as it was written to an instruction as it is served: defaults, derived fields, and salvage of what is nearly right."""
+"""From a document as it was written to an instruction as it is served: defaults, derived fields,
+and salvage of what is nearly right.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from commonplace.instructions.engine.hashing import fingerprint, fits_claim, governance_line, hash_body, hash_governance
+from commonplace.instructions.engine.hashing import (
+    fingerprint,
+    fits_claim,
+    governance_line,
+    hash_body,
+    hash_governance,
+)
 from commonplace.instructions.model import (
     AUDIENCES,
     CATEGORY,
@@ -47,8 +55,20 @@ REQUIREMENT_WORDS = {
     "could": "optional",
     "obsolete": "deprecated",
 }
-STATUS_WORDS = {"active": "approved", "published": "approved", "reviewed": "approved", "in-review": "review", "archived": "deprecated"}
-AUDIENCE_WORDS = {"everyone": "all", "team": "group", "teams": "group", "user": "individual", "developer": "individual"}
+STATUS_WORDS = {
+    "active": "approved",
+    "published": "approved",
+    "reviewed": "approved",
+    "in-review": "review",
+    "archived": "deprecated",
+}
+AUDIENCE_WORDS = {
+    "everyone": "all",
+    "team": "group",
+    "teams": "group",
+    "user": "individual",
+    "developer": "individual",
+}
 UTC_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z")
 TEXT_FIELDS = (
     "rationale",
@@ -137,7 +157,9 @@ def summary_of(body: str) -> str:
 
 
 def split_categories(raw: object) -> tuple[list[str], dict[str, Any], int]:
-    """Categories lower-cased, unique and sorted; `scope:*` tokens taken out of them; how many tokens were unusable."""
+    """Categories lower-cased, unique and sorted; `scope:*` tokens taken out of them; how many
+    tokens were unusable.
+    """
     kept: set[str] = set()
     scopes: dict[str, Any] = {}
     bad = 0
@@ -162,43 +184,79 @@ def split_categories(raw: object) -> tuple[list[str], dict[str, Any], int]:
 def identify(raw: Mapping[str, Any], id_: str) -> Body:
     """Return the body of the instruction in a document.
 
-    Raises NotAnInstruction where neither id nor body can be had; nothing else in a document makes it unreadable."""
+    Raises NotAnInstruction where neither id nor body can be had; nothing else in a document makes
+    it unreadable.
+    """
     if raw.get("id") != id_:
-        raise NotAnInstruction("id-mismatch", f"the id {str(raw.get('id'))[:130]!r} does not match the file's name")
+        raise NotAnInstruction(
+            "id-mismatch", f"the id {str(raw.get('id'))[:130]!r} does not match the file's name"
+        )
     if not is_valid_id(id_):
-        raise NotAnInstruction("schema", "the id may hold lower-case letters, digits, - _ and single inner dots (1 to 120)")
+        raise NotAnInstruction(
+            "schema",
+            "the id may hold lower-case letters, digits, - _ and single inner dots (1 to 120)",
+        )
     body = raw.get("body")
     if not isinstance(body, str) or not body.strip():
         raise NotAnInstruction("schema", "body is missing or empty")
     if len(body) > MAX_BODY_CHARS:
-        raise NotAnInstruction("schema", f"body has {len(body)} characters; the most is {MAX_BODY_CHARS}")
+        raise NotAnInstruction(
+            "schema", f"body has {len(body)} characters; the most is {MAX_BODY_CHARS}"
+        )
     claimed = raw.get("sourceHash")
     if not isinstance(claimed, str) or not claimed:
         claimed = None
     hashed = hash_body(body)
-    return Body(body, hashed, claimed, claimed is not None and claimed != hashed and not fits_claim(body, claimed))
+    return Body(
+        body,
+        hashed,
+        claimed,
+        claimed is not None and claimed != hashed and not fits_claim(body, claimed),
+    )
 
 
 def fingerprint_of(raw: Mapping[str, Any], id_: str, rules: Rules) -> str:
     """Hash everything that callers see of a document, without working it out.
 
-    An owner rule counts where the document names no owner. The time of a file that has no times does not: it changes with every
-    checkout and copy, and the hash must not."""
+    An owner rule counts where the document names no owner. The time of a file that has no times
+    does not: it changes with every checkout and copy, and the hash must not.
+    """
     owner = raw.get("owner")
-    return fingerprint(raw, rules.owner_of(id_) if not isinstance(owner, str) or not owner.strip() else None)
+    return fingerprint(
+        raw, rules.owner_of(id_) if not isinstance(owner, str) or not owner.strip() else None
+    )
 
 
-def normalise(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules, known: str | None = None) -> Instruction:
-    """Return the instruction in a document. Raises NotAnInstruction. `known` is its fingerprint, where the caller has it.
+def normalise(
+    raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules, known: str | None = None
+) -> Instruction:
+    """Return the instruction in a document.
 
-    Defaults depend on the document alone (and the file's time, in seconds, where it has none), so hashes survive a restart."""
+    Raises NotAnInstruction. `known` is its fingerprint, where the caller has it.
+
+    Defaults depend on the document alone (and the file's time, in seconds, where it has none), so
+    hashes survive a restart.
+    """
     document, body, mended = completed(raw, id_, modified_at, rules)
     mark = fingerprint_of(raw, id_, rules) if known is None else known
-    return Instruction(id_, document_of(document), body.hash, document["governanceHash"], body.claimed, mended, mark, drifted=body.drifted)
+    return Instruction(
+        id_,
+        document_of(document),
+        body.hash,
+        document["governanceHash"],
+        body.claimed,
+        mended,
+        mark,
+        drifted=body.drifted,
+    )
 
 
-def completed(raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules) -> tuple[dict[str, Any], Body, tuple[str, ...]]:
-    """Return a document with everything that callers see, its body with the hashes, and the fields that had to be mended."""
+def completed(
+    raw: Mapping[str, Any], id_: str, modified_at: float, rules: Rules
+) -> tuple[dict[str, Any], Body, tuple[str, ...]]:
+    """Return a document with everything that callers see, its body with the hashes, and the
+    fields that had to be mended.
+    """
     body = identify(raw, id_)
     document: dict[str, Any] = dict(raw)
     mended: list[str] = []
@@ -225,13 +283,21 @@ def _mend_text(document: dict[str, Any], id_: str, mended: list[str]) -> None:
         mended.append("title")
     document["title"] = title_of(document, id_)
     for field in TEXT_FIELDS:
-        if field in document and not isinstance(document[field], str) and document.pop(field) is not None:
+        if (
+            field in document
+            and not isinstance(document[field], str)
+            and document.pop(field) is not None
+        ):
             mended.append(field)
     for field in LIST_FIELDS:
         if field in document:
             value = document[field]
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-                document[field] = [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+                document[field] = (
+                    [item for item in value if isinstance(item, str)]
+                    if isinstance(value, list)
+                    else []
+                )
                 mended.append(field)
             if not document[field]:
                 del document[field]
@@ -273,7 +339,9 @@ def _mend_closed_sets(document: dict[str, Any], mended: list[str]) -> None:
     status = document.get("status")
     if not _is_one_of(status, STATUSES):
         default = "deprecated" if document["requirement"] == "deprecated" else "approved"
-        document["status"] = default if status is None else _member(status, STATUSES, STATUS_WORDS) or default
+        document["status"] = (
+            default if status is None else _member(status, STATUSES, STATUS_WORDS) or default
+        )
         if status is not None:
             mended.append("status")
     if not _is_one_of(document.get("classification"), CLASSIFICATIONS):
@@ -291,14 +359,18 @@ def _mend_categories(document: dict[str, Any], mended: list[str]) -> None:
         if field in scopes:
             document.setdefault(field, scopes[field])
     if "teamIds" in scopes:
-        document["teamIds"] = list(dict.fromkeys([*document.get("teamIds", ()), *scopes["teamIds"]]))
+        document["teamIds"] = list(
+            dict.fromkeys([*document.get("teamIds", ()), *scopes["teamIds"]])
+        )
     document["categories"] = categories = categories or [UNCATEGORIZED]
     primary = document.get("primaryCategory")
     primary = primary.strip().lower() if isinstance(primary, str) else None
     document["primaryCategory"] = primary if primary in categories else categories[0]
 
 
-def _mend_governance(document: dict[str, Any], id_: str, modified_at: float, mended: list[str], rules: Rules) -> None:
+def _mend_governance(
+    document: dict[str, Any], id_: str, modified_at: float, mended: list[str], rules: Rules
+) -> None:
     version = document.get("version")
     if not isinstance(version, str) or not SEMVER.fullmatch(version):
         if version is not None:
@@ -307,7 +379,14 @@ def _mend_governance(document: dict[str, Any], id_: str, modified_at: float, men
     owner = document.get("owner")
     if not isinstance(owner, str) or not owner.strip():
         document["owner"] = rules.owner_of(id_) or UNOWNED
-    known_since = next((document[field] for field in ("lastReviewedAt", "updatedAt", "createdAt") if parse_time(document.get(field))), None)
+    known_since = next(
+        (
+            document[field]
+            for field in ("lastReviewedAt", "updatedAt", "createdAt")
+            if parse_time(document.get(field))
+        ),
+        None,
+    )
     for field in ("createdAt", "updatedAt"):
         if parse_time(document.get(field)) is None:
             if document.get(field) is not None:
@@ -321,7 +400,11 @@ def _mend_governance(document: dict[str, Any], id_: str, modified_at: float, men
             mended.append("reviewIntervalDays")
         interval = document["reviewIntervalDays"] = REVIEW_DAYS[document["priorityTier"]]
     for field in ("lastReviewedAt", "nextReviewDue"):
-        if field in document and parse_time(document[field]) is None and document.pop(field) is not None:
+        if (
+            field in document
+            and parse_time(document[field]) is None
+            and document.pop(field) is not None
+        ):
             mended.append(field)
     if "nextReviewDue" not in document and known_since is not None:
         document["nextReviewDue"] = due_after(known_since, interval)
@@ -331,7 +414,9 @@ def _mend_governance(document: dict[str, Any], id_: str, modified_at: float, men
     elif len(summary) > MAX_SUMMARY_CHARS:
         document["semanticSummary"] = summary[:MAX_SUMMARY_CHARS]
         mended.append("semanticSummary")
-    document["changeLog"] = mend_change_log(document.get("changeLog"), document["version"], document["createdAt"], mended)
+    document["changeLog"] = mend_change_log(
+        document.get("changeLog"), document["version"], document["createdAt"], mended
+    )
     risk = document.get("riskScore")
     if not isinstance(risk, int | float) or isinstance(risk, bool):
         document["riskScore"] = risk_of(document["priority"], document["requirement"])
@@ -344,7 +429,9 @@ def risk_of(priority: int, requirement: str) -> int:
 def next_review(document: Mapping[str, Any], now: str) -> str:
     """When a document with this interval is due: counted from its last review, or from now."""
     reviewed = document.get("lastReviewedAt")
-    return due_after(reviewed if parse_time(reviewed) is not None else now, document["reviewIntervalDays"])
+    return due_after(
+        reviewed if parse_time(reviewed) is not None else now, document["reviewIntervalDays"]
+    )
 
 
 @lru_cache(maxsize=256)
@@ -357,7 +444,9 @@ def due_after(moment: str, days: int) -> str:
         return moment
 
 
-def mend_change_log(raw: object, version: str, at: str, mended: list[str] | None = None) -> list[dict[str, Any]]:
+def mend_change_log(
+    raw: object, version: str, at: str, mended: list[str] | None = None
+) -> list[dict[str, Any]]:
     """A change log that is well formed and ends with the present version."""
     kept: list[dict[str, Any]] = []
     for line in raw if isinstance(raw, list) else ():
@@ -368,7 +457,9 @@ def mend_change_log(raw: object, version: str, at: str, mended: list[str] | None
             and line["summary"].strip()
         ):
             changed_at = line.get("changedAt")
-            kept.append({**line, "changedAt": changed_at if parse_time(changed_at) is not None else at})
+            kept.append(
+                {**line, "changedAt": changed_at if parse_time(changed_at) is not None else at}
+            )
     if not kept:
         kept.append({"version": version, "changedAt": at, "summary": "initial import"})
     elif not any(line["version"] == version for line in kept):

@@ -1,4 +1,6 @@
-"""Problems of an entry in words: what is wrong, what is allowed, and never the whole of a long value."""
+"""Problems of an entry in words: what is wrong, what is allowed, and never the whole of a long
+value.
+"""
 
 from __future__ import annotations
 
@@ -28,26 +30,46 @@ def shown(value: Any) -> str:
     """Return a value for a message: short, and quoted where it is text."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
-    text = {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
+    text = (
+        {None: "null", True: "true", False: "false"}.get(value)
+        if value is None or isinstance(value, bool)
+        else None
+    )
     text = text or (f'"{value}"' if isinstance(value, str) else str(value))
     return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
 
 
-def problem_of(path: Iterable[str | int], keyword: str, schema: Mapping[str, Any], value: Any) -> str:
-    """Return what a value breaks. `path` leads from `schema` to the part of it that has the keyword."""
+def problem_of(
+    path: Iterable[str | int], keyword: str, schema: Mapping[str, Any], value: Any
+) -> str:
+    """Return what a value breaks.
+
+    `path` leads from `schema` to the part of it that has the keyword.
+    """
     rule = _rule(path, schema)
     limit = rule.get(keyword)
     if keyword == "enum" and isinstance(limit, list):
         return f"must be one of {', '.join(map(str, limit))}; it is {shown(value)}"
     if keyword == "type":
         wanted = limit if isinstance(limit, list) else [limit]
-        return f"must be {' or '.join(_TYPES.get(str(item), str(item)) for item in wanted)}; it is {shown(value)}"
+        return (
+            f"must be {' or '.join(_TYPES.get(str(item), str(item)) for item in wanted)}; it "
+            f"is {shown(value)}"
+        )
     if keyword in ("minimum", "maximum"):
         low, high = rule.get("minimum"), rule.get("maximum")
-        bounds = f"from {low} to {high}" if low is not None and high is not None else f"at {'least' if low is not None else 'most'} {limit}"
+        bounds = (
+            f"from {low} to {high}"
+            if low is not None and high is not None
+            else f"at {'least' if low is not None else 'most'} {limit}"
+        )
         return f"must be {bounds}; it is {shown(value)}"
     if keyword in ("minLength", "maxLength") and isinstance(value, str):
-        return "must not be empty" if keyword == "minLength" else f"has {len(value)} characters; the most is {limit}"
+        return (
+            "must not be empty"
+            if keyword == "minLength"
+            else f"has {len(value)} characters; the most is {limit}"
+        )
     if keyword == "maxItems" and isinstance(value, list):
         return f"has {len(value)} items; the most is {limit}"
     return f"breaks the rule {keyword} of the schema; it is {shown(value)}"

@@ -1,4 +1,6 @@
-"""Filtering, sorting and paging the catalogue: candidates from facets, then a walk along a kept order."""
+"""Filtering, sorting and paging the catalogue: candidates from facets, then a walk along a kept
+order.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,17 @@ from commonplace.instructions.engine.catalogue import Catalogue, SortKey
 from commonplace.instructions.engine.normalise import parse_time
 
 SortField = Literal["id", "createdAt", "updatedAt", "priority", "title"]
-ANY_OF = ("categories", "priorityTiers", "status", "owners", "classification", "requirements", "workspaceId", "userId", "teamIds")
+ANY_OF = (
+    "categories",
+    "priorityTiers",
+    "status",
+    "owners",
+    "classification",
+    "requirements",
+    "workspaceId",
+    "userId",
+    "teamIds",
+)
 
 
 class BadCursor(ValueError):
@@ -35,7 +47,9 @@ class Page:
     next_cursor: str | None
 
 
-def candidates(catalogue: Catalogue, filters: Mapping[str, Any], matching: Callable[[str], set[str]]) -> Set[str] | None:
+def candidates(
+    catalogue: Catalogue, filters: Mapping[str, Any], matching: Callable[[str], set[str]]
+) -> Set[str] | None:
     """Ids that pass every filter; None means all of them."""
     sets: list[Set[str]] = []
     for name in ANY_OF:
@@ -45,8 +59,14 @@ def candidates(catalogue: Catalogue, filters: Mapping[str, Any], matching: Calla
             values = [wanted] if isinstance(wanted, str) else wanted
             fold = name in ("categories", "owners", "workspaceId", "userId", "teamIds")
             sets.append(_union(facet, (value.lower() if fold else value for value in values)))
-    facet = catalogue.facet("categories") if filters.get("categoriesAll") or filters.get("excludeCategories") else {}
-    sets.extend(facet.get(category.lower(), frozenset()) for category in filters.get("categoriesAll") or ())
+    facet = (
+        catalogue.facet("categories")
+        if filters.get("categoriesAll") or filters.get("excludeCategories")
+        else {}
+    )
+    sets.extend(
+        facet.get(category.lower(), frozenset()) for category in filters.get("categoriesAll") or ()
+    )
     for name, field in (("createdAfter", "createdAt"), ("updatedAfter", "updatedAt")):
         if filters.get(name) is not None:
             order = catalogue.order(field)
@@ -59,7 +79,9 @@ def candidates(catalogue: Catalogue, filters: Mapping[str, Any], matching: Calla
         sets.append({id_ for _, id_ in order[low:high]})
     if filters.get("text"):
         sets.append(matching(filters["text"]))
-    excluded = _union(facet, (category.lower() for category in filters.get("excludeCategories") or ()))
+    excluded = _union(
+        facet, (category.lower() for category in filters.get("excludeCategories") or ())
+    )
     if not sets:
         return catalogue.entries.keys() - excluded if excluded else None
     sets.sort(key=len)
@@ -74,8 +96,17 @@ def _union(facet: Mapping[str, set[str]], values: Iterable[str]) -> Set[str]:
     return parts[0] if len(parts) == 1 else set().union(*parts)
 
 
-def page(catalogue: Catalogue, allowed: Set[str] | None, sort: Sort, limit: int, cursor: str | None, offset: int) -> Page:
-    """One page in the order asked for; equal keys follow their ids, so a page never repeats or skips an entry."""
+def page(
+    catalogue: Catalogue,
+    allowed: Set[str] | None,
+    sort: Sort,
+    limit: int,
+    cursor: str | None,
+    offset: int,
+) -> Page:
+    """One page in the order asked for; equal keys follow their ids, so a page never repeats or
+    skips an entry.
+    """
     total = len(catalogue) if allowed is None else len(allowed)
     after = _decode(cursor, sort) if cursor else None
     chosen: list[SortKey] = []
@@ -89,10 +120,14 @@ def page(catalogue: Catalogue, allowed: Set[str] | None, sort: Sort, limit: int,
             break
     more = len(chosen) > limit
     chosen = chosen[:limit]
-    return Page([id_ for _, id_ in chosen], total, _encode(chosen[-1], sort) if more and chosen else None)
+    return Page(
+        [id_ for _, id_ in chosen], total, _encode(chosen[-1], sort) if more and chosen else None
+    )
 
 
-def _walk(catalogue: Catalogue, allowed: Set[str] | None, sort: Sort, after: SortKey | None) -> Iterable[SortKey]:
+def _walk(
+    catalogue: Catalogue, allowed: Set[str] | None, sort: Sort, after: SortKey | None
+) -> Iterable[SortKey]:
     """Where the candidates are many, along the kept order; where they are few, by sorting them."""
     if sort.field == "id":
         order: list[SortKey] = []
@@ -109,7 +144,9 @@ def _walk(catalogue: Catalogue, allowed: Set[str] | None, sort: Sort, after: Sor
     return _keyed(order, allowed, sort.descending, after)
 
 
-def _ids(ids: list[str], allowed: Set[str] | None, descending: bool, after: SortKey | None) -> Iterable[SortKey]:
+def _ids(
+    ids: list[str], allowed: Set[str] | None, descending: bool, after: SortKey | None
+) -> Iterable[SortKey]:
     start = 0
     if after is not None:
         start = bisect_right(ids, after[1]) if not descending else len(ids) - _left(ids, after[1])
@@ -124,7 +161,9 @@ def _left(ids: list[str], id_: str) -> int:
     return at - 1 if at and ids[at - 1] == id_ else at
 
 
-def _keyed(order: list[SortKey], allowed: Set[str] | None, descending: bool, after: SortKey | None) -> Iterable[SortKey]:
+def _keyed(
+    order: list[SortKey], allowed: Set[str] | None, descending: bool, after: SortKey | None
+) -> Iterable[SortKey]:
     if not descending:
         start = bisect_right(order, after) if after is not None else 0
         for at in range(start, len(order)):
@@ -139,7 +178,9 @@ def _keyed(order: list[SortKey], allowed: Set[str] | None, descending: bool, aft
         key = order[end - 1][0]
         begin = bisect_right(order, (key, ""))
         for at in range(begin, end):
-            if (after is None or order[at][0] != after[0] or order[at][1] > after[1]) and (allowed is None or order[at][1] in allowed):
+            if (after is None or order[at][0] != after[0] or order[at][1] > after[1]) and (
+                allowed is None or order[at][1] in allowed
+            ):
                 yield order[at]
         end = begin
 
@@ -151,10 +192,17 @@ def _encode(item: SortKey, sort: Sort) -> str:
 
 def _decode(cursor: str, sort: Sort) -> SortKey:
     try:
-        field, descending, key, id_ = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        field, descending, key, id_ = orjson.loads(
+            base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+        )
     except (ValueError, TypeError, binascii.Error):
         raise BadCursor("the cursor is not one that query returned") from None
     expected = str if sort.field in ("id", "title") else int | float
-    if field != sort.field or descending is not sort.descending or not isinstance(key, expected) or not isinstance(id_, str):
+    if (
+        field != sort.field
+        or descending is not sort.descending
+        or not isinstance(key, expected)
+        or not isinstance(id_, str)
+    ):
         raise BadCursor("the cursor belongs to another sort order")
     return key, id_

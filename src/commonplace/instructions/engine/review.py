@@ -1,4 +1,6 @@
-"""Reviewing a prompt against rules: every pattern runs on RE2, in time linear in the text, whoever wrote it."""
+"""Reviewing a prompt against rules: every pattern runs on RE2, in time linear in the text,
+whoever wrote it.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,20 @@ class Criteria:
 
 
 def parse_criteria(raw: Any) -> Criteria:
-    """Rules of a criteria file. Raises ValueError that says where it is wrong; a pattern RE2 cannot run is set aside instead."""
+    """Rules of a criteria file.
+
+    Raises ValueError that says where it is wrong; a pattern RE2 cannot run is set aside instead.
+    """
     if not isinstance(raw, dict) or not isinstance(raw.get("categories"), list):
         raise ValueError('expected {"categories": [{"id": ..., "rules": [...]}]}')
     rules: list[Rule] = []
     unsupported: list[dict[str, str]] = []
     for number, category in enumerate(raw["categories"]):
-        if not isinstance(category, dict) or not isinstance(category.get("id"), str) or not isinstance(category.get("rules"), list):
+        if (
+            not isinstance(category, dict)
+            or not isinstance(category.get("id"), str)
+            or not isinstance(category.get("rules"), list)
+        ):
             raise ValueError(f"categories[{number}]: needs an id and rules")
         for item in category["rules"]:
             try:
@@ -64,7 +73,11 @@ def _rule(item: Any, category: str, secret: bool) -> Rule:
     if not isinstance(item, dict) or not isinstance(item.get("id"), str) or not item["id"]:
         raise ValueError(f"category {category!r}: a rule needs an id")
     place = f"rule {item['id']!r}"
-    patterns = [name for name in ("pattern", "mustContain") if isinstance(item.get(name), str) and item[name]]
+    patterns = [
+        name
+        for name in ("pattern", "mustContain")
+        if isinstance(item.get(name), str) and item[name]
+    ]
     if len(patterns) != 1:
         raise ValueError(f"{place}: needs either pattern or mustContain")
     source = item[patterns[0]]
@@ -97,18 +110,26 @@ def _compile(rule_id: str, source: str) -> Any:
         return re2.compile(source, options)
     except re2.error as error:
         reason = error.args[0] if error.args else error
-        raise Unsupported(rule_id, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from None
+        raise Unsupported(
+            rule_id, reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        ) from None
 
 
 def review(prompt: str, criteria: Criteria) -> dict[str, Any]:
     """Issues in order of severity, then of the rules; the first match of each rule is reported."""
     text = prompt.replace("\0", "")
-    issues = sorted(_issues(text, criteria.rules), key=lambda issue: SEVERITIES.index(issue["severity"]))
+    issues = sorted(
+        _issues(text, criteria.rules), key=lambda issue: SEVERITIES.index(issue["severity"])
+    )
     counts: dict[str, int] = {}
     for issue in issues:
         counts[issue["severity"]] = counts.get(issue["severity"], 0) + 1
     highest = next((severity for severity in SEVERITIES if severity in counts), "info")
-    result: dict[str, Any] = {"issues": issues, "summary": {"counts": counts, "highestSeverity": highest}, "length": len(text)}
+    result: dict[str, Any] = {
+        "issues": issues,
+        "summary": {"counts": counts, "highestSeverity": highest},
+        "length": len(text),
+    }
     if criteria.unsupported:
         result["unsupportedRules"] = list(criteria.unsupported)
     return result
@@ -119,7 +140,11 @@ def _issues(text: str, rules: Iterable[Rule]) -> Iterable[dict[str, Any]]:
         found = rule.pattern.search(text)
         if (found is None) is not rule.must_contain:
             continue
-        issue: dict[str, Any] = {"ruleId": rule.id, "severity": rule.severity, "description": rule.description}
+        issue: dict[str, Any] = {
+            "ruleId": rule.id,
+            "severity": rule.severity,
+            "description": rule.description,
+        }
         if found is not None:
             issue["match"] = _shown(found.group(0), rule.masked)
             issue["position"] = found.start()
@@ -141,6 +166,7 @@ def too_long(prompt: str) -> Mapping[str, Any] | None:
         return None
     return {
         "truncated": True,
-        "message": f"The prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARS} are reviewed. Send a part of it.",
+        "message": f"The prompt has {len(prompt)} characters; at most {MAX_PROMPT_CHARS} are "
+        f"reviewed. Send a part of it.",
         "max": MAX_PROMPT_CHARS,
     }

@@ -1,4 +1,6 @@
-"""Looking over the catalogue: capabilities, health, inspect, graph, integrity, gates, prompt review, usage."""
+"""Looking over the catalogue: capabilities, health, inspect, graph, integrity, gates, prompt
+review, usage.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,32 @@ from commonplace.instructions.engine.brief import ANSWER_BYTES
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.instructions.service import Service
-from commonplace.instructions.tools.shapes import Answer, CamelArguments, FullArguments, inline, threaded
+from commonplace.instructions.tools.shapes import (
+    Answer,
+    CamelArguments,
+    FullArguments,
+    inline,
+    threaded,
+)
 
 LONG_LISTS = {
     "raw": (10, ("records",)),
-    "validation": (50, ("rejected", "drifted", "overdueReviews", "unowned", "orphans", "unreadable", "unknownFields")),
+    "validation": (
+        50,
+        (
+            "rejected",
+            "drifted",
+            "overdueReviews",
+            "unowned",
+            "orphans",
+            "unreadable",
+            "unknownFields",
+        ),
+    ),
 }
-MAX_PROMPT_ARGUMENT = 4_000_000  # longer than reviewed, so that the contract's `truncated` can answer
+MAX_PROMPT_ARGUMENT = (
+    4_000_000  # longer than reviewed, so that the contract's `truncated` can answer
+)
 
 
 def checked_time(moment: str | None) -> str | None:
@@ -41,15 +62,26 @@ class GraphArguments(FullArguments):
     include_edge_types: list[Literal["primary", "category", "belongs"]] | None = Field(
         default=None, max_length=3, description="Only edges of these types."
     )
-    max_edges: int | None = Field(default=None, ge=0, description="Cut the list of edges after this many.")
-    format: Literal["json", "dot", "mermaid"] = Field(default="json", description="json, or a dot or mermaid drawing beside it.")
-    enrich: bool = Field(default=False, description="Schema 2: metadata on nodes, weights on edges.")
-    include_category_nodes: bool = Field(default=False, description="Categories as nodes (with enrich).")
+    max_edges: int | None = Field(
+        default=None, ge=0, description="Cut the list of edges after this many."
+    )
+    format: Literal["json", "dot", "mermaid"] = Field(
+        default="json", description="json, or a dot or mermaid drawing beside it."
+    )
+    enrich: bool = Field(
+        default=False, description="Schema 2: metadata on nodes, weights on edges."
+    )
+    include_category_nodes: bool = Field(
+        default=False, description="Categories as nodes (with enrich)."
+    )
     include_usage: bool = Field(default=False, description="usageCount on nodes.")
 
 
 class PromptArguments(CamelArguments):
-    prompt: str = Field(max_length=MAX_PROMPT_ARGUMENT, description="The prompt; up to 10,000 characters are reviewed.")
+    prompt: str = Field(
+        max_length=MAX_PROMPT_ARGUMENT,
+        description="The prompt; up to 10,000 characters are reviewed.",
+    )
 
 
 class UsageContext(CamelArguments):
@@ -65,15 +97,22 @@ class UsageContext(CamelArguments):
 
 
 class UsageMetrics(CamelArguments):
-    execution_time: float | None = Field(default=None, ge=0, strict=True, allow_inf_nan=False, description="Milliseconds it took.")
+    execution_time: float | None = Field(
+        default=None, ge=0, strict=True, allow_inf_nan=False, description="Milliseconds it took."
+    )
     success: bool | None = Field(default=None, strict=True, description="Whether it helped.")
     error_code: str | None = Field(default=None, max_length=200, description="What went wrong.")
 
 
 class TrackArguments(CamelArguments):
-    id: str | None = Field(default=None, min_length=1, max_length=400, description="The instruction used.")
+    id: str | None = Field(
+        default=None, min_length=1, max_length=400, description="The instruction used."
+    )
     instruction_id: str | None = Field(
-        default=None, min_length=1, max_length=400, description="The same, in the form with context and metrics."
+        default=None,
+        min_length=1,
+        max_length=400,
+        description="The same, in the form with context and metrics.",
     )
     context: UsageContext | None = Field(default=None, description="Who used it, where and when.")
     metrics: UsageMetrics | None = Field(default=None, description="How it went.")
@@ -90,7 +129,9 @@ class HotsetArguments(CamelArguments):
 
 
 class ReviewsArguments(CamelArguments):
-    before: str | None = Field(default=None, max_length=40, description="Due before this ISO 8601 time; now when absent.")
+    before: str | None = Field(
+        default=None, max_length=40, description="Due before this ISO 8601 time; now when absent."
+    )
     limit: int = Field(default=25, ge=1, le=500, description="Most items.")
     offset: int = Field(default=0, ge=0, description="Items to leave out.")
 
@@ -142,7 +183,9 @@ class InspectOutput(TypedDict):
     note: NotRequired[str]
 
 
-GraphEdge = TypedDict("GraphEdge", {"from": str, "to": str, "type": str, "weight": NotRequired[float]})
+GraphEdge = TypedDict(
+    "GraphEdge", {"from": str, "to": str, "type": str, "weight": NotRequired[float]}
+)
 
 
 class GraphOutput(TypedDict):
@@ -235,7 +278,12 @@ def _brief_inspection(answer: Answer) -> Answer:
     notes = []
     for section, (most, names) in LONG_LISTS.items():
         if isinstance(data[section], dict):
-            shorter = first_of(data[section], [name for name in names if isinstance(data[section].get(name), list)], "", most)
+            shorter = first_of(
+                data[section],
+                [name for name in names if isinstance(data[section].get(name), list)],
+                "",
+                most,
+            )
             notes += [shorter.pop("note")] if "note" in shorter else []
             data[section] = shorter
     for section in ("raw", "normalized"):
@@ -246,7 +294,11 @@ def _brief_inspection(answer: Answer) -> Answer:
     if answer["scope"] == "usage" and len(data["raw"]) > SHOWN:
         notes.append(f"{SHOWN} of {len(data['raw'])} counters are shown.")
         data["raw"] = dict(list(data["raw"].items())[:SHOWN])
-    return {**answer, "data": data, "note": " ".join([*notes, "Set full for everything."])} if notes else answer
+    return (
+        {**answer, "data": data, "note": " ".join([*notes, "Set full for everything."])}
+        if notes
+        else answer
+    )
 
 
 def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
@@ -263,17 +315,25 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
 
     def graph(ctx: Context, args: GraphArguments) -> Answer:
         options = service.graph_options(
-            edge_types=None if args.include_edge_types is None else frozenset(args.include_edge_types),
+            edge_types=None
+            if args.include_edge_types is None
+            else frozenset(args.include_edge_types),
             max_edges=args.max_edges,
             enrich=args.enrich,
             category_nodes=args.include_category_nodes,
             usage=service.usage_count if args.include_usage else None,
         )
-        return service.graph(options, args.format, ANSWER_BYTES if ctx.compact and not args.full else None)
+        return service.graph(
+            options, args.format, ANSWER_BYTES if ctx.compact and not args.full else None
+        )
 
     def verify(ctx: Context, args: FullArguments) -> Answer:
         answer = service.verify()
-        return answer if not ctx.compact or args.full else first_of(answer, ("issues",), "Set full for all.", 100)
+        return (
+            answer
+            if not ctx.compact or args.full
+            else first_of(answer, ("issues",), "Set full for all.", 100)
+        )
 
     def review(ctx: Context, args: PromptArguments) -> Answer:
         return service.review_prompt(args.prompt)
@@ -300,7 +360,8 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             name="instructions_reviews",
             toolset="instructions",
             title="Reviews due",
-            description="Instructions due for review, longest overdue first, and how many there are of each status, tier and owner.",
+            description="Instructions due for review, longest overdue first, and how many there "
+            "are of each status, tier and owner.",
             input=ReviewsArguments,
             output=ReviewsOutput,
             handler=threaded(service, reviews),
@@ -323,7 +384,8 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             name="prompt_review",
             toolset="instructions",
             title="Review a prompt",
-            description="Check a prompt for secrets, injection, unsafe commands and vagueness; each issue says what to do.",
+            description="Check a prompt for secrets, injection, unsafe commands and vagueness; "
+            "each issue says what to do.",
             input=PromptArguments,
             output=PromptOutput,
             handler=threaded(service, review),
@@ -356,7 +418,8 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             name="usage_track",
             toolset="instructions",
             title="Track a use",
-            description="Count that an instruction was used, and keep how it went; instructions_inspect with scope usage shows the sums.",
+            description="Count that an instruction was used, and keep how it went; "
+            "instructions_inspect with scope usage shows the sums.",
             input=TrackArguments,
             output=TrackOutput,
             handler=threaded(service, track),
@@ -401,7 +464,8 @@ def tools(service: Service, actions: Sequence[str]) -> tuple[Tool, ...]:
             name="instructions_inspect",
             toolset="instructions",
             title="Inspect in depth",
-            description="Raw and normalised form, validation, metadata and file of an instruction, or of the whole catalogue.",
+            description="Raw and normalised form, validation, metadata and file of an "
+            "instruction, or of the whole catalogue.",
             input=InspectArguments,
             output=InspectOutput,
             handler=threaded(service, inspect),

@@ -1,4 +1,6 @@
-"""instructions_dispatch: every action behind one name, and `batch`, which runs several with each failure kept to itself."""
+"""instructions_dispatch: every action behind one name, and `batch`, which runs several with each
+failure kept to itself.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from commonplace.instructions.errors import CATALOGUE_LIMIT, MISSING_ACTION, UNK
 from commonplace.instructions.model import MAX_BATCH
 from commonplace.instructions.service import Service
 from commonplace.kernel.auth import Scope
-from commonplace.kernel.errors import INTERNAL, INVALID_ARGUMENT, MUTATION_DISABLED, SCOPE_REQUIRED, CommonplaceError, Kind
+from commonplace.kernel.errors import (
+    INTERNAL,
+    INVALID_ARGUMENT,
+    MUTATION_DISABLED,
+    SCOPE_REQUIRED,
+    CommonplaceError,
+    Kind,
+)
 from commonplace.storage.failures import explain
 
 log = logging.getLogger("commonplace.instructions")
@@ -52,12 +61,18 @@ class DispatchArguments(Arguments):
 
 
 class BatchArguments(Arguments):
-    operations: list[Any] | None = Field(default=None, description="Operations: {action, ...its arguments}.")
+    operations: list[Any] | None = Field(
+        default=None, description="Operations: {action, ...its arguments}."
+    )
     ops: list[Any] | None = Field(default=None, description="Older name of operations.")
 
     def all(self) -> list[Any]:
         if (self.operations is None) == (self.ops is None):
-            raise CommonplaceError(INVALID_ARGUMENT, "operations: give a list of operations.", details={"field": "operations"})
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                "operations: give a list of operations.",
+                details={"field": "operations"},
+            )
         listed = self.operations if self.operations is not None else self.ops
         assert listed is not None
         if len(listed) > MAX_BATCH:
@@ -65,7 +80,12 @@ class BatchArguments(Arguments):
                 CATALOGUE_LIMIT,
                 f"A batch has at most {MAX_BATCH} operations; this one has {len(listed)}.",
                 hint="Split it.",
-                details={"field": "operations", "limit": "maxBatchSize", "maximum": MAX_BATCH, "actual": len(listed)},
+                details={
+                    "field": "operations",
+                    "limit": "maxBatchSize",
+                    "maximum": MAX_BATCH,
+                    "actual": len(listed),
+                },
             )
         return listed
 
@@ -91,7 +111,11 @@ class Dispatcher:
                 MISSING_ACTION,
                 "Give an action.",
                 hint=f"Actions: {', '.join(self.actions)}.",
-                details={"field": "action", "reason": "missing_action", "documentation": DOCUMENTATION},
+                details={
+                    "field": "action",
+                    "reason": "missing_action",
+                    "documentation": DOCUMENTATION,
+                },
             )
         found = self._tools.get(action) if isinstance(action, str) else None
         if found is None:
@@ -119,8 +143,15 @@ class Dispatcher:
         try:
             return validate(tool, arguments)
         except CommonplaceError as error:
-            details = {**error.details, "action": action, "validation": error.details.get("fields", []), "documentation": DOCUMENTATION}
-            raise CommonplaceError(error.code, f"{action}: {error.message}", hint=error.hint, details=details) from None
+            details = {
+                **error.details,
+                "action": action,
+                "validation": error.details.get("fields", []),
+                "documentation": DOCUMENTATION,
+            }
+            raise CommonplaceError(
+                error.code, f"{action}: {error.message}", hint=error.hint, details=details
+            ) from None
 
     def scope(self, args: DispatchArguments) -> Scope:
         tool = self.tool(args.action)
@@ -128,7 +159,11 @@ class Dispatcher:
 
     def writes_catalogue(self, args: DispatchArguments) -> bool:
         tool = self.tool(args.action)
-        return tool.writes_catalogue(self.split(args)[2]) if callable(tool.writes_catalogue) else tool.writes_catalogue
+        return (
+            tool.writes_catalogue(self.split(args)[2])
+            if callable(tool.writes_catalogue)
+            else tool.writes_catalogue
+        )
 
     def run(self, ctx: Context, args: DispatchArguments) -> Output | Awaitable[Output]:
         _, tool, arguments = self.split(args)
@@ -144,7 +179,9 @@ class Dispatcher:
             ctx.check_deadline()
             action, arguments = _operation(operation)
             if action == "batch":
-                raise CommonplaceError(INVALID_ARGUMENT, "A batch cannot hold a batch.", details={"action": "batch"})
+                raise CommonplaceError(
+                    INVALID_ARGUMENT, "A batch cannot hold a batch.", details={"action": "batch"}
+                )
             tool = self.tool(action)
             ctx.admit(tool)
             if tool.writes_catalogue is True:  # before its arguments are looked at
@@ -171,11 +208,19 @@ class Dispatcher:
 
     def _gate(self, ctx: Context, tool: Tool, arguments: Any) -> None:
         """What the pipeline asks of a single call."""
-        gated = tool.writes_catalogue(arguments) if callable(tool.writes_catalogue) else tool.writes_catalogue
+        gated = (
+            tool.writes_catalogue(arguments)
+            if callable(tool.writes_catalogue)
+            else tool.writes_catalogue
+        )
         scope = tool.scope(arguments) if callable(tool.scope) else tool.scope
         ctx.admit(tool, scope)
         if gated and not ctx.auth.configured:
-            raise CommonplaceError(SCOPE_REQUIRED, f"This key may not {scope.value}.", details={"required": scope.value})
+            raise CommonplaceError(
+                SCOPE_REQUIRED,
+                f"This key may not {scope.value}.",
+                details={"required": scope.value},
+            )
         if gated and not self._service.mutation_enabled():
             raise CommonplaceError(
                 MUTATION_DISABLED,
@@ -186,8 +231,14 @@ class Dispatcher:
 
 def _operation(operation: Any) -> tuple[Any, dict[str, Any]]:
     if not isinstance(operation, dict) or not all(isinstance(key, str) for key in operation):
-        raise CommonplaceError(INVALID_ARGUMENT, "Each operation is an object with an action.", details={"field": "operations"})
-    return operation.get("action"), {key: value for key, value in operation.items() if key != "action"}
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "Each operation is an object with an action.",
+            details={"field": "operations"},
+        )
+    return operation.get("action"), {
+        key: value for key, value in operation.items() if key != "action"
+    }
 
 
 def _shown(error: CommonplaceError) -> dict[str, Any]:
@@ -205,7 +256,8 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
         name="instructions_batch",
         toolset="instructions",
         title="Several actions at once",
-        description="Run up to 100 dispatch actions in order; a failure stays in its place and the others go on.",
+        description="Run up to 100 dispatch actions in order; a failure stays in its place and "
+        "the others go on.",
         input=BatchArguments,
         output=BatchOutput,
         handler=dispatcher.batch,
@@ -221,7 +273,11 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
     schema = {
         "type": "object",
         "properties": {
-            "action": {"type": "string", "enum": list(actions), "description": "What to do; the other arguments are those of the action."}
+            "action": {
+                "type": "string",
+                "enum": list(actions),
+                "description": "What to do; the other arguments are those of the action.",
+            }
         },
         "required": ["action"],
         "additionalProperties": True,
@@ -231,8 +287,10 @@ def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -
         toolset="instructions",
         title="Instruction catalogue",
         description=(
-            "Every action on the instruction catalogue behind one name, with the action's own arguments beside `action`: "
-            "list, get, search, query, categories, diff, export, add, import, remove, groom, batch and more."
+            "Every action on the instruction catalogue behind one name, with the action's own "
+            "arguments beside `action`: "
+            "list, get, search, query, categories, diff, export, add, import, remove, groom, "
+            "batch and more."
         ),
         input=DispatchArguments,
         output=dict[str, Any],

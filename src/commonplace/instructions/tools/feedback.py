@@ -14,7 +14,16 @@ from commonplace.instructions.service import Service
 from commonplace.instructions.tools.shapes import Answer, CamelArguments, threaded
 from commonplace.kernel.auth import Scope
 
-Type = Literal["issue", "status", "security", "feature-request", "bug-report", "performance", "usability", "other"]
+Type = Literal[
+    "issue",
+    "status",
+    "security",
+    "feature-request",
+    "bug-report",
+    "performance",
+    "usability",
+    "other",
+]
 Severity = Literal["low", "medium", "high", "critical"]
 Status = Literal["new", "acknowledged", "in-progress", "resolved", "closed"]
 LIST_MAX = 200
@@ -23,15 +32,23 @@ LIST_MAX = 200
 class SubmitArguments(CamelArguments):
     type: Type = Field(description="What kind of feedback.")
     severity: Severity = Field(default="medium", description="How serious.")
-    title: str = Field(min_length=1, max_length=10_000, description="One line; cut at 200 characters.")
-    description: str = Field(min_length=1, max_length=100_000, description="What happened; cut at 2000 characters.")
-    context: dict[str, Any] | None = Field(default=None, description="Anything that helps, such as reproEntry.")
+    title: str = Field(
+        min_length=1, max_length=10_000, description="One line; cut at 200 characters."
+    )
+    description: str = Field(
+        min_length=1, max_length=100_000, description="What happened; cut at 2000 characters."
+    )
+    context: dict[str, Any] | None = Field(
+        default=None, description="Anything that helps, such as reproEntry."
+    )
     metadata: dict[str, Any] | None = Field(default=None, description="Your own data.")
     tags: list[str] | None = Field(default=None, max_length=100, description="Labels; 10 are kept.")
 
 
 class FeedbackFilter(CamelArguments):
-    since: str | None = Field(default=None, max_length=40, description="Not before this ISO 8601 time.")
+    since: str | None = Field(
+        default=None, max_length=40, description="Not before this ISO 8601 time."
+    )
 
     @field_validator("since")
     @classmethod
@@ -108,10 +125,18 @@ def tools(service: Service) -> tuple[Tool, ...]:
 
     def list_(ctx: Context, args: ListFeedback) -> Answer:
         limit = max(1, min(args.limit, LIST_MAX))
-        entries, total = feedback.select(args.model_dump(by_alias=True, exclude_none=True), limit, args.offset)
+        entries, total = feedback.select(
+            args.model_dump(by_alias=True, exclude_none=True), limit, args.offset
+        )
         if ctx.compact and "limit" not in args.model_fields_set:
             entries = entries[: fitting_values(entries)]
-        return {"entries": entries, "total": total, "limit": limit, "offset": args.offset, "hasMore": args.offset + len(entries) < total}
+        return {
+            "entries": entries,
+            "total": total,
+            "limit": limit,
+            "offset": args.offset,
+            "hasMore": args.offset + len(entries) < total,
+        }
 
     def get(ctx: Context, args: FeedbackId) -> Answer:
         entry = feedback.get(args.id)
@@ -119,7 +144,9 @@ def tools(service: Service) -> tuple[Tool, ...]:
 
     def update(ctx: Context, args: UpdateFeedback) -> Answer:
         entry = feedback.update(args.id, args.status, args.metadata, ctx.auth.label)
-        return {"success": True, "entry": entry} if entry else {"success": False, **_missing(args.id)}
+        return (
+            {"success": True, "entry": entry} if entry else {"success": False, **_missing(args.id)}
+        )
 
     def stats(ctx: Context, args: FeedbackFilter) -> Answer:
         return {"stats": feedback.stats(args.since), "storageInfo": feedback.storage()}
@@ -127,7 +154,11 @@ def tools(service: Service) -> tuple[Tool, ...]:
     def health(ctx: Context, args: Nothing) -> Answer:
         storage = feedback.storage()
         fine = storage["accessible"] and storage["writable"]
-        return {"status": "ok" if fine else "degraded", "timestamp": service.now(), "storage": storage}
+        return {
+            "status": "ok" if fine else "degraded",
+            "timestamp": service.now(),
+            "storage": storage,
+        }
 
     return (
         Tool(

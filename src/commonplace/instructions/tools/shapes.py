@@ -1,4 +1,6 @@
-"""What the catalogue's tools share: argument conventions, the shape of an entry, and how a handler is run."""
+"""What the catalogue's tools share: argument conventions, the shape of an entry, and how a
+handler is run.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class Write(CamelArguments):
         default=None,
         max_length=128,
         description=(
-            "Refuse (-32003) unless this is the entry's present governanceHash, which changes with every field, or the catalogue hash."
+            "Refuse (-32003) unless this is the entry's present governanceHash, which changes "
+            "with every field, or the catalogue hash."
         ),
     )
 
@@ -62,7 +65,10 @@ Use = Callable[[Context, Any], Output]
 
 
 def inline(service: Service, use: Use, *, searches: Callable[[Any], bool] | None = None) -> Handler:
-    """Run where the call arrives: bounded work in memory. Only the very first call waits, in a thread, for the catalogue or the index."""
+    """Run where the call arrives: bounded work in memory.
+
+    Only the very first call waits, in a thread, for the catalogue or the index.
+    """
     shelf = service.shelf
 
     def handler(ctx: Context, args: Any) -> Any:
@@ -71,7 +77,9 @@ def inline(service: Service, use: Use, *, searches: Callable[[Any], bool] | None
         return prepared(ctx, args)
 
     async def prepared(ctx: Context, args: Any) -> Output:
-        await asyncio.to_thread(service.prepare_search if searches is not None and searches(args) else service.load)
+        await asyncio.to_thread(
+            service.prepare_search if searches is not None and searches(args) else service.load
+        )
         return use(ctx, args)
 
     return handler
@@ -95,7 +103,11 @@ def actor(ctx: Context) -> Actor:
 
 
 def known_entries(known: Any) -> list[Known] | None:
-    return None if known is None else [Known(item.id, item.source_hash, item.governance_hash) for item in known]
+    return (
+        None
+        if known is None
+        else [Known(item.id, item.source_hash, item.governance_hash) for item in known]
+    )
 
 
 Answer = Mapping[str, Any]

@@ -1,4 +1,6 @@
-"""Changing the catalogue: add, import, remove, governanceUpdate, reload, groom, repair, enrich, history, restore."""
+"""Changing the catalogue: add, import, remove, governanceUpdate, reload, groom, repair, enrich,
+history, restore.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,15 @@ from commonplace.instructions.governance import Governance
 from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.service import Service
 from commonplace.instructions.tools.reads import DiffOutput, KnownEntry
-from commonplace.instructions.tools.shapes import Answer, CamelArguments, FullArguments, Write, actor, known_entries, threaded
+from commonplace.instructions.tools.shapes import (
+    Answer,
+    CamelArguments,
+    FullArguments,
+    Write,
+    actor,
+    known_entries,
+    threaded,
+)
 from commonplace.instructions.undo import Undo
 from commonplace.instructions.writing import Writing
 from commonplace.kernel.auth import Scope
@@ -35,19 +45,30 @@ WRITE_ERRORS = (HASH_MISMATCH, CATALOGUE_LIMIT, CATALOGUE_BUSY, CATALOGUE_UNWRIT
 
 
 class AddArguments(Write):
-    """Open for unknown arguments: an entry sent without its wrapper gets the contract's `missing entry`, not a refusal of its fields."""
+    """Open for unknown arguments: an entry sent without its wrapper gets the contract's `missing
+    entry`, not a refusal of its fields.
+    """
 
     model_config = ConfigDict(extra="allow")
 
     entry: Any = Field(default=None, description="The instruction.")
-    overwrite: bool = Field(default=False, description="Replace an existing instruction; omitted fields keep their values.")
+    overwrite: bool = Field(
+        default=False,
+        description="Replace an existing instruction; omitted fields keep their values.",
+    )
     lax: bool = Field(default=False, description="Fill missing fields with defaults.")
 
 
 class ImportArguments(Write):
-    entries: list[Any] = Field(max_length=100_000, description="The instructions; id and body at least.")
-    mode: Literal["skip", "overwrite", "merge"] = Field(default="skip", description="What to do with ids that exist.")
-    should_validate: bool = Field(default=True, alias="validate", description="False trusts the values (never the ids).")
+    entries: list[Any] = Field(
+        max_length=100_000, description="The instructions; id and body at least."
+    )
+    mode: Literal["skip", "overwrite", "merge"] = Field(
+        default="skip", description="What to do with ids that exist."
+    )
+    should_validate: bool = Field(
+        default=True, alias="validate", description="False trusts the values (never the ids)."
+    )
     batch_size: int | None = Field(default=None, ge=1, description="Files written at a time.")
 
 
@@ -56,7 +77,9 @@ class RemoveArguments(Write):
     id: str | None = Field(default=None, max_length=400, description="A single id instead of ids.")
     confirm: bool = Field(default=False, description="Needed for more than 10.")
     cascade: bool = Field(default=False, description="Also remove what depends on them.")
-    missing_ok: bool = Field(default=False, description="Missing ids are no error, whatever the server's setting.")
+    missing_ok: bool = Field(
+        default=False, description="Missing ids are no error, whatever the server's setting."
+    )
 
     @model_validator(mode="after")
     def _something(self) -> RemoveArguments:
@@ -69,25 +92,46 @@ class GovernanceUpdateArguments(Write):
     id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
     patch: dict[str, Any] = Field(
         default_factory=dict,
-        description="owner, status, classification, priorityTier, lastReviewedAt, nextReviewDue, reviewIntervalDays or version.",
+        description="owner, status, classification, priorityTier, lastReviewedAt, nextReviewDue, "
+        "reviewIntervalDays or version.",
     )
-    bump: Literal["none", "patch", "minor", "major"] = Field(default="none", description="Raise this part of the version.")
-    owner: str | None = Field(default=None, max_length=200, description="Older form of patch.owner.")
-    status: str | None = Field(default=None, max_length=40, description="Older form of patch.status.")
-    last_reviewed_at: str | None = Field(default=None, max_length=40, description="Older form of patch.lastReviewedAt.")
-    next_review_due: str | None = Field(default=None, max_length=40, description="Older form of patch.nextReviewDue.")
+    bump: Literal["none", "patch", "minor", "major"] = Field(
+        default="none", description="Raise this part of the version."
+    )
+    owner: str | None = Field(
+        default=None, max_length=200, description="Older form of patch.owner."
+    )
+    status: str | None = Field(
+        default=None, max_length=40, description="Older form of patch.status."
+    )
+    last_reviewed_at: str | None = Field(
+        default=None, max_length=40, description="Older form of patch.lastReviewedAt."
+    )
+    next_review_due: str | None = Field(
+        default=None, max_length=40, description="Older form of patch.nextReviewDue."
+    )
 
     def merged(self) -> dict[str, Any]:
-        flat = self.model_dump(by_alias=True, exclude_none=True, include={"owner", "status", "last_reviewed_at", "next_review_due"})
+        flat = self.model_dump(
+            by_alias=True,
+            exclude_none=True,
+            include={"owner", "status", "last_reviewed_at", "next_review_due"},
+        )
         return {**flat, **self.patch}
 
 
 class GroomModes(CamelArguments):
     dry_run: bool = Field(default=False, description="Report only.")
     merge_duplicates: bool = Field(default=False, description="Merge entries with the same body.")
-    remove_deprecated: bool = Field(default=False, description="Delete deprecated entries whose replacement exists.")
-    normalize_categories: bool = Field(default=True, description="Lower-case, sort and de-duplicate categories.")
-    purge_legacy_scopes: bool = Field(default=False, description="Take scope:* tokens out of the files.")
+    remove_deprecated: bool = Field(
+        default=False, description="Delete deprecated entries whose replacement exists."
+    )
+    normalize_categories: bool = Field(
+        default=True, description="Lower-case, sort and de-duplicate categories."
+    )
+    purge_legacy_scopes: bool = Field(
+        default=False, description="Take scope:* tokens out of the files."
+    )
     update_hashes: bool = Field(default=True, description="Correct stored hashes.")
 
 
@@ -96,8 +140,12 @@ class GroomArguments(Write):
 
 
 class RepairArguments(Write):
-    client_hash: str | None = Field(default=None, max_length=200, description="Answer like diff: the hash the client has.")
-    known: list[KnownEntry] | None = Field(default=None, max_length=100_000, description="Answer like diff: what the client has.")
+    client_hash: str | None = Field(
+        default=None, max_length=200, description="Answer like diff: the hash the client has."
+    )
+    known: list[KnownEntry] | None = Field(
+        default=None, max_length=100_000, description="Answer like diff: what the client has."
+    )
 
     @property
     def only_compares(self) -> bool:
@@ -111,7 +159,9 @@ class HistoryArguments(FullArguments):
 
 class RestoreArguments(Write):
     id: str = Field(min_length=1, max_length=400, description="The instruction's id.")
-    change: int | None = Field(default=None, ge=1, description="Number of the change to undo; the latest when absent.")
+    change: int | None = Field(
+        default=None, ge=1, description="Number of the change to undo; the latest when absent."
+    )
 
 
 class AddOutput(TypedDict, total=False):
@@ -232,7 +282,11 @@ def tools(service: Service) -> tuple[Tool, ...]:
 
     async def add(ctx: Context, args: AddArguments) -> Answer | Rejected:
         answer, accepted = await writing.add_with_others(
-            args.entry, overwrite=args.overwrite, lax=args.lax, expected_hash=args.expected_hash, actor=actor(ctx)
+            args.entry,
+            overwrite=args.overwrite,
+            lax=args.lax,
+            expected_hash=args.expected_hash,
+            actor=actor(ctx),
         )
         return answer if accepted else Rejected(answer)
 
@@ -245,7 +299,11 @@ def tools(service: Service) -> tuple[Tool, ...]:
             expected_hash=args.expected_hash,
             actor=actor(ctx),
         )
-        return first_of(answer, ("errors",), f"{len(answer['errors'])} entries failed.") if ctx.compact else answer
+        return (
+            first_of(answer, ("errors",), f"{len(answer['errors'])} entries failed.")
+            if ctx.compact
+            else answer
+        )
 
     def remove(ctx: Context, args: RemoveArguments) -> Answer:
         ids = [*args.ids, *([args.id] if args.id is not None else [])]
@@ -259,28 +317,44 @@ def tools(service: Service) -> tuple[Tool, ...]:
         )
 
     def governance_update(ctx: Context, args: GovernanceUpdateArguments) -> Answer:
-        return governance.update(args.id, args.merged(), bump_part=args.bump, expected_hash=args.expected_hash, actor=actor(ctx))
+        return governance.update(
+            args.id,
+            args.merged(),
+            bump_part=args.bump,
+            expected_hash=args.expected_hash,
+            actor=actor(ctx),
+        )
 
     def reload(ctx: Context, args: Write) -> Answer:
         return maintenance.reload(args.expected_hash)
 
     def groom(ctx: Context, args: GroomArguments) -> Answer:
-        return maintenance.groom(GroomMode(**args.mode.model_dump()), args.expected_hash, actor(ctx))
+        return maintenance.groom(
+            GroomMode(**args.mode.model_dump()), args.expected_hash, actor(ctx)
+        )
 
     def repair(ctx: Context, args: RepairArguments) -> Answer:
-        return maintenance.repair(args.client_hash, known_entries(args.known), args.expected_hash, actor(ctx))
+        return maintenance.repair(
+            args.client_hash, known_entries(args.known), args.expected_hash, actor(ctx)
+        )
 
     def enrich(ctx: Context, args: Write) -> Answer:
         answer = maintenance.enrich(args.expected_hash, actor(ctx))
         names = ("updated", "skipped", "notes")
-        return first_of(answer, names, "instructions/enrich lists all.", 100) if ctx.compact else answer
+        return (
+            first_of(answer, names, "instructions/enrich lists all.", 100)
+            if ctx.compact
+            else answer
+        )
 
     def history(ctx: Context, args: HistoryArguments) -> Answer:
         answer = undo.history(args.id, args.limit, actor(ctx))
         return answer if not ctx.compact or args.full else brief_history(answer)
 
     def restore(ctx: Context, args: RestoreArguments) -> Answer:
-        return undo.restore(args.id, args.change, expected_hash=args.expected_hash, actor=actor(ctx))
+        return undo.restore(
+            args.id, args.change, expected_hash=args.expected_hash, actor=actor(ctx)
+        )
 
     return (
         Tool(
@@ -288,7 +362,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             toolset="instructions",
             title="Add an instruction",
             description=(
-                "Add one instruction, wrapped in `entry`. `lax` fills missing fields; `overwrite` changes an existing one "
+                "Add one instruction, wrapped in `entry`. `lax` fills missing fields; "
+                "`overwrite` changes an existing one "
                 "and keeps the fields you leave out. Answers after it is durable and read back."
             ),
             input=AddArguments,
@@ -306,7 +381,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_import",
             toolset="instructions",
             title="Import instructions",
-            description="Add or change many instructions; each is checked on its own and errors carry its place in the list.",
+            description="Add or change many instructions; each is checked on its own and errors "
+            "carry its place in the list.",
             input=ImportArguments,
             output=ImportOutput,
             handler=threaded(service, import_),
@@ -321,7 +397,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_remove",
             toolset="instructions",
             title="Remove instructions",
-            description="Delete instructions by id; instructions_restore brings them back. More than 10 need confirm.",
+            description="Delete instructions by id; instructions_restore brings them back. More "
+            "than 10 need confirm.",
             input=RemoveArguments,
             output=RemoveOutput,
             handler=threaded(service, remove),
@@ -338,7 +415,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_governance_update",
             toolset="instructions",
             title="Update governance",
-            description="Change owner, status, classification, tier or review dates of an instruction, with a version bump if asked.",
+            description="Change owner, status, classification, tier or review dates of an "
+            "instruction, with a version bump if asked.",
             input=GovernanceUpdateArguments,
             output=GovernanceUpdateOutput,
             handler=threaded(service, governance_update),
@@ -369,7 +447,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_groom",
             toolset="instructions",
             title="Groom the catalogue",
-            description="Correct hashes, normalise categories, merge duplicates, drop deprecated entries; dryRun only reports.",
+            description="Correct hashes, normalise categories, merge duplicates, drop deprecated "
+            "entries; dryRun only reports.",
             input=GroomArguments,
             output=GroomOutput,
             handler=threaded(service, groom),
@@ -385,12 +464,17 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_repair",
             toolset="instructions",
             title="Repair stored hashes",
-            description="Correct hashes in files that do not fit their bodies; with clientHash or known it only compares, like diff.",
+            description="Correct hashes in files that do not fit their bodies; with clientHash "
+            "or known it only compares, like diff.",
             input=RepairArguments,
             output=DiffOutput,
             output_schema={
                 "type": "object",
-                "properties": {"hash": {"type": "string"}, "repaired": {"type": "integer"}, "updated": {"type": "array"}},
+                "properties": {
+                    "hash": {"type": "string"},
+                    "repaired": {"type": "integer"},
+                    "updated": {"type": "array"},
+                },
             },
             handler=threaded(service, repair),
             tier=Tier.EXTENDED,
@@ -404,7 +488,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             name="instructions_enrich",
             toolset="instructions",
             title="Enrich stored files",
-            description="Write missing governance fields into the files; owner rules replace unowned.",
+            description="Write missing governance fields into the files; owner rules replace "
+            "unowned.",
             input=Write,
             output=EnrichOutput,
             handler=threaded(service, enrich),
@@ -430,7 +515,8 @@ def tools(service: Service) -> tuple[Tool, ...]:
             toolset="instructions",
             title="Restore an instruction",
             description=(
-                "Undo the latest change or removal of an instruction, also one by hand, or the one numbered by instructions_history."
+                "Undo the latest change or removal of an instruction, also one by hand, or the "
+                "one numbered by instructions_history."
             ),
             input=RestoreArguments,
             output=RestoreOutput,

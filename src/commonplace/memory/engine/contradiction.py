@@ -1,6 +1,9 @@
-"""Finds, without a language model, where two entries about the same thing disagree: a number, a version, a setting or a negation.
+"""Finds, without a language model, where two entries about the same thing disagree: a number, a
+version, a setting or a negation.
 
-Sentences are paired by their shared words. A pair counts when what is left differs only in values, and not in its subject."""
+Sentences are paired by their shared words. A pair counts when what is left differs only in values,
+and not in its subject.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from commonplace.memory.engine.lexicon import FILLERS, NEGATIONS, OPPOSITE_OF, PHASES, UNITS, names_a_thing
+from commonplace.memory.engine.lexicon import (
+    FILLERS,
+    NEGATIONS,
+    OPPOSITE_OF,
+    PHASES,
+    UNITS,
+    names_a_thing,
+)
 from commonplace.memory.engine.subject import different_subjects, names_of, stated_in
 from commonplace.memory.engine.terms import terms_of_word
 
@@ -28,20 +38,27 @@ def _words(text: str) -> frozenset[str]:
 _SPLIT = re.compile(r"(?<=[.!?;])\s+|\n+")
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[=<>]+")
 _SETTING = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]{2,60})[\"']?\s?([=:])\s?[\"']?([\w./+-]{1,60})")
-_NAME = re.compile(r"[A-Za-z]+[_.-]|[a-z][A-Z]|[A-Z]{3}")  # reads as the name of a setting, not as a word
+_NAME = re.compile(
+    r"[A-Za-z]+[_.-]|[a-z][A-Z]|[A-Z]{3}"
+)  # reads as the name of a setting, not as a word
 _SCALAR = re.compile(r"(?i)\d|true$|false$|on$|off$|yes$|no$|none$")
 # Lines of a program: what they assign and pass says nothing about the world.
 _CODE = re.compile(
     r"^\s*(?:def|class|return|import|elif|raise|print|assert|lambda|@\w|#|:param|>>>)|[\w\])]\s*\(.*\)\s*[:;]?$|==|\w\(\w*=|:$"
 )
 # What comes before a value: "is master", "use utf8", "with 4".
-_VALUE_SIGNS = _words("is are use uses using with to from on by via through in = : set runs at est sont utilise avec sur")
+_VALUE_SIGNS = _words(
+    "is are use uses using with to from on by via through in = : set runs at est sont utilise "
+    "avec sur"
+)
 _NUMBER = re.compile(r"\d")
 
 _NEGATED = re.compile(r"(?i)n['\u2019]t$|^n['\u2019]")
 _NO_LONGER = re.compile(r"(?i)\b(?:no longer|not any ?more|ne \w+ plus|n['\u2019]\w+ plus)\b")
 # Words that deny without a "not"; where one stands, a "not" on the other side may say the same.
-_SOFT = re.compile(r"(?i)\b(?:unless|instead|except|only|refus|avoid|fail|block|prevent|ignor|drop|lack|missing|sauf|bloqu)")
+_SOFT = re.compile(
+    r"(?i)\b(?:unless|instead|except|only|refus|avoid|fail|block|prevent|ignor|drop|lack|missing|sauf|bloqu)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +112,10 @@ class _Sentence:
 
 
 def find_conflict(a: Statement, b: Statement) -> Conflict | None:
-    """The strongest disagreement of two entries, or None. Symmetric up to the order of the quotes."""
+    """The strongest disagreement of two entries, or None.
+
+    Symmetric up to the order of the quotes.
+    """
     title_a, title_b = _read(a.title), _read(b.title)
     if _names_differ(a, b) or different_subjects(a.title, a.content, b.title, b.content):
         return None
@@ -112,7 +132,9 @@ def find_conflict(a: Statement, b: Statement) -> Conflict | None:
     return best
 
 
-def _compare(a: _Sentence, b: _Sentence, only_a: frozenset[str], only_b: frozenset[str]) -> Conflict | None:
+def _compare(
+    a: _Sentence, b: _Sentence, only_a: frozenset[str], only_b: frozenset[str]
+) -> Conflict | None:
     if a.text == b.text:
         return None
     shared = a.terms & b.terms
@@ -134,7 +156,11 @@ def _compare(a: _Sentence, b: _Sentence, only_a: frozenset[str], only_b: frozens
     opposite = _opposite_conflict(a, b)
     if opposite is not None and jaccard >= MINIMUM_OVERLAP:
         return _conflict("opposite", a, b, opposite, jaccard + 0.1)
-    if (a.negations > 0) != (b.negations > 0) and jaccard >= NEGATION_OVERLAP and not _SOFT.search((b if a.negations else a).text):
+    if (
+        (a.negations > 0) != (b.negations > 0)
+        and jaccard >= NEGATION_OVERLAP
+        and not _SOFT.search((b if a.negations else a).text)
+    ):
         return _conflict("negation", a, b, "one denies what the other states", jaccard + 0.1)
     number = _number_conflict(a, b)
     if number is not None:
@@ -173,8 +199,14 @@ def _number_conflict(a: _Sentence, b: _Sentence) -> str | None:
     values_a = {number.value for number in a.numbers}
     for one in a.numbers:
         for other in b.numbers:
-            same_slot = (one.before and one.before == other.before) or (one.after and one.after == other.after)
-            if same_slot and one.differs(other) and (one.value not in values_b or other.value not in values_a):
+            same_slot = (one.before and one.before == other.before) or (
+                one.after and one.after == other.after
+            )
+            if (
+                same_slot
+                and one.differs(other)
+                and (one.value not in values_b or other.value not in values_a)
+            ):
                 return f"{one.value} against {other.value}"
     return None
 
@@ -182,27 +214,41 @@ def _number_conflict(a: _Sentence, b: _Sentence) -> str | None:
 def _names_differ(a: Statement, b: Statement) -> bool:
     """Titles with the same words and other numbers name two things: Python 3.8 and Python 3.9."""
     names_a, names_b = names_of(a.title), names_of(b.title)
-    return bool(names_a and names_b and names_a != names_b and _read(a.title).terms & _read(b.title).terms)
+    return bool(
+        names_a and names_b and names_a != names_b and _read(a.title).terms & _read(b.title).terms
+    )
 
 
 def _two_choices(title_a: str, title_b: str) -> str | None:
-    """Two titles that state another thing of the same: "Use PostgreSQL for storage", "Use MongoDB for storage"."""
-    (terms_a, stated_a), (terms_b, stated_b) = ((_read(title).terms, stated_in(title)) for title in (title_a, title_b))
+    """Two titles that state another thing of the same: "Use PostgreSQL for storage", "Use
+    MongoDB for storage".
+    """
+    (terms_a, stated_a), (terms_b, stated_b) = (
+        (_read(title).terms, stated_in(title)) for title in (title_a, title_b)
+    )
     only_a, only_b = terms_a - terms_b, terms_b - terms_a
     alone = len(only_a) == len(only_b) == 1 and only_a <= stated_a and only_b <= stated_b
-    return f"{min(only_a)} against {min(only_b)}" if alone and len(terms_a & terms_b) >= MINIMUM_SHARED else None
+    return (
+        f"{min(only_a)} against {min(only_b)}"
+        if alone and len(terms_a & terms_b) >= MINIMUM_SHARED
+        else None
+    )
 
 
 def _sentences(statement: Statement) -> tuple[_Sentence, ...]:
     pieces = [statement.title, *_SPLIT.split(statement.content)]
-    return tuple(_read(piece) for piece in pieces[:_SENTENCES] if piece.strip() and not _CODE.search(piece))
+    return tuple(
+        _read(piece) for piece in pieces[:_SENTENCES] if piece.strip() and not _CODE.search(piece)
+    )
 
 
 def _read_all(statement: Statement) -> frozenset[str]:
     return frozenset(term for sentence in _sentences(statement) for term in sentence.terms)
 
 
-@lru_cache(maxsize=256)  # a sentence takes some 3 kB; an addition compares its entry with a few dozen others
+@lru_cache(
+    maxsize=256
+)  # a sentence takes some 3 kB; an addition compares its entry with a few dozen others
 def _read(text: str) -> _Sentence:
     text = " ".join(text[:_SENTENCE_CHARACTERS].split())
     tokens = [token.casefold() for token in _TOKEN.findall(text)]
@@ -226,7 +272,16 @@ def _read(text: str) -> _Sentence:
     if negations and opposites & {"cannot", "never", "jamais"}:
         opposites -= {"cannot", "never", "jamais"}
     slots, phases = tuple(_slots(terms, numbers)), PHASES & frozenset(tokens)
-    return _Sentence(text, frozenset(terms), frozenset(values), slots, _settings(text), negations, frozenset(opposites), phases)
+    return _Sentence(
+        text,
+        frozenset(terms),
+        frozenset(values),
+        slots,
+        _settings(text),
+        negations,
+        frozenset(opposites),
+        phases,
+    )
 
 
 def _slots(terms: list[str], numbers: list[tuple[int, str]]) -> Iterable[_Number]:
@@ -245,7 +300,10 @@ def _amount(value: str) -> float:
 
 
 def _settings(text: str) -> dict[str, str]:
-    """Names with their values. After a colon the name must look like one, or the value like a switch or a number."""
+    """Names with their values.
+
+    After a colon the name must look like one, or the value like a switch or a number.
+    """
     return {
         name.casefold(): value.casefold().rstrip(".")
         for name, sign, value in _SETTING.findall(text)

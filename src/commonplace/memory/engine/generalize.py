@@ -1,4 +1,6 @@
-"""Drafts a pattern from several entries without a language model: what they share, the error lines they repeat, where it comes from."""
+"""Drafts a pattern from several entries without a language model: what they share, the error
+lines they repeat, where it comes from.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ _SHARED_TERMS = 12
 _LINES = 8
 _WORD = re.compile(r"[^\W\d_][\w.+-]*[^\W_]|[^\W\d_]")
 _ERROR_LINE = re.compile(
-    r"(?i)\b(?:[a-z]*error|[a-z]*exception|traceback|fatal|panic|failed|failure|denied|refused|timed? ?out|erreur|échec|errno|"
+    r"(?i)\b(?:[a-z]*error|[a-z]*exception|traceback|fatal|panic|failed|failure|denied|refused|timed? "
+    r"?out|erreur|échec|errno|"
     r"e[a-z]{4,12}:|exit code|http [45]\d\d|[45]\d\d )"
 )
 _VARIABLE = re.compile(r"0x[0-9a-fA-F]+|\d+|'[^']*'|\"[^\"]*\"")
@@ -42,18 +45,25 @@ def draft_pattern(entries: Sequence[Entry], title: str | None = None) -> Pattern
     if words:
         parts.append("## What they share\n" + ", ".join(words))
     if errors:
-        parts.append("## Errors seen\n" + "\n".join(f"- `{line.replace('`', chr(39))}`" for line in errors[:_LINES]))
+        parts.append(
+            "## Errors seen\n"
+            + "\n".join(f"- `{line.replace('`', chr(39))}`" for line in errors[:_LINES])
+        )
     if other:
         parts.append("## Said by several\n" + "\n".join(f"- {line}" for line in other[:_LINES]))
     parts.append(_table(entries))
     tags = Counter(tag for entry in entries for tag in entry.tags)
     kept = tuple(tag for tag, count in tags.most_common(5) if count >= least)
     projects = {entry.project for entry in entries}
-    return PatternDraft(heading, "\n\n".join(parts), kept, projects.pop() if len(projects) == 1 else None)
+    return PatternDraft(
+        heading, "\n\n".join(parts), kept, projects.pop() if len(projects) == 1 else None
+    )
 
 
 def shared_words(entries: Sequence[Entry], least: int) -> list[str]:
-    """Words whose stem stands in enough sources, most widespread first, in the form they are mostly written."""
+    """Words whose stem stands in enough sources, most widespread first, in the form they are
+    mostly written.
+    """
     spread: Counter[str] = Counter()
     forms: dict[str, Counter[str]] = {}
     for entry in entries:
@@ -65,13 +75,20 @@ def shared_words(entries: Sequence[Entry], least: int) -> list[str]:
                 forms.setdefault(stem, Counter())[word if not word.istitle() else word.lower()] += 1
                 seen.add(stem)
         spread.update(seen)
-    widespread = [(count, sum(forms[stem].values()), stem) for stem, count in spread.items() if count >= least]
+    widespread = [
+        (count, sum(forms[stem].values()), stem) for stem, count in spread.items() if count >= least
+    ]
     widespread.sort(key=lambda item: (-item[0], -item[1], item[2]))
-    return [min(forms[stem].items(), key=lambda form: (-form[1], form[0]))[0] for _, _, stem in widespread[:_SHARED_TERMS]]
+    return [
+        min(forms[stem].items(), key=lambda form: (-form[1], form[0]))[0]
+        for _, _, stem in widespread[:_SHARED_TERMS]
+    ]
 
 
 def shared_lines(entries: Sequence[Entry], least: int) -> list[str]:
-    """Lines and sentences that stand in enough sources once their numbers and quoted names are ignored; shown as first written."""
+    """Lines and sentences that stand in enough sources once their numbers and quoted names are
+    ignored; shown as first written.
+    """
     first: dict[str, str] = {}
     spread: Counter[str] = Counter()
     for entry in entries:
@@ -90,7 +107,14 @@ def _title(entries: Sequence[Entry], words: list[str]) -> str:
     """The source title that holds most of the shared words stands for all."""
     if words:
         wanted = {stem for word in words for stem in analyze(word)}
-        best = max(entries, key=lambda entry: (len(wanted & set(analyze(entry.title))), -len(entry.title), entry.id))
+        best = max(
+            entries,
+            key=lambda entry: (
+                len(wanted & set(analyze(entry.title))),
+                -len(entry.title),
+                entry.id,
+            ),
+        )
     else:
         best = entries[0]
     return f"Pattern: {best.title}"[:TITLE_CHARACTERS].rstrip()
@@ -98,7 +122,10 @@ def _title(entries: Sequence[Entry], words: list[str]) -> str:
 
 def _table(entries: Sequence[Entry]) -> str:
     rows = [
-        f"| {entry.id} | {entry.type} | {entry.title.replace('|', chr(92) + '|')} | {entry.created_at:%Y-%m-%d} | {entry.confidence} |"
+        f"| {entry.id} | {entry.type} | {entry.title.replace('|', chr(92) + '|')} | "
+        f"{entry.created_at:%Y-%m-%d} | {entry.confidence} |"
         for entry in entries
     ]
-    return "\n".join(["## Sources", "| id | type | title | date | confidence |", "|---|---|---|---|---|", *rows])
+    return "\n".join(
+        ["## Sources", "| id | type | title | date | confidence |", "|---|---|---|---|---|", *rows]
+    )

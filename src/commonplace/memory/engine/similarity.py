@@ -1,4 +1,7 @@
-"""How alike two entries are by their words: the cosine of weighted stems. Stands in for vectors where no model is installed."""
+"""How alike two entries are by their words: the cosine of weighted stems.
+
+Stands in for vectors where no model is installed.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +22,16 @@ def count_terms(text: str) -> Mapping[str, int]:
     return Counter(telling_terms(text if len(text) <= TEXT_CHARACTERS else text[:TEXT_CHARACTERS]))
 
 
-def term_weights(counts: Mapping[str, int], rarity: Mapping[str, float], usual: float) -> dict[str, float]:
-    """Unit vector of a text's terms: frequent ones count by the logarithm, and each by its rarity, `usual` where it is not known."""
-    weights = {term: usual if count == 1 else (1 + math.log(count)) * usual for term, count in counts.items()}
+def term_weights(
+    counts: Mapping[str, int], rarity: Mapping[str, float], usual: float
+) -> dict[str, float]:
+    """Unit vector of a text's terms: frequent ones count by the logarithm, and each by its
+    rarity, `usual` where it is not known.
+    """
+    weights = {
+        term: usual if count == 1 else (1 + math.log(count)) * usual
+        for term, count in counts.items()
+    }
     for term in rarity.keys() & weights.keys():
         weights[term] = (1 + math.log(counts[term])) * rarity[term]
     length = math.sqrt(sum([weight * weight for weight in weights.values()]))
@@ -37,5 +47,8 @@ def overlap(a: Mapping[str, float], b: Mapping[str, float]) -> float:
 
 def shared_terms(a: Mapping[str, float], b: Mapping[str, float], limit: int = 5) -> tuple[str, ...]:
     """The terms that make two entries alike, strongest first."""
-    common = sorted(((a[term] * b[term], term) for term in a.keys() & b.keys()), key=lambda item: (-item[0], item[1]))
+    common = sorted(
+        ((a[term] * b[term], term) for term in a.keys() & b.keys()),
+        key=lambda item: (-item[0], item[1]),
+    )
     return tuple(term for _, term in common[:limit])

@@ -1,4 +1,6 @@
-"""Tells apart entries written after one template about two things: "Staging pool" and "Production pool", Python 3.8 and 3.9."""
+"""Tells apart entries written after one template about two things: "Staging pool" and
+"Production pool", Python 3.8 and 3.9.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,21 @@ _WORD = re.compile(_NUMBER.pattern + r"|[^\W\d_]+")
 
 
 def different_subjects(title_a: str, content_a: str, title_b: str, content_b: str) -> bool:
-    """The titles are alike but for one word, or one number, which is what each content is about and the other does not mention.
+    """The titles are alike but for one word, or one number, which is what each content is about
+    and the other does not mention.
 
-    A title that differs in what it states about its subject speaks of the same one: "Use tabs" and "Use spaces"."""
+    A title that differs in what it states about its subject speaks of the same one: "Use tabs" and
+    "Use spaces".
+    """
     words_a, words_b = _words(title_a), _words(title_b)
     terms_a, terms_b = [word.term for word in words_a], [word.term for word in words_b]
     if terms_a == terms_b:
         return False
-    changes = [change for change in SequenceMatcher(None, terms_a, terms_b, autojunk=False).get_opcodes() if change[0] != "equal"]
+    changes = [
+        change
+        for change in SequenceMatcher(None, terms_a, terms_b, autojunk=False).get_opcodes()
+        if change[0] != "equal"
+    ]
     if not set(terms_a) & set(terms_b) or len(changes) != 1 or changes[0][0] != "replace":
         return False
     _, a, a_end, b, b_end = changes[0]
@@ -38,7 +47,9 @@ def different_subjects(title_a: str, content_a: str, title_b: str, content_b: st
 
 def names_of(title: str) -> frozenset[str]:
     """The numbers that name what a title is about: a version, a ticket, a day."""
-    return frozenset(word.term for word in _words(title) if word.term[0].isdigit() and not word.stated)
+    return frozenset(
+        word.term for word in _words(title) if word.term[0].isdigit() and not word.stated
+    )
 
 
 def stated_in(title: str) -> frozenset[str]:
@@ -59,7 +70,9 @@ def _held(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a title: its stem, or a number whole; as it was written, in lower case; whether it is what the title states."""
+    """A word of a title: its stem, or a number whole; as it was written, in lower case; whether
+    it is what the title states.
+    """
 
     term: str
     written: str

@@ -1,4 +1,6 @@
-"""What to propose about a new entry: links to its neighbours, contradictions with them, clusters worth a general pattern."""
+"""What to propose about a new entry: links to its neighbours, contradictions with them, clusters
+worth a general pattern.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +52,24 @@ class Thresholds:
 
     @property
     def least(self) -> float:
-        """Below it nothing is ever suggested: contradicting entries differ in words, so they are looked for somewhat further away."""
+        """Below it nothing is ever suggested: contradicting entries differ in words, so they are
+        looked for somewhat further away.
+        """
         return min(self.link_at(False), self.link_at(True)) - CONTRADICTION_MARGIN
 
     def generalize_at(self, semantic: bool) -> float:
-        return self.generalize if semantic else LEXICAL_GENERALIZE * self.generalize / GENERALIZE_SIMILARITY
+        return (
+            self.generalize
+            if semantic
+            else LEXICAL_GENERALIZE * self.generalize / GENERALIZE_SIMILARITY
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Another entry that may be near: the cosine of vectors, and how often it holds each term, as far as they are known."""
+    """Another entry that may be near: the cosine of vectors, and how often it holds each term,
+    as far as they are known.
+    """
 
     entry: Entry
     cosine: float | None
@@ -86,9 +96,15 @@ class Proposal:
     reason: str
 
 
-def nearest(entry: Entry, others: Sequence[Candidate], rarity: Mapping[str, float], least: float = 0.0) -> list[Neighbour]:
-    """Candidates in order of nearness; what they share is told from `least` on. Those without a cosine of vectors get that of words."""
-    # In a small collection every word of a subject is common, so rarity only adds to what a word is worth.
+def nearest(
+    entry: Entry, others: Sequence[Candidate], rarity: Mapping[str, float], least: float = 0.0
+) -> list[Neighbour]:
+    """Candidates in order of nearness; what they share is told from `least` on.
+
+    Those without a cosine of vectors get that of words.
+    """
+    # In a small collection every word of a subject is common, so rarity only adds to what a word is
+    # worth.
     worth = {term: 1 + idf for term, idf in rarity.items()}
     usual = sum(worth.values()) / len(worth) if worth else 1.0
     own = term_weights(count_terms(entry.text), worth, usual)
@@ -97,8 +113,17 @@ def nearest(entry: Entry, others: Sequence[Candidate], rarity: Mapping[str, floa
         other, cosine = candidate.entry, candidate.cosine
         if other.id != entry.id:
             theirs = term_weights(_telling(candidate), worth, usual)
-            score = overlap(own, theirs) if cosine is None else min(1.0, cosine)  # stored vectors are rounded
-            near.append(Neighbour(other, score, cosine is not None, shared_terms(own, theirs) if score >= least else ()))
+            score = (
+                overlap(own, theirs) if cosine is None else min(1.0, cosine)
+            )  # stored vectors are rounded
+            near.append(
+                Neighbour(
+                    other,
+                    score,
+                    cosine is not None,
+                    shared_terms(own, theirs) if score >= least else (),
+                )
+            )
     return sorted(near, key=lambda neighbour: (-neighbour.score, neighbour.entry.id))
 
 
@@ -115,10 +140,14 @@ class Settled:
 
     linked: frozenset[str] = frozenset()  # linked already: no link is suggested
     opposed: frozenset[str] = frozenset()  # no contradiction is suggested
-    suggested: frozenset[str] = frozenset()  # a link is suggested already: does not count towards MOST_LINKS
+    suggested: frozenset[str] = (
+        frozenset()
+    )  # a link is suggested already: does not count towards MOST_LINKS
 
 
-def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], settled: Settled, thresholds: Thresholds) -> list[Proposal]:
+def propose_pairs(
+    entry: Entry, neighbours: Sequence[Neighbour], settled: Settled, thresholds: Thresholds
+) -> list[Proposal]:
     """Propose links and contradictions with neighbours, nearest first."""
     proposals: list[Proposal] = []
     links = 0
@@ -132,12 +161,23 @@ def propose_pairs(entry: Entry, neighbours: Sequence[Neighbour], settled: Settle
         if other.id not in settled.opposed and _comparable(entry, other):
             conflict = find_conflict(_statement(other), _statement(entry))
         if conflict is not None:
-            proposals.append(Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason))
+            proposals.append(
+                Proposal(SuggestionType.CONTRADICTION, (entry.id, other.id), score, conflict.reason)
+            )
             continue
         wanted = links < MOST_LINKS or other.id in settled.suggested
-        if other.id not in settled.linked and neighbour.score >= least and wanted and not _two_things(entry, neighbour):
+        if (
+            other.id not in settled.linked
+            and neighbour.score >= least
+            and wanted
+            and not _two_things(entry, neighbour)
+        ):
             links += other.id not in settled.suggested
-            proposals.append(Proposal(SuggestionType.LINK, (entry.id, other.id), score, _reason(entry, neighbour)))
+            proposals.append(
+                Proposal(
+                    SuggestionType.LINK, (entry.id, other.id), score, _reason(entry, neighbour)
+                )
+            )
     return proposals
 
 
@@ -147,16 +187,22 @@ def _comparable(entry: Entry, other: Entry) -> bool:
 
 
 def _statement(entry: Entry) -> Statement:
-    return Statement(entry.title, entry.content, entry.type in (EntryType.DECISION, EntryType.CONFIG))
+    return Statement(
+        entry.title, entry.content, entry.type in (EntryType.DECISION, EntryType.CONFIG)
+    )
 
 
 def _two_things(entry: Entry, neighbour: Neighbour) -> bool:
-    """One template filled for two things is no reason for a link, unless the texts are nearly the same."""
+    """One template filled for two things is no reason for a link, unless the texts are nearly
+    the same.
+    """
     other = neighbour.entry
     if different_versions(other.title, entry.title):
         return True
     alike = NEARLY_THE_SAME if neighbour.semantic else LEXICALLY_THE_SAME
-    return neighbour.score < alike and different_subjects(other.title, other.content, entry.title, entry.content)
+    return neighbour.score < alike and different_subjects(
+        other.title, other.content, entry.title, entry.content
+    )
 
 
 def propose_cluster(
@@ -168,7 +214,9 @@ def propose_cluster(
 ) -> Proposal | None:
     """Three or more episodic entries around the new one that nobody has generalised or refused to.
 
-    `generalized` are entries that a pattern is already derived from; `settled` the clusters proposed before."""
+    `generalized` are entries that a pattern is already derived from; `settled` the clusters
+    proposed before.
+    """
     if entry.memory_type is not MemoryType.EPISODIC or entry.id in generalized:
         return None
     near = [
@@ -185,14 +233,25 @@ def propose_cluster(
     if any(_same(ids, suggestion) for suggestion in settled):
         return None
     score = sum(neighbour.score for neighbour in near) / len(near)
-    common = [term for term in near[0].terms if all(term in neighbour.terms for neighbour in near)] if near[0].terms else []
+    common = (
+        [term for term in near[0].terms if all(term in neighbour.terms for neighbour in near)]
+        if near[0].terms
+        else []
+    )
     words = as_written(common, entry.text)[:4]
     about = f" about {', '.join(words)}" if words else ""
-    return Proposal(SuggestionType.GENERALIZE, ids, round(min(1.0, score), 4), f"{len(ids)} episodic entries tell of the same thing{about}")
+    return Proposal(
+        SuggestionType.GENERALIZE,
+        ids,
+        round(min(1.0, score), 4),
+        f"{len(ids)} episodic entries tell of the same thing{about}",
+    )
 
 
 def _same(ids: tuple[str, ...], suggestion: Suggestion) -> bool:
-    """Refused or accepted clusters keep their members; a pending one only has to hold all of these already."""
+    """Refused or accepted clusters keep their members; a pending one only has to hold all of
+    these already.
+    """
     before = set(suggestion.entry_ids)
     if suggestion.decision is Decision.PENDING:
         return before >= set(ids)

@@ -1,4 +1,6 @@
-"""The terms of texts that are looked at several times within one call, and of words that come again and again, analysed once."""
+"""The terms of texts that are looked at several times within one call, and of words that come
+again and again, analysed once.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def telling_terms(text: str) -> tuple[str, ...]:
 
 
 def as_written(terms: Iterable[str], text: str) -> list[str]:
-    """Terms as the words of a text they were made from, in their order; one that no single word gives is left out."""
+    """Terms as the words of a text they were made from, in their order; one that no single word
+    gives is left out.
+    """
     words: dict[str, str] = {}
     for word in _WORD.findall(text[:_READ_CHARACTERS]):
         for term in terms_of_word(word):

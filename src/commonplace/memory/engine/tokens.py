@@ -1,4 +1,6 @@
-"""How much of a model's context a text takes: a count close to what byte-pair tokenizers give, without their tables."""
+"""How much of a model's context a text takes: a count close to what byte-pair tokenizers give,
+without their tables.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,16 @@ _DIGITS_A_TOKEN = 3
 
 
 def count_tokens(text: str) -> int:
-    """English prose comes to about four characters a token, code to about three, other scripts to about two."""
+    """English prose comes to about four characters a token, code to about three, other scripts
+    to about two.
+    """
     total = 0
     for piece in _PIECE.findall(text):
         first = piece[0]
         if first.isascii() and first.isalpha():
-            total += 1 + (len(piece) - 1) // (_LETTERS_A_TOKEN + 2 if len(piece) < 9 else _LETTERS_A_TOKEN)
+            total += 1 + (len(piece) - 1) // (
+                _LETTERS_A_TOKEN + 2 if len(piece) < 9 else _LETTERS_A_TOKEN
+            )
         elif first.isascii() and first.isdigit():
             total += -(-len(piece) // _DIGITS_A_TOKEN)
         else:

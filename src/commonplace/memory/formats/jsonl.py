@@ -1,4 +1,6 @@
-"""JSON lines: our own export (`record`: entry or link), and the file of the MCP reference server-memory (`type`: entity or relation)."""
+"""JSON lines: our own export (`record`: entry or link), and the file of the MCP reference
+server-memory (`type`: entity or relation).
+"""
 
 from __future__ import annotations
 
@@ -9,15 +11,32 @@ from typing import Any
 import orjson
 
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import Maker, Parcel, kept, knows_type, list_of, read_bounded, text_of
-from commonplace.memory.formats.records import entry_record, link_record, note_record, read_entry_record, read_link_record
+from commonplace.memory.formats.parcel import (
+    Maker,
+    Parcel,
+    kept,
+    knows_type,
+    list_of,
+    read_bounded,
+    text_of,
+)
+from commonplace.memory.formats.records import (
+    entry_record,
+    link_record,
+    note_record,
+    read_entry_record,
+    read_link_record,
+)
 from commonplace.memory.model import Entry
 
 
 def write_jsonl(parcel: Parcel, path: Path) -> None:
     with path.open("wb") as stream:
         for entry in parcel.entries:
-            stream.write(orjson.dumps({"record": "entry", **entry_record(entry, parcel.usage.get(entry.id))}) + b"\n")
+            stream.write(
+                orjson.dumps({"record": "entry", **entry_record(entry, parcel.usage.get(entry.id))})
+                + b"\n"
+            )
         for link in parcel.links:
             stream.write(orjson.dumps({"record": "link", **link_record(link)}) + b"\n")
 
@@ -37,14 +56,18 @@ def read_jsonl(path: Path, maker: Maker) -> Parcel:
 
 
 def read_server_memory(path: Path, maker: Maker) -> Parcel:
-    """An entity is an entry with its observations as lines; what relates two entities is a link and a line of its source."""
+    """An entity is an entry with its observations as lines; what relates two entities is a link
+    and a line of its source.
+    """
     entities: dict[str, dict[str, Any]] = {}
     relations: list[tuple[str, dict[str, Any]]] = []
     parcel = Parcel()
     for where, record in _graph(path):
         name = text_of(record, "name")
         if record.get("type") == "entity" and name:
-            known = entities.setdefault(name, {"where": where, "type": text_of(record, "entityType"), "observations": []})
+            known = entities.setdefault(
+                name, {"where": where, "type": text_of(record, "entityType"), "observations": []}
+            )
             known["observations"] += [str(item) for item in list_of(record.get("observations"))]
         elif record.get("type") == "relation":
             relations.append((where, record))
@@ -52,7 +75,9 @@ def read_server_memory(path: Path, maker: Maker) -> Parcel:
             parcel.problems.append(f"{where}: neither an entity nor a relation")
     told: dict[str, list[str]] = {}
     for _, record in relations:
-        told.setdefault(text_of(record, "from"), []).append(f"{text_of(record, 'relationType')}: {text_of(record, 'to')}")
+        told.setdefault(text_of(record, "from"), []).append(
+            f"{text_of(record, 'relationType')}: {text_of(record, 'to')}"
+        )
     made: dict[str, Entry] = {}
     for name, entity in entities.items():
         lines = [f"- {line}" for line in dict.fromkeys(entity["observations"])]
@@ -62,7 +87,9 @@ def read_server_memory(path: Path, maker: Maker) -> Parcel:
         entry = kept(
             parcel,
             entity["where"],
-            lambda name=name, content=content, type_=type_, tags=tags: maker.entry(name, content, type_=type_, tags=tags),  # type: ignore[misc]
+            lambda name=name, content=content, type_=type_, tags=tags: maker.entry(
+                name, content, type_=type_, tags=tags
+            ),  # type: ignore[misc]
         )
         if entry is not None:
             made[name] = entry
@@ -76,7 +103,9 @@ def read_server_memory(path: Path, maker: Maker) -> Parcel:
 
 
 def _graph(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Its lines, or what its tool `read_graph` answers: one object with all entities and relations."""
+    """Its lines, or what its tool `read_graph` answers: one object with all entities and
+    relations.
+    """
     content = read_bounded(path).strip()
     try:
         whole = orjson.loads(content) if content else None
@@ -108,7 +137,9 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError as broken:
-                raise failure(INVALID_IMPORT, f"Line {number} of {path.name} is not JSON: {broken}.") from broken
+                raise failure(
+                    INVALID_IMPORT, f"Line {number} of {path.name} is not JSON: {broken}."
+                ) from broken
             if not isinstance(record, dict):
                 raise failure(INVALID_IMPORT, f"Line {number} of {path.name} is not an object.")
             yield f"line {number}", record

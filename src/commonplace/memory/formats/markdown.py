@@ -1,4 +1,6 @@
-"""Notes in folders: Basic Memory's (observations and [[wikilinks]]) in, an Obsidian vault out, which reads back as it was."""
+"""Notes in folders: Basic Memory's (observations and [[wikilinks]]) in, an Obsidian vault out,
+which reads back as it was.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +20,55 @@ from commonplace.memory.model import Entry, Usage, parse_moment
 
 NOTE_BYTES = 4 * 1024 * 1024
 MARK = "commonplace"  # front matter of our own notes
-_LINKS = "\n\n%% commonplace links %%\n"  # an Obsidian comment: not shown, and where our content ends
+_LINKS = (
+    "\n\n%% commonplace links %%\n"  # an Obsidian comment: not shown, and where our content ends
+)
 _FRONT = re.compile(r"\A---\r?\n(.*?)\r?\n---\r?\n?", re.DOTALL)
 _OBSERVATION = re.compile(r"^\s*[-*] \[([^\]\[\n]{2,40})\] (.+)$", re.MULTILINE)
-_RELATION = re.compile(r"^\s*[-*] ([\w][\w -]{0,60}?) \[\[([^\]|#\n]{1,300})(?:[|#][^\]\n]*)?\]\](?: %%(.{20,30})%%$)?", re.MULTILINE)
+_RELATION = re.compile(
+    r"^\s*[-*] ([\w][\w -]{0,60}?) \[\[([^\]|#\n]{1,300})(?:[|#][^\]\n]*)?\]\](?: "
+    r"%%(.{20,30})%%$)?",
+    re.MULTILINE,
+)
 _WIKILINK = re.compile(r"(?<!!)\[\[([^\]|#\n]{1,300})(?:[|#][^\]\n]*)?\]\]")
 _TAG = re.compile(r"(?<![\w#])#([\w][\w/-]*)")
 _UNSAFE = re.compile(r"[^\w -]+")
 
 
 def write_vault(parcel: Parcel, folder: Path) -> None:
-    """One note an entry, in a folder for each type. The folder must be new or empty: nothing of yours is overwritten."""
+    """One note an entry, in a folder for each type.
+
+    The folder must be new or empty: nothing of yours is overwritten.
+    """
     if folder.exists() and any(folder.iterdir()):
         raise failure(INVALID_IMPORT, f"{folder} is not empty.", hint="Give a new folder.")
-    names = {entry.id: f"{_UNSAFE.sub('', entry.title).strip()[:60] or 'entry'} {entry.id[-6:]}" for entry in parcel.entries}
+    names = {
+        entry.id: f"{_UNSAFE.sub('', entry.title).strip()[:60] or 'entry'} {entry.id[-6:]}"
+        for entry in parcel.entries
+    }
     links: dict[str, list[str]] = {}
     for link in parcel.links:
         if link.target_id in names:
-            links.setdefault(link.source_id, []).append(f"- {link.relation.value} [[{names[link.target_id]}]] %%{iso(link.created_at)}%%")
+            links.setdefault(link.source_id, []).append(
+                f"- {link.relation.value} [[{names[link.target_id]}]] %%{iso(link.created_at)}%%"
+            )
     for entry in parcel.entries:
         target = folder / entry.type.value / f"{names[entry.id]}.md"
         target.parent.mkdir(parents=True, exist_ok=True)
-        plain = "\x85" not in entry.context  # YAML takes it for the end of a line, unless it is escaped
-        front = yaml.safe_dump(_front(entry, parcel.usage.get(entry.id)), allow_unicode=plain, sort_keys=False, width=10_000)
-        target.write_text(f"---\n{front}---\n{entry.content}{_LINKS}{chr(10).join(links.get(entry.id, []))}\n", "utf-8", newline="")
+        plain = (
+            "\x85" not in entry.context
+        )  # YAML takes it for the end of a line, unless it is escaped
+        front = yaml.safe_dump(
+            _front(entry, parcel.usage.get(entry.id)),
+            allow_unicode=plain,
+            sort_keys=False,
+            width=10_000,
+        )
+        target.write_text(
+            f"---\n{front}---\n{entry.content}{_LINKS}{chr(10).join(links.get(entry.id, []))}\n",
+            "utf-8",
+            newline="",
+        )
 
 
 def read_notes(folder: Path, maker: Maker) -> Parcel:
@@ -49,15 +76,23 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
     parcel = Parcel()
     named: dict[str, str] = {}  # what a wikilink may say: title, file name, permalink
     mentions: list[tuple[str, str]] = []
-    relations: list[tuple[str, ...]] = []  # where, source, relation, target, and when in our own notes
+    relations: list[
+        tuple[str, ...]
+    ] = []  # where, source, relation, target, and when in our own notes
     for path in _notes(folder, parcel):
         where = path.relative_to(folder).as_posix()
         text = _text(path.read_bytes())
         front, body = _split(text, where, parcel)
         ours = MARK in front
-        content, ending = (*body.rsplit(_LINKS, 1), "")[:2] if ours and _LINKS in body else (body, body)
+        content, ending = (
+            (*body.rsplit(_LINKS, 1), "")[:2] if ours and _LINKS in body else (body, body)
+        )
         title = str(front.get("title") or path.stem)
-        entry = kept(parcel, where, lambda f=front, t=title, c=content, o=ours: _entry(f, t, c, maker, o))  # type: ignore[misc]
+        entry = kept(
+            parcel,
+            where,
+            lambda f=front, t=title, c=content, o=ours: _entry(f, t, c, maker, o),  # type: ignore[misc]
+        )
         if entry is None:
             continue
         usage = _usage(front, maker)
@@ -65,10 +100,21 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
             parcel.usage[entry.id] = usage
         if ours:
             parcel.told.add(entry.id)
-        for name in (title, path.stem, str(front.get("permalink") or ""), where.removesuffix(".md")):
+        for name in (
+            title,
+            path.stem,
+            str(front.get("permalink") or ""),
+            where.removesuffix(".md"),
+        ):
             named.setdefault(name.casefold().strip(), entry.id)
-        relations += [(where, entry.id, *(part.strip() for part in found)) for found in _RELATION.findall(ending)]
-        mentions += [(entry.id, name.strip()) for name in _WIKILINK.findall("" if ours else _RELATION.sub("", body))]
+        relations += [
+            (where, entry.id, *(part.strip() for part in found))
+            for found in _RELATION.findall(ending)
+        ]
+        mentions += [
+            (entry.id, name.strip())
+            for name in _WIKILINK.findall("" if ours else _RELATION.sub("", body))
+        ]
     if not parcel.entries and not parcel.problems:
         raise failure(INVALID_IMPORT, f"{folder.name} holds no Markdown notes.")
     for where, source, relation, wanted, made in relations:
@@ -78,7 +124,9 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
         elif target != source:
             parcel.links.append(maker.link(source, target, relation, made))
     linked = {(link.source_id, link.target_id) for link in parcel.links}
-    for pair in dict.fromkeys((source, named.get(name.casefold(), source)) for source, name in mentions):
+    for pair in dict.fromkeys(
+        (source, named.get(name.casefold(), source)) for source, name in mentions
+    ):
         if pair[0] != pair[1] and pair not in linked:
             parcel.links.append(maker.link(*pair, "related"))
     return parcel
@@ -139,7 +187,11 @@ def _observed_type(categories: list[str]) -> str | None:
 
 def _usage(front: dict[str, Any], maker: Maker) -> Usage | None:
     count, last = front.get("access_count"), front.get("last_accessed")
-    return Usage(count, parse_moment(str(last), maker.now)) if isinstance(count, int) and count > 0 and last else None
+    return (
+        Usage(count, parse_moment(str(last), maker.now))
+        if isinstance(count, int) and count > 0 and last
+        else None
+    )
 
 
 def _split(text: str, where: str, parcel: Parcel) -> tuple[dict[str, Any], str]:
@@ -149,7 +201,9 @@ def _split(text: str, where: str, parcel: Parcel) -> tuple[dict[str, Any], str]:
     try:
         front = yaml.load(found[1], Loader=_Plain)  # noqa: S506 - a subclass of the safe loader
     except yaml.YAMLError as broken:
-        parcel.problems.append(f"{where}: its front matter is not YAML ({str(broken).splitlines()[0]})")
+        parcel.problems.append(
+            f"{where}: its front matter is not YAML ({str(broken).splitlines()[0]})"
+        )
         return {}, text[found.end() :]
     return (front if isinstance(front, dict) else {}), text[found.end() :]
 
@@ -165,19 +219,29 @@ def _text(content: bytes) -> str:
 
 
 def _notes(folder: Path, parcel: Parcel) -> Iterator[Path]:
-    """In order of their names; links that lead out of the folder and hidden folders are passed by."""
+    """In order of their names; links that lead out of the folder and hidden folders are passed
+    by.
+    """
     root = folder.resolve()
     seen = 0
-    for path in sorted(path for path in folder.rglob("*") if path.suffix.lower() in (".md", ".markdown")):
-        inside = path.resolve().is_relative_to(root) and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    for path in sorted(
+        path for path in folder.rglob("*") if path.suffix.lower() in (".md", ".markdown")
+    ):
+        inside = path.resolve().is_relative_to(root) and not any(
+            part.startswith(".") for part in path.relative_to(folder).parts
+        )
         if not inside or not path.is_file():
             continue
         if path.stat().st_size > NOTE_BYTES:
-            parcel.problems.append(f"{path.relative_to(folder).as_posix()}: longer than {NOTE_BYTES} bytes")
+            parcel.problems.append(
+                f"{path.relative_to(folder).as_posix()}: longer than {NOTE_BYTES} bytes"
+            )
             continue
         seen += 1
         if seen > RECORDS:
-            raise failure(INVALID_IMPORT, f"More than {RECORDS} notes.", hint="Import them in parts.")
+            raise failure(
+                INVALID_IMPORT, f"More than {RECORDS} notes.", hint="Import them in parts."
+            )
         yield path
 
 

@@ -1,4 +1,6 @@
-"""What mem0 returns from `get_all` or its export: memories with metadata, and relations between names."""
+"""What mem0 returns from `get_all` or its export: memories with metadata, and relations between
+names.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from typing import Any
 import orjson
 
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import Maker, Parcel, kept, list_of, read_bounded, tags_of, text_of
+from commonplace.memory.formats.parcel import (
+    Maker,
+    Parcel,
+    kept,
+    list_of,
+    read_bounded,
+    tags_of,
+    text_of,
+)
 from commonplace.memory.model import TITLE_CHARACTERS, Entry
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
@@ -23,7 +33,10 @@ def read_mem0(path: Path, maker: Maker) -> Parcel:
     named = [value.get("results"), value.get("memories")] if isinstance(value, dict) else [value]
     lists = [held for held in named if isinstance(held, list)]
     if not lists:
-        raise failure(INVALID_IMPORT, f"{path.name} holds no memories: expected a list, or an object with `results`.")
+        raise failure(
+            INVALID_IMPORT,
+            f"{path.name} holds no memories: expected a list, or an object with `results`.",
+        )
     parcel = Parcel()
     records = max(lists, key=len)
     if not records:
@@ -41,7 +54,12 @@ def read_mem0(path: Path, maker: Maker) -> Parcel:
 def _entry(record: dict[str, Any], maker: Maker) -> Entry:
     text = text_of(record, "memory", "text", "data")
     metadata = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
-    held = (record.get("categories"), metadata.get("categories"), metadata.get("tags"), metadata.get("category"))
+    held = (
+        record.get("categories"),
+        metadata.get("categories"),
+        metadata.get("tags"),
+        metadata.get("category"),
+    )
     tags = [tag for value in held for tag in tags_of(value)]
     first = _SENTENCE.split(text.strip(), maxsplit=1)[0]
     return maker.entry(

@@ -1,4 +1,6 @@
-"""What an import reads and an export writes, whatever the format, and how foreign records become entries."""
+"""What an import reads and an export writes, whatever the format, and how foreign records become
+entries.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,16 @@ RECORDS = 1_000_000
 # What other programs call our types and relations.
 _TYPES = {
     "bug": ("bug", "bugfix", "issue", "problem", "error", "fix", "incident", "defect"),
-    "pattern": ("pattern", "technique", "learning", "lesson", "best-practice", "practice", "solution", "how-to"),
+    "pattern": (
+        "pattern",
+        "technique",
+        "learning",
+        "lesson",
+        "best-practice",
+        "practice",
+        "solution",
+        "how-to",
+    ),
     "decision": ("decision", "choice", "adr", "rationale", "design"),
     "pitfall": ("pitfall", "gotcha", "warning", "caveat", "anti-pattern", "antipattern", "trap"),
     "config": ("config", "configuration", "setting", "settings", "environment", "setup"),
@@ -48,16 +59,29 @@ _TYPES = {
 _TYPE_OF = {name: EntryType(type_) for type_, names in _TYPES.items() for name in names}
 _RELATIONS = {
     "supersedes": ("supersedes", "replaces", "obsoletes", "deprecates"),
-    "derived_from": ("derived_from", "based_on", "extends", "extracted_from", "generalizes", "implements", "inspired_by"),
+    "derived_from": (
+        "derived_from",
+        "based_on",
+        "extends",
+        "extracted_from",
+        "generalizes",
+        "implements",
+        "inspired_by",
+    ),
     "contradicts": ("contradicts", "conflicts_with", "disagrees_with", "refutes"),
 }
-_RELATION_OF = {name: Relation(relation) for relation, names in _RELATIONS.items() for name in names}
+_RELATION_OF = {
+    name: Relation(relation) for relation, names in _RELATIONS.items() for name in names
+}
 
 
 @dataclass(slots=True)
 class Parcel:
-    """Entries with their links and accesses. `problems` says what was left out and why; `told` are the ids of entries whose record
-    says whether they are superseded."""
+    """Entries with their links and accesses.
+
+    `problems` says what was left out and why; `told` are the ids of entries whose record says
+    whether they are superseded.
+    """
 
     entries: list[Entry] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
@@ -68,7 +92,9 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Makes entries and links from foreign records: bounded, cleaned, with ids of our own where theirs are no ULIDs."""
+    """Makes entries and links from foreign records: bounded, cleaned, with ids of our own where
+    theirs are no ULIDs.
+    """
 
     new_id: Callable[[], str]
     now: datetime
@@ -95,10 +121,18 @@ class Maker:
         content = clean_text(content)
         if not title.strip() and not content.strip():
             raise failure(INVALID_IMPORT, "it has neither a title nor a text.")
-        if len(" ".join(title.split())) > TITLE_CHARACTERS and not content.startswith(title.strip()):
-            content = f"{clean_text(title).strip()}\n\n{content}".rstrip()  # nothing of a long title is lost
+        if len(" ".join(title.split())) > TITLE_CHARACTERS and not content.startswith(
+            title.strip()
+        ):
+            content = (
+                f"{clean_text(title).strip()}\n\n{content}".rstrip()
+            )  # nothing of a long title is lost
         if len(content) > CONTENT_CHARACTERS:
-            raise failure(INVALID_IMPORT, f"{title[:60]!r} has {len(content)} characters; {CONTENT_CHARACTERS} are kept at most.")
+            raise failure(
+                INVALID_IMPORT,
+                f"{title[:60]!r} has {len(content)} characters; {CONTENT_CHARACTERS} are kept at "
+                f"most.",
+            )
         created_at = parse_moment(str(created) if created else None, self.now)
         named = clean_project(str(project or self.project or ""))
         return Entry(
@@ -106,15 +140,22 @@ class Maker:
             type=entry_type(type_),
             title=clean_title(title, content),
             content=content,
-            tags=tuple(tag[:TAG_CHARACTERS] for tag in clean_tags([str(tag) for tag in tags if tag is not None])[:TAGS]),
+            tags=tuple(
+                tag[:TAG_CHARACTERS]
+                for tag in clean_tags([str(tag) for tag in tags if tag is not None])[:TAGS]
+            ),
             project=named[:PROJECT_CHARACTERS].rstrip() if named else None,
             confidence=max(0, min(5, confidence)) if isinstance(confidence, int) else 3,
             status=Status.OBSOLETE if str(status) == "obsolete" else Status.ACTIVE,
-            memory_type=MemoryType.SEMANTIC if str(memory_type) == "semantic" else MemoryType.EPISODIC,
+            memory_type=MemoryType.SEMANTIC
+            if str(memory_type) == "semantic"
+            else MemoryType.EPISODIC,
             created_at=created_at,
             updated_at=parse_moment(str(updated) if updated else None, created_at),
             context=clean_context(context)[0],
-            superseded_by=str(superseded_by) if isinstance(superseded_by, str) and is_ulid(superseded_by) else None,
+            superseded_by=str(superseded_by)
+            if isinstance(superseded_by, str) and is_ulid(superseded_by)
+            else None,
         )
 
     def link(self, source: str, target: str, relation: object, created: object = None) -> Link:
@@ -131,7 +172,9 @@ def knows_type(name: object) -> bool:
 
 
 def relation_type(name: object) -> Relation:
-    return _RELATION_OF.get("_".join(str(name or "").casefold().replace("-", " ").split()), Relation.RELATED)
+    return _RELATION_OF.get(
+        "_".join(str(name or "").casefold().replace("-", " ").split()), Relation.RELATED
+    )
 
 
 def kept(parcel: Parcel, where: str, make: Callable[[], Entry]) -> Entry | None:
@@ -149,18 +192,30 @@ def kept(parcel: Parcel, where: str, make: Callable[[], Entry]) -> Entry | None:
 
 def read_bounded(path: Path) -> bytes:
     if path.stat().st_size > FILE_BYTES:
-        raise failure(INVALID_IMPORT, f"{path.name} is larger than {FILE_BYTES} bytes.", hint="Import it in parts.")
+        raise failure(
+            INVALID_IMPORT,
+            f"{path.name} is larger than {FILE_BYTES} bytes.",
+            hint="Import it in parts.",
+        )
     return path.read_bytes().removeprefix(codecs.BOM_UTF8)
 
 
 def text_of(record: Mapping[str, Any], *names: str) -> str:
     """The first of these fields that holds text."""
-    return next((value for name in names if isinstance(value := record.get(name), str) and value), "")
+    return next(
+        (value for name in names if isinstance(value := record.get(name), str) and value), ""
+    )
 
 
 def list_of(value: object) -> list[Any]:
     """A list as it is, one text as the only item of one."""
-    return list(value) if isinstance(value, (list, tuple)) else [value] if isinstance(value, str) and value else []
+    return (
+        list(value)
+        if isinstance(value, (list, tuple))
+        else [value]
+        if isinstance(value, str) and value
+        else []
+    )
 
 
 def tags_of(value: object) -> list[Any]:

@@ -1,4 +1,7 @@
-"""An entry and a link as JSON records: the core of the archive and of the JSON-lines export. Field names are Rekall's."""
+"""An entry and a link as JSON records: the core of the archive and of the JSON-lines export.
+
+Field names are Rekall's.
+"""
 
 from __future__ import annotations
 
@@ -70,4 +73,9 @@ def link_record(link: Link) -> dict[str, Any]:
 
 
 def read_link_record(record: Mapping[str, Any], maker: Maker) -> Link:
-    return maker.link(text_of(record, "source_id"), text_of(record, "target_id"), record.get("relation_type"), record.get("created_at"))
+    return maker.link(
+        text_of(record, "source_id"),
+        text_of(record, "target_id"),
+        record.get("relation_type"),
+        record.get("created_at"),
+    )

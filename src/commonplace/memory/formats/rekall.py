@@ -1,4 +1,6 @@
-"""Rekall's archive (a zip with a manifest and checksums; ours adds links) and Rekall's own database."""
+"""Rekall's archive (a zip with a manifest and checksums; ours adds links) and Rekall's own
+database.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from commonplace import __version__
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.formats.parcel import FILE_BYTES, Maker, Parcel, kept, text_of
-from commonplace.memory.formats.records import entry_record, link_record, note_record, read_entry_record, read_link_record
+from commonplace.memory.formats.records import (
+    entry_record,
+    link_record,
+    note_record,
+    read_entry_record,
+    read_link_record,
+)
 
 FORMAT_VERSION = "1.0"
 SQLITE_MAGIC = b"SQLite format 3\x00"
@@ -25,12 +33,17 @@ _CONTEXT_BYTES = 1_000_000  # of one entry's stored conversation, unpacked
 
 
 def write_archive(parcel: Parcel, path: Path, now: datetime) -> None:
-    """Readable by Rekall: entries.json under its checksum. `files` holds the checksum of every member."""
+    """Readable by Rekall: entries.json under its checksum.
+
+    `files` holds the checksum of every member.
+    """
     types: dict[str, int] = {}
     for entry in parcel.entries:
         types[entry.type.value] = types.get(entry.type.value, 0) + 1
     members = {
-        "entries.json": _json([entry_record(entry, parcel.usage.get(entry.id)) for entry in parcel.entries]),
+        "entries.json": _json(
+            [entry_record(entry, parcel.usage.get(entry.id)) for entry in parcel.entries]
+        ),
         "links.json": _json([link_record(link) for link in parcel.links]),
     }
     checksums = {name: _checksum(content) for name, content in members.items()}
@@ -56,20 +69,29 @@ def read_archive(path: Path, maker: Maker) -> Parcel:
     """Every member that the manifest lists must have its checksum, or nothing is read."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {name: _member(archive, name) for name in ("manifest.json", "entries.json", "links.json")}
+            members = {
+                name: _member(archive, name)
+                for name in ("manifest.json", "entries.json", "links.json")
+            }
     except (zipfile.BadZipFile, OSError) as broken:
-        raise failure(INVALID_IMPORT, f"{path.name} is not a readable archive: {broken}.") from broken
+        raise failure(
+            INVALID_IMPORT, f"{path.name} is not a readable archive: {broken}."
+        ) from broken
     manifest = _parsed(members["manifest.json"], "manifest.json", dict)
     if manifest.get("format_version") != FORMAT_VERSION:
         raise failure(
-            INVALID_IMPORT, f"{path.name} has archive format {manifest.get('format_version')!r}; {FORMAT_VERSION!r} is supported."
+            INVALID_IMPORT,
+            f"{path.name} has archive format {manifest.get('format_version')!r}; "
+            f"{FORMAT_VERSION!r} is supported.",
         )
     expected = {"entries.json": manifest.get("checksum")}
     expected |= manifest["files"] if isinstance(manifest.get("files"), dict) else {}
     for name, checksum in expected.items():
         if _checksum(members.get(name) or b"") != checksum:
             raise failure(
-                INVALID_IMPORT, f"{name} in {path.name} does not have its checksum: it was damaged or changed.", hint="Export it again."
+                INVALID_IMPORT,
+                f"{name} in {path.name} does not have its checksum: it was damaged or changed.",
+                hint="Export it again.",
             )
     parcel = Parcel()
     for number, record in enumerate(_parsed(members["entries.json"], "entries.json", list)):
@@ -84,20 +106,35 @@ def read_database(path: Path, maker: Maker) -> Parcel:
     """Any schema version of Rekall's: columns and tables that an older one lacks read as empty."""
     parcel = Parcel()
     try:
-        connection = apsw.Connection(_uri(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        connection = apsw.Connection(
+            _uri(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+        tables = {
+            row[0]
+            for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        }
         if "entries" not in tables:
             raise failure(INVALID_IMPORT, f"{path.name} is a database without Rekall's entries.")
         tags: dict[str, list[str]] = {}
-        for entry_id, tag in connection.execute("SELECT entry_id, tag FROM tags ORDER BY rowid") if "tags" in tables else ():
+        for entry_id, tag in (
+            connection.execute("SELECT entry_id, tag FROM tags ORDER BY rowid")
+            if "tags" in tables
+            else ()
+        ):
             tags.setdefault(str(entry_id), []).append(str(tag))
         for record in _rows(connection, "SELECT * FROM entries ORDER BY created_at, id"):
             record["tags"] = tags.get(str(record.get("id")), [])
             _keep(parcel, f"entry {record.get('id')}", record, maker, _stored_context(record))
-        for record in _rows(connection, "SELECT * FROM links ORDER BY created_at, id") if "links" in tables else ():
+        for record in (
+            _rows(connection, "SELECT * FROM links ORDER BY created_at, id")
+            if "links" in tables
+            else ()
+        ):
             parcel.links.append(read_link_record(record, maker))
     except apsw.Error as broken:
-        raise failure(INVALID_IMPORT, f"{path.name} is not a readable Rekall database: {broken}.") from broken
+        raise failure(
+            INVALID_IMPORT, f"{path.name} is not a readable Rekall database: {broken}."
+        ) from broken
     return parcel
 
 
@@ -125,7 +162,11 @@ def _stored_context(record: Mapping[str, Any]) -> str:
         value = record.get(name)
         if isinstance(value, bytes):
             try:
-                return _context_text(zlib.decompressobj().decompress(value, _CONTEXT_BYTES).decode("utf-8", "replace"))
+                return _context_text(
+                    zlib.decompressobj()
+                    .decompress(value, _CONTEXT_BYTES)
+                    .decode("utf-8", "replace")
+                )
             except zlib.error:
                 continue
     return _context_text(text_of(record, "context_structured"))
@@ -139,7 +180,11 @@ def _context_text(text: str) -> str:
         return text
     if not isinstance(value, dict):
         return text
-    lines = [", ".join(map(str, item)) if isinstance(item, list) else str(item) for item in value.values() if item]
+    lines = [
+        ", ".join(map(str, item)) if isinstance(item, list) else str(item)
+        for item in value.values()
+        if item
+    ]
     return "\n".join(lines)
 
 
@@ -165,7 +210,9 @@ def _parsed(content: bytes | None, name: str, kind: type[Any]) -> Any:
     except orjson.JSONDecodeError as broken:
         raise failure(INVALID_IMPORT, f"{name} is not JSON: {broken}.") from broken
     if not isinstance(value, kind):
-        raise failure(INVALID_IMPORT, f"{name} is not a JSON {'object' if kind is dict else 'array'}.")
+        raise failure(
+            INVALID_IMPORT, f"{name} is not a JSON {'object' if kind is dict else 'array'}."
+        )
     return value
 
 
@@ -178,7 +225,9 @@ def _checksum(content: bytes) -> str:
 
 
 def _uri(path: Path) -> str:
-    """Read only, and without a trace beside it, unless a program left (or is writing) something that is not in the file itself yet."""
+    """Read only, and without a trace beside it, unless a program left (or is writing) something
+    that is not in the file itself yet.
+    """
     beside = [path.with_name(path.name + suffix) for suffix in ("-wal", "-journal")]
     unfinished = any(file.exists() and file.stat().st_size for file in beside)
     escaped = str(path.absolute()).replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -18,13 +18,23 @@ from commonplace.memory.tools.shapes import MemoryTypeName, TypeName
 
 class AddIn(Arguments):
     type: TypeName = Field(description="Type of the entry.")
-    title: str = Field(max_length=TITLE_CHARACTERS, description="Title of the entry (at most 100 characters).")
-    content: str | None = Field(None, description="What happened, why, and what to do: the detailed content.")
+    title: str = Field(
+        max_length=TITLE_CHARACTERS, description="Title of the entry (at most 100 characters)."
+    )
+    content: str | None = Field(
+        None, description="What happened, why, and what to do: the detailed content."
+    )
     tags: list[str] | None = Field(None, description="Kebab-case tags (2 to 5 recommended).")
-    context: str | None = Field(None, description="The conversation it comes from (for the context embedding; at most 10,000 characters).")
+    context: str | None = Field(
+        None,
+        description="The conversation it comes from (for the context embedding; at most 10,000 "
+        "characters).",
+    )
     project: str | None = Field(None, description="Name of the project it belongs to.")
     confidence: int = Field(3, ge=0, le=5, description="How sure it is (0 to 5).")
-    memory_type: MemoryTypeName = Field("episodic", description="episodic: one event; semantic: a rule that holds.")
+    memory_type: MemoryTypeName = Field(
+        "episodic", description="episodic: one event; semantic: a rule that holds."
+    )
 
 
 class SimilarEntry(TypedDict):
@@ -67,7 +77,10 @@ def add_tool(service: MemoryService) -> Tool:
             "type": added.entry.type.value,
             "created": added.created,
             "embeddings_calculated": added.embedded,
-            "similar_entries": [{"id": near.entry.id, "title": near.entry.title, "score": round(near.score, 4)} for near in added.similar],
+            "similar_entries": [
+                {"id": near.entry.id, "title": near.entry.title, "score": round(near.score, 4)}
+                for near in added.similar
+            ],
             "suggestions_created": added.suggestions,
         }
         if added.context_truncated:
@@ -79,18 +92,23 @@ def add_tool(service: MemoryService) -> Tool:
         if added.retired is not None:
             output["warnings"] = [_retired(added.retired, added.retired_for, added.entry)]
         if added.updated:
-            output["hint"] = "An active entry already says exactly this; the new details were added to it"
+            output["hint"] = (
+                "An active entry already says exactly this; the new details were added to it"
+            )
         elif not added.created:
             output["hint"] = "An active entry already says exactly this; it was kept as it is"
         elif added.suggestions:
-            output["hint"] = "rekall_suggest_links and rekall_suggest_generalize show the suggestions"
+            output["hint"] = (
+                "rekall_suggest_links and rekall_suggest_generalize show the suggestions"
+            )
         return output
 
     return Tool(
         name="rekall_add",
         toolset="memory",
         title="Keep what was learned",
-        description="Add an entry to memory: a bug and its fix, a pattern, a decision, a pitfall, configuration, a reference. Embeddings, "
+        description="Add an entry to memory: a bug and its fix, a pattern, a decision, a "
+        "pitfall, configuration, a reference. Embeddings, "
         "similar entries and suggestions are computed at once. Credentials are never kept.",
         input=AddIn,
         output=AddOut,
@@ -107,10 +125,12 @@ def _retired(retired: Entry, successor: Entry | None, entry: Entry) -> str:
     """Say that a new entry repeats one that was retired, and how to retire it again."""
     if successor is None:
         return (
-            f"Entry {retired.id} said exactly this and is obsolete. If it is still wrong, retire the new one: "
+            f"Entry {retired.id} said exactly this and is obsolete. If it is still wrong, retire "
+            f"the new one: "
             f"memory_update(id={entry.id}, status=obsolete)"
         )
     return (
-        f"Entry {retired.id} said exactly this and was superseded by {successor.id} ({successor.title}). If that still holds: "
+        f"Entry {retired.id} said exactly this and was superseded by {successor.id} "
+        f"({successor.title}). If that still holds: "
         f"rekall_link(source_id={successor.id}, target_id={entry.id}, relation_type=supersedes)"
     )

@@ -1,4 +1,6 @@
-"""Our own tools, called by name and listed with --all-tools: list, update, delete and restore, related, stale."""
+"""Our own tools, called by name and listed with --all-tools: list, update, delete and restore,
+related, stale.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,27 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.clock import iso
-from commonplace.memory.errors import DUPLICATE_ENTRY, ENTRY_NOT_FOUND, ENTRY_TOO_LARGE, INVALID_ENTRY_TYPE, SECRET_REFUSED
+from commonplace.memory.errors import (
+    DUPLICATE_ENTRY,
+    ENTRY_NOT_FOUND,
+    ENTRY_TOO_LARGE,
+    INVALID_ENTRY_TYPE,
+    SECRET_REFUSED,
+)
 from commonplace.memory.model import TITLE_CHARACTERS, EntryType, Relation, Status
 from commonplace.memory.results import Graph
 from commonplace.memory.service import GRAPH_DEPTH, MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.tools.handled import handled
-from commonplace.memory.tools.shapes import MemoryTypeName, Moment, RelationName, StatusName, Summary, TypeName, summary
+from commonplace.memory.tools.shapes import (
+    MemoryTypeName,
+    Moment,
+    RelationName,
+    StatusName,
+    Summary,
+    TypeName,
+    summary,
+)
 
 
 class ListIn(Arguments):
@@ -24,7 +40,9 @@ class ListIn(Arguments):
     project: str | None = Field(None, description="Only this project.")
     tag: str | None = Field(None, description="Only entries with this tag.")
     status: StatusName | None = Field(None, description="Only active, or only obsolete entries.")
-    deleted: bool = Field(False, description="List deleted entries instead; memory_delete restores them.")
+    deleted: bool = Field(
+        False, description="List deleted entries instead; memory_delete restores them."
+    )
     limit: int = Field(20, ge=1, le=200, description="Most entries.")
     offset: int = Field(0, ge=0, le=1_000_000, description="Entries to pass over.")
 
@@ -44,7 +62,9 @@ class UpdateIn(Arguments):
     project: str | None = Field(None, description="New project; empty for none.")
     confidence: int | None = Field(None, ge=0, le=5, description="New confidence (0 to 5).")
     memory_type: MemoryTypeName | None = Field(None, description="New memory type.")
-    status: StatusName | None = Field(None, description="obsolete to retire it, active to bring it back.")
+    status: StatusName | None = Field(
+        None, description="obsolete to retire it, active to bring it back."
+    )
 
 
 class UpdateOut(TypedDict):
@@ -92,7 +112,12 @@ class RelatedOut(TypedDict):
 
 
 class StaleIn(Arguments):
-    days: int | None = Field(None, ge=1, le=36_500, description="Not read or changed for so many days; default from the settings (90).")
+    days: int | None = Field(
+        None,
+        ge=1,
+        le=36_500,
+        description="Not read or changed for so many days; default from the settings (90).",
+    )
     limit: int = Field(20, ge=1, le=200, description="Most entries.")
 
 
@@ -118,10 +143,18 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
         )
         page = await service.browse(context.auth.tenant, wanted, arguments.limit, arguments.offset)
         more = arguments.offset + len(page.entries) < page.total
-        return {"entries": [summary(entry) for entry in page.entries], "total": page.total, "has_more": more}
+        return {
+            "entries": [summary(entry) for entry in page.entries],
+            "total": page.total,
+            "has_more": more,
+        }
 
     async def update(context: Context, arguments: UpdateIn) -> dict[str, Any]:
-        changes = {name: value for name, value in arguments.model_dump(exclude={"id"}).items() if value is not None}
+        changes = {
+            name: value
+            for name, value in arguments.model_dump(exclude={"id"}).items()
+            if value is not None
+        }
         entry, changed = await service.update(context.auth.tenant, arguments.id, changes)
         revisions = await service.history(context.auth.tenant, entry.id)
         return {"entry": summary(entry), "changed": sorted(changed), "revisions": len(revisions)}
@@ -131,7 +164,12 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             entry = await service.restore(context.auth.tenant, arguments.id)
             return {"id": entry.id, "title": entry.title, "deleted": False}
         entry = await service.delete(context.auth.tenant, arguments.id)
-        return {"id": entry.id, "title": entry.title, "deleted": True, "hint": "memory_delete with restore=true brings it back"}
+        return {
+            "id": entry.id,
+            "title": entry.title,
+            "deleted": True,
+            "hint": "memory_delete with restore=true brings it back",
+        }
 
     async def related(context: Context, arguments: RelatedIn) -> dict[str, Any]:
         return graph(
@@ -140,16 +178,35 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
         )
 
     async def stale(context: Context, arguments: StaleIn) -> dict[str, Any]:
-        entries, total, usage = await service.stale(context.auth.tenant, arguments.days, arguments.limit)
+        entries, total, usage = await service.stale(
+            context.auth.tenant, arguments.days, arguments.limit
+        )
         rows = []
         for entry in entries:
             used = usage.get(entry.id)
             last = used.last_accessed if used else None
-            rows.append({**summary(entry), "last_accessed": iso(last) if last else None, "access_count": used.access_count if used else 0})
-        return {"entries": rows, "total": total, "days": arguments.days or service.policy.stale_days}
+            rows.append(
+                {
+                    **summary(entry),
+                    "last_accessed": iso(last) if last else None,
+                    "access_count": used.access_count if used else 0,
+                }
+            )
+        return {
+            "entries": rows,
+            "total": total,
+            "days": arguments.days or service.policy.stale_days,
+        }
 
     return (
-        _tool("memory_list", "List entries", "Entries, newest first, by type, project, tag or status.", ListIn, ListOut, list_entries),
+        _tool(
+            "memory_list",
+            "List entries",
+            "Entries, newest first, by type, project, tag or status.",
+            ListIn,
+            ListOut,
+            list_entries,
+        ),
         _tool(
             "memory_update",
             "Correct an entry",
@@ -158,7 +215,13 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             UpdateOut,
             update,
             writes=True,
-            errors=(ENTRY_NOT_FOUND, INVALID_ENTRY_TYPE, SECRET_REFUSED, ENTRY_TOO_LARGE, DUPLICATE_ENTRY),
+            errors=(
+                ENTRY_NOT_FOUND,
+                INVALID_ENTRY_TYPE,
+                SECRET_REFUSED,
+                ENTRY_TOO_LARGE,
+                DUPLICATE_ENTRY,
+            ),
             redact=frozenset({"content"}),
         ),
         _tool(
@@ -182,7 +245,14 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             related,
             errors=(ENTRY_NOT_FOUND,),
         ),
-        _tool("memory_stale", "Stale entries", "Active entries that nobody has read or changed for long.", StaleIn, StaleOut, stale),
+        _tool(
+            "memory_stale",
+            "Stale entries",
+            "Active entries that nobody has read or changed for long.",
+            StaleIn,
+            StaleOut,
+            stale,
+        ),
     )
 
 
@@ -198,12 +268,18 @@ def graph(found: Graph, relation: Relation | None = None) -> dict[str, Any]:
         for id_, far in found.distance.items()
     ]
     edges = [
-        {"source_id": link.source_id, "target_id": link.target_id, "relation_type": link.relation.value}
+        {
+            "source_id": link.source_id,
+            "target_id": link.target_id,
+            "relation_type": link.relation.value,
+        }
         for link in found.links
         if relation is None or link.relation is relation
     ]
     if relation is not None:
-        ends = {end for edge in edges for end in (edge["source_id"], edge["target_id"])} | {found.root.id}
+        ends = {end for edge in edges for end in (edge["source_id"], edge["target_id"])} | {
+            found.root.id
+        }
         nodes = [node for node in nodes if node["id"] in ends]
     nodes.sort(key=lambda node: (node["distance"], node["id"]))
     return {"entries": nodes, "links": edges, "truncated": found.truncated}

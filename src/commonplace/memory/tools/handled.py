@@ -1,4 +1,6 @@
-"""Turns a defect in memory into the contract's INTERNAL_ERROR; every handler of this toolset goes through it."""
+"""Turns a defect in memory into the contract's INTERNAL_ERROR; every handler of this toolset
+goes through it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def handled(work: Work) -> Work:
             return await work(context, arguments)
         except (CommonplaceError, TimeoutError):
             raise
-        except Exception as error:  # contract 004 names this code; the pipeline's own would be INTERNAL
+        except (
+            Exception
+        ) as error:  # contract 004 names this code; the pipeline's own would be INTERNAL
             explained = explain(error)
             if explained is not None:  # the disk's or the database's doing
                 raise explained from error

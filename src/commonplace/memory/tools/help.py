@@ -12,7 +12,9 @@ from commonplace.memory.engine.guide import TOPICS, Language, guide
 
 
 class HelpIn(Arguments):
-    topic: Literal["search", "capture", "links", "citations", "all"] = Field("all", description="One section; 'all' by default.")
+    topic: Literal["search", "capture", "links", "citations", "all"] = Field(
+        "all", description="One section; 'all' by default."
+    )
 
 
 class HelpOut(TypedDict):
@@ -28,7 +30,8 @@ def help_tool(language: Language) -> Tool:
         name="rekall_help",
         toolset="memory",
         title="How to use memory",
-        description="Guide to the knowledge base: workflows, when to search and capture, how to cite. Call it once per session.",
+        description="Guide to the knowledge base: workflows, when to search and capture, how to "
+        "cite. Call it once per session.",
         input=HelpIn,
         output=HelpOut,
         handler=handler,

@@ -19,24 +19,34 @@ from commonplace.memory.tools.handled import handled
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
 from commonplace.search.text import query_terms, snippet
 
-SNIPPET_CHARACTERS = 90  # the contract says about 100; a little less keeps compact results at a fifth of the entries
+SNIPPET_CHARACTERS = (
+    90  # the contract says about 100; a little less keeps compact results at a fifth of the entries
+)
 
 HINT = "Use rekall_show(id) for full content and links"
 
 
 class SearchIn(Arguments):
     query: str = Field(description="Search terms (keywords or a natural question).")
-    context: str | None = Field(None, description="What the conversation is about, to enrich the semantic search.")
+    context: str | None = Field(
+        None, description="What the conversation is about, to enrich the semantic search."
+    )
     limit: int = Field(5, ge=1, le=20, description="Most results.")
     type: TypeName | None = Field(None, description="Only entries of this type.")
     project: str | None = Field(None, description="Only entries of this project.")
     mode: Literal["auto", "meaning"] = Field(
         "auto",
-        description="auto: by words where no embedding model is ready. meaning: fail instead (EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE).",
+        description="auto: by words where no embedding model is ready. meaning: fail instead "
+        "(EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE).",
     )
-    why: bool = Field(False, description="Explain each result: which retriever found it and which words matched.")
+    why: bool = Field(
+        False, description="Explain each result: which retriever found it and which words matched."
+    )
     max_tokens: int | None = Field(
-        None, ge=100, le=100_000, description="Token budget of the results; the last ones are left out to keep it."
+        None,
+        ge=100,
+        le=100_000,
+        description="Token budget of the results; the last ones are left out to keep it.",
     )
 
 
@@ -70,7 +80,9 @@ class SearchOut(TypedDict):
 
 def search_tool(service: MemoryService) -> Tool:
     async def handler(context: Context, arguments: SearchIn) -> dict[str, Any]:
-        wanted = Filter(type=EntryType(arguments.type) if arguments.type else None, project=arguments.project)
+        wanted = Filter(
+            type=EntryType(arguments.type) if arguments.type else None, project=arguments.project
+        )
         answer = await service.search(
             context.auth.tenant,
             arguments.query,
@@ -95,7 +107,8 @@ def search_tool(service: MemoryService) -> Tool:
         name="rekall_search",
         toolset="memory",
         title="Search memory",
-        description="Search what was learned: bugs, patterns, decisions, pitfalls, configuration. Any words or question. Returns compact "
+        description="Search what was learned: bugs, patterns, decisions, pitfalls, "
+        "configuration. Any words or question. Returns compact "
         "results (id, title, score, snippet); open one with rekall_show(id).",
         input=SearchIn,
         output=SearchOut,
@@ -106,8 +119,12 @@ def search_tool(service: MemoryService) -> Tool:
     )
 
 
-def within_budget(results: list[dict[str, Any]], max_tokens: int | None) -> tuple[list[dict[str, Any]], int, int]:
-    """As many results from the top as the budget holds, their tokens, and how many were left out."""
+def within_budget(
+    results: list[dict[str, Any]], max_tokens: int | None
+) -> tuple[list[dict[str, Any]], int, int]:
+    """As many results from the top as the budget holds, their tokens, and how many were left
+    out.
+    """
     kept: list[dict[str, Any]] = []
     tokens = 0
     for result in results:
@@ -115,7 +132,11 @@ def within_budget(results: list[dict[str, Any]], max_tokens: int | None) -> tupl
         if max_tokens is not None and tokens + cost > max_tokens:
             if kept:
                 break
-            result = {**result, "snippet": "", "tags": []}  # the best one always comes, if need be without its extras
+            result = {
+                **result,
+                "snippet": "",
+                "tags": [],
+            }  # the best one always comes, if need be without its extras
             cost = count_tokens(orjson.dumps(result).decode())
         kept.append(result)
         tokens += cost
@@ -150,7 +171,10 @@ def _result(hit: Hit, terms: list[str], why: bool) -> dict[str, Any]:
 
 def _hint(answer: Answer, left_out: int) -> str:
     if not answer.hits:
-        hint = "Nothing found. Try other words, drop the filters, or keep what you learn with rekall_add"
+        hint = (
+            "Nothing found. Try other words, drop the filters, or keep what you learn with "
+            "rekall_add"
+        )
     elif answer.hits[0].score < WEAK_SCORE:
         hint = f"Only weak matches: they may not answer this. {HINT}"
     else:

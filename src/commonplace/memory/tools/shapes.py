@@ -10,7 +10,8 @@ from typing_extensions import TypedDict
 from commonplace.kernel.clock import iso
 from commonplace.memory.model import Entry
 
-# Closed sets of the contract as inputs name them; the model's enums have the same values, which a test holds.
+# Closed sets of the contract as inputs name them; the model's enums have the same values, which a
+# test holds.
 TypeName = Literal["bug", "pattern", "decision", "pitfall", "config", "reference"]
 RelationName = Literal["related", "supersedes", "derived_from", "contradicts"]
 MemoryTypeName = Literal["episodic", "semantic"]

@@ -75,15 +75,27 @@ class RejectOut(TypedDict):
 
 def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
     async def suggest_links(context: Context, arguments: SuggestIn) -> dict[str, Any]:
-        found, total, entries = await service.suggestions.pending(context.auth.tenant, PAIRS, arguments.limit)
-        return {"suggestions": [_pair(suggestion, entries) for suggestion in found], "total_pending": total}
+        found, total, entries = await service.suggestions.pending(
+            context.auth.tenant, PAIRS, arguments.limit
+        )
+        return {
+            "suggestions": [_pair(suggestion, entries) for suggestion in found],
+            "total_pending": total,
+        }
 
     async def suggest_generalize(context: Context, arguments: SuggestIn) -> dict[str, Any]:
-        found, total, entries = await service.suggestions.pending(context.auth.tenant, CLUSTERS, arguments.limit)
-        return {"suggestions": [_cluster(suggestion, entries) for suggestion in found], "total_pending": total}
+        found, total, entries = await service.suggestions.pending(
+            context.auth.tenant, CLUSTERS, arguments.limit
+        )
+        return {
+            "suggestions": [_cluster(suggestion, entries) for suggestion in found],
+            "total_pending": total,
+        }
 
     async def accept(context: Context, arguments: DecideIn) -> dict[str, Any]:
-        suggestion, link = await service.suggestions.accept(context.auth.tenant, arguments.suggestion_id)
+        suggestion, link = await service.suggestions.accept(
+            context.auth.tenant, arguments.suggestion_id
+        )
         if link is None:
             command = "rekall generalize " + " ".join(suggestion.entry_ids)
             action = "Accepted; run the command to draft the pattern from its sources"
@@ -95,7 +107,11 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             "action_taken": action,
             "link_created": None
             if link is None
-            else {"source_id": link.source_id, "target_id": link.target_id, "relation_type": link.relation.value},
+            else {
+                "source_id": link.source_id,
+                "target_id": link.target_id,
+                "relation_type": link.relation.value,
+            },
             "generalize_command": command,
         }
 
@@ -108,7 +124,8 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             name="rekall_suggest_links",
             toolset="memory",
             title="Pending link suggestions",
-            description="Pairs of entries that seem to belong together, and pairs that contradict each other (both sides quoted).",
+            description="Pairs of entries that seem to belong together, and pairs that "
+            "contradict each other (both sides quoted).",
             input=SuggestIn,
             output=SuggestLinksOut,
             handler=handled(suggest_links),
@@ -117,7 +134,8 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             name="rekall_suggest_generalize",
             toolset="memory",
             title="Pending generalisation suggestions",
-            description="Groups of three or more episodic entries that tell of the same thing and could become one pattern.",
+            description="Groups of three or more episodic entries that tell of the same thing "
+            "and could become one pattern.",
             input=SuggestIn,
             output=SuggestGeneralizeOut,
             handler=handled(suggest_generalize),
@@ -126,7 +144,8 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             name="rekall_accept_suggestion",
             toolset="memory",
             title="Accept a suggestion",
-            description="Accept a suggestion: creates the link, or returns the command that drafts the general pattern.",
+            description="Accept a suggestion: creates the link, or returns the command that "
+            "drafts the general pattern.",
             input=DecideIn,
             output=AcceptOut,
             handler=handled(accept),

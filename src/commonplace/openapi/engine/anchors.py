@@ -1,6 +1,9 @@
-"""References of JSON Schema that are no JSON pointers (`#anchor`, `$id`, `$dynamicRef`) written as pointers into the document.
+"""References of JSON Schema that are no JSON pointers (`#anchor`, `$id`, `$dynamicRef`) written
+as pointers into the document.
 
-For engines that follow pointers only. `$dynamicRef` is followed to the anchor it starts from, as if nothing extended the schema."""
+For engines that follow pointers only. `$dynamicRef` is followed to the anchor it starts from, as if
+nothing extended the schema.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,15 @@ from commonplace.openapi.engine.shape import Json, Rewriter
 _MARKS = (b'"$anchor"', b'"$id"', b'"$dynamicRef"', b'"$self"')
 
 
-def with_plain_references(document: dict[str, Any], told: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """The document with such references replaced where their target is in it. Unchanged where it has none.
+def with_plain_references(
+    document: dict[str, Any], told: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """The document with such references replaced where their target is in it.
 
-    `told` gets the place of each `$dynamicRef` that became a plain one."""
+    Unchanged where it has none.
+
+    `told` gets the place of each `$dynamicRef` that became a plain one.
+    """
     try:
         encoded = orjson.dumps(document)
         if not any(mark in encoded for mark in _MARKS):
@@ -32,7 +40,9 @@ def with_plain_references(document: dict[str, Any], told: Callable[[str], None] 
 
 
 class _Resources(Rewriter):
-    """Knows in which schema resource (a schema with `$id`, or the document) it is, while it walks."""
+    """Knows in which schema resource (a schema with `$id`, or the document) it is, while it
+    walks.
+    """
 
     def __init__(self, base: str) -> None:
         super().__init__()
@@ -41,7 +51,9 @@ class _Resources(Rewriter):
     def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
         own = node.get("$id")
         if isinstance(own, str):
-            self.resources.append((urldefrag(urljoin(self.resources[-1][0], own))[0], self.pointer()))
+            self.resources.append(
+                (urldefrag(urljoin(self.resources[-1][0], own))[0], self.pointer())
+            )
         return node
 
     def on_schema(self, node: dict[str, Json]) -> Json:
@@ -100,4 +112,6 @@ class _Pointers(_Resources):
             start = root if not address else self.places.get((where, ""))
             return None if start is None else f"#{start}{fragment}"
         found = self.places.get((where, unquote(fragment)))
-        return None if found is None or (not found and not fragment and not address) else f"#{found}"
+        return (
+            None if found is None or (not found and not fragment and not address) else f"#{found}"
+        )

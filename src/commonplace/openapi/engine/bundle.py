@@ -1,4 +1,6 @@
-"""A description that is spread over files, as one file: what other files define becomes a component."""
+"""A description that is spread over files, as one file: what other files define becomes a
+component.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ class Bundled:
 def bundle(document: Document, resolver: Resolver, *, lenient: bool = False) -> Bundled:
     """The document without references to other files. The given one is not changed.
 
-    `lenient`: references that lead nowhere stay as they are and are listed, instead of being an error."""
+    `lenient`: references that lead nowhere stay as they are and are listed, instead of being an
+    error.
+    """
     bundler = _Bundler(document, resolver, lenient)
     result = bundler.rewrite(document.data, "document")
     if bundler.imports:
@@ -52,7 +56,9 @@ def bundle(document: Document, resolver: Resolver, *, lenient: bool = False) -> 
 
 
 def as_one(document: Document, resolver: Resolver) -> tuple[Document, Bundled]:
-    """A description that is spread over files, as one document to be read; what cannot be found stays a reference."""
+    """A description that is spread over files, as one document to be read; what cannot be found
+    stays a reference.
+    """
     made = bundle(document, resolver, lenient=True)
     return replace(document, data=made.document, derived={}, kept=False), made
 
@@ -83,7 +89,9 @@ class _Bundler(Rewriter):
                 if isinstance(reference, str) and not reference.startswith("#"):
                     target = self._resolve(reference)
                     if target is not None and target.base:
-                        self.names.setdefault((target.base, target.pointer, section), (section, name))
+                        self.names.setdefault(
+                            (target.base, target.pointer, section), (section, name)
+                        )
 
     def _resolve(self, reference: str) -> Target | None:
         try:
@@ -98,7 +106,8 @@ class _Bundler(Rewriter):
     def origins(self) -> dict[str, str]:
         prefix = "/" if self.old else "/components/"
         return {
-            f"{prefix}{section}/{escape_token(name)}": base.rsplit("/", 1)[-1] + (f"#{pointer}" if pointer else "")
+            f"{prefix}{section}/{escape_token(name)}": base.rsplit("/", 1)[-1]
+            + (f"#{pointer}" if pointer else "")
             for (base, pointer, _), (section, name) in self.names.items()
         }
 
@@ -115,9 +124,15 @@ class _Bundler(Rewriter):
         if target is None:
             return node
         if not target.base:
-            return node if target.pointer == reference else {**node, "$ref": "#" + target.pointer}  # found by its `$id`: no pointer
+            return (
+                node if target.pointer == reference else {**node, "$ref": "#" + target.pointer}
+            )  # found by its `$id`: no pointer
         key = (target.base, target.pointer, section)
-        if self.at == [*([] if self.old else ["components"]), section, self.names.get(key, ("", ""))[1]]:
+        if self.at == [
+            *([] if self.old else ["components"]),
+            section,
+            self.names.get(key, ("", ""))[1],
+        ]:
             made: dict[str, Any] = self._from(target.base, target.value, kind)
             return made
         if key not in self.names:
@@ -133,11 +148,16 @@ class _Bundler(Rewriter):
         mapping = node.get("mapping")
         if not isinstance(mapping, dict):
             return node
-        new = {value: self._mapped(target) if isinstance(target, str) else target for value, target in mapping.items()}
+        new = {
+            value: self._mapped(target) if isinstance(target, str) else target
+            for value, target in mapping.items()
+        }
         return node if new == mapping else {**node, "mapping": new}
 
     def _mapped(self, target: str) -> str:
-        """A mapping gives the name of a schema or a reference; a name is looked for first, as the specification advises."""
+        """A mapping gives the name of a schema or a reference; a name is looked for first, as
+        the specification advises.
+        """
         if _PLAIN_NAME.fullmatch(target) and self._names_schema(target):
             if not self.base:
                 return target
@@ -153,14 +173,18 @@ class _Bundler(Rewriter):
         return isinstance(schemas, dict) and name in schemas
 
     def _inline(self, node: dict[str, Any], reference: str, kind: str) -> dict[str, Any]:
-        """Path items have no place among the components of most versions, so they are copied to where they are used."""
+        """Path items have no place among the components of most versions, so they are copied to
+        where they are used.
+        """
         target = self._resolve(reference)
         if target is None:
             return node
         if not isinstance(target.value, dict):
             if self.lenient:
                 return node
-            raise CommonplaceError(UNRESOLVED_REF, f"{reference} does not name an object.", details={"ref": reference})
+            raise CommonplaceError(
+                UNRESOLVED_REF, f"{reference} does not name an object.", details={"ref": reference}
+            )
         rest = {key: value for key, value in node.items() if key != "$ref"}
         value = self._from(target.base, target.value, kind)
         return {**value, **rest}
@@ -179,8 +203,15 @@ class _Bundler(Rewriter):
 
     def _name(self, section: str, base: str, pointer: str) -> str:
         """The last word of the pointer, or of the file's name."""
-        last = pointer.rsplit("/", 1)[-1] if pointer.strip("/") else urldefrag(base)[0].rsplit("/", 1)[-1].rsplit(".", 1)[0]
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "_", last.replace("~1", "/").replace("~0", "~")).strip("_") or "Imported"
+        last = (
+            pointer.rsplit("/", 1)[-1]
+            if pointer.strip("/")
+            else urldefrag(base)[0].rsplit("/", 1)[-1].rsplit(".", 1)[0]
+        )
+        plain = (
+            re.sub(r"[^A-Za-z0-9._-]+", "_", last.replace("~1", "/").replace("~0", "~")).strip("_")
+            or "Imported"
+        )
         if section not in self._taken:
             container = self.document.data if self.old else self.document.data.get("components")
             named = container.get(section) if isinstance(container, dict) else None

@@ -1,4 +1,6 @@
-"""What an API offers, in one shape for all versions: operations with their parameters, bodies, responses and credentials."""
+"""What an API offers, in one shape for all versions: operations with their parameters, bodies,
+responses and credentials.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,17 @@ from commonplace.openapi.model import Document, Family, Json, JsonObject
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _V2_SCHEMA = frozenset(
     {"type", "format", "items", "default", "enum", "pattern", "multipleOf", "x-nullable"}
-    | {"maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "maxItems", "minItems", "uniqueItems"}
+    | {
+        "maximum",
+        "exclusiveMaximum",
+        "minimum",
+        "exclusiveMinimum",
+        "maxLength",
+        "minLength",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+    }
 )
 _COLLECTIONS = {
     "csv": ("form", False),
@@ -108,7 +120,10 @@ class Api:
         self.document = document
         self.resolver = resolver
         self.views = Views(document, resolver)
-        self.schemes = {name: resolver.try_follow(value) for name, value in document.components("securitySchemes").items()}
+        self.schemes = {
+            name: resolver.try_follow(value)
+            for name, value in document.components("securitySchemes").items()
+        }
         self.servers = servers_of(document)
         self.operations = self._operations(document.data.get("paths"), "/paths")
         self.webhooks = self._operations(document.data.get("webhooks"), "/webhooks")
@@ -126,7 +141,9 @@ class Api:
                 key = f"{method.upper()} {_EXPRESSION.sub('{}', path)}"
                 if key in found:
                     key = f"{method.upper()} {path}"
-                found[key] = RawOperation(path, method, operation, f"{here}/{steps}", item, here, depth)
+                found[key] = RawOperation(
+                    path, method, operation, f"{here}/{steps}", item, here, depth
+                )
         return found
 
     def _methods(self, item: JsonObject) -> Iterator[tuple[str, JsonObject, str]]:
@@ -140,20 +157,36 @@ class Api:
 
     def operation(self, raw: RawOperation) -> Operation:
         """An operation in the shape that is compared."""
-        path, method, operation, pointer, item, above = raw.path, raw.method, raw.operation, raw.pointer, raw.item, raw.item_pointer
+        path, method, operation, pointer, item, above = (
+            raw.path,
+            raw.method,
+            raw.operation,
+            raw.pointer,
+            raw.item,
+            raw.item_pointer,
+        )
         names = {name: str(position) for position, name in enumerate(_EXPRESSION.findall(path))}
         merged: dict[tuple[str, str], tuple[JsonObject, str]] = {}
-        for values, start in ((item.get("parameters"), above), (operation.get("parameters"), pointer)):
+        for values, start in (
+            (item.get("parameters"), above),
+            (operation.get("parameters"), pointer),
+        ):
             for position, value in enumerate(values if isinstance(values, list) else ()):
                 value, here = self._followed(value, f"{start}/parameters/{position}")
-                if isinstance(value, dict) and isinstance(value.get("name"), str) and isinstance(value.get("in"), str):
+                if (
+                    isinstance(value, dict)
+                    and isinstance(value.get("name"), str)
+                    and isinstance(value.get("in"), str)
+                ):
                     name = value["name"].lower() if value["in"] == "header" else value["name"]
                     name = names.get(name, name) if value["in"] == "path" else name
                     merged[(value["in"], name)] = (value, here)
         body, required = self._body(operation, pointer, merged)
         callbacks: dict[str, dict[str, RawOperation]] = {}
         declared = operation.get("callbacks")
-        for name, callback in declared.items() if isinstance(declared, dict) and raw.depth < 3 else ():
+        for name, callback in (
+            declared.items() if isinstance(declared, dict) and raw.depth < 3 else ()
+        ):
             callback, here = self._followed(callback, f"{pointer}/callbacks/{escape(name)}")
             callbacks[name] = self._operations(callback, here, raw.depth + 1)
         return Operation(
@@ -162,13 +195,24 @@ class Api:
             path=path,
             pointer=pointer,
             value=operation,
-            parameters={key: self._parameter(value, here) for key, (value, here) in merged.items() if key[0] not in ("body", "formData")},
+            parameters={
+                key: self._parameter(value, here)
+                for key, (value, here) in merged.items()
+                if key[0] not in ("body", "formData")
+            },
             body=body,
             body_required=required,
             responses=self._responses(operation, pointer),
             security=self._security(operation),
             callbacks=callbacks,
-            servers=next((_servers(holder["servers"]) for holder in (operation, item) if holder.get("servers")), None),
+            servers=next(
+                (
+                    _servers(holder["servers"])
+                    for holder in (operation, item)
+                    if holder.get("servers")
+                ),
+                None,
+            ),
         )
 
     def _followed(self, value: Json, pointer: str) -> tuple[Json, str]:
@@ -182,14 +226,20 @@ class Api:
             if isinstance(following, dict) and following.get("$ref") == ref:
                 break
             target, pointer = following, decoded(ref[1:])
-        return (self.resolver.try_follow(target), pointer) if isinstance(target, dict) else (target, pointer)
+        return (
+            (self.resolver.try_follow(target), pointer)
+            if isinstance(target, dict)
+            else (target, pointer)
+        )
 
     def _parameter(self, value: JsonObject, pointer: str) -> Parameter:
         schema = self._schema_of(value, pointer)
         location = value["in"]
         style, explode = value.get("style"), value.get("explode")
         if self.document.is_v2:
-            style, explode = _COLLECTIONS.get(str(value.get("collectionFormat", "csv")), ("form", False))
+            style, explode = _COLLECTIONS.get(
+                str(value.get("collectionFormat", "csv")), ("form", False)
+            )
             if location in ("path", "header"):
                 style = "simple"
         if not isinstance(style, str):
@@ -218,11 +268,18 @@ class Api:
             name, media = next(iter(content.items()))
             schema = media.get("schema", {}) if isinstance(media, dict) else {}
             return Site(schema, f"{pointer}/content/{escape(name)}/schema")
-        own = {key: item for key, item in value.items() if key in _V2_SCHEMA} if self.document.is_v2 else {}
+        own = (
+            {key: item for key, item in value.items() if key in _V2_SCHEMA}
+            if self.document.is_v2
+            else {}
+        )
         return Site(self.views.keep(own), pointer)
 
     def _body(
-        self, operation: JsonObject, pointer: str, parameters: dict[tuple[str, str], tuple[JsonObject, str]]
+        self,
+        operation: JsonObject,
+        pointer: str,
+        parameters: dict[tuple[str, str], tuple[JsonObject, str]],
     ) -> tuple[Content | None, bool]:
         if not self.document.is_v2:
             declared = operation.get("requestBody")
@@ -233,35 +290,60 @@ class Api:
                 return None, False
             return self._content(value.get("content"), here), value.get("required") is True
         consumes = self._media_list(operation, "consumes")
-        body = next(((value, here) for (location, _), (value, here) in parameters.items() if location == "body"), None)
+        body = next(
+            (
+                (value, here)
+                for (location, _), (value, here) in parameters.items()
+                if location == "body"
+            ),
+            None,
+        )
         if body is not None:
             content = Content(body[1])
-            content.media = {media: Site(body[0].get("schema", {}), f"{body[1]}/schema") for media in consumes or ["application/json"]}
+            content.media = {
+                media: Site(body[0].get("schema", {}), f"{body[1]}/schema")
+                for media in consumes or ["application/json"]
+            }
             return content, body[0].get("required") is True
-        fields = {name: (value, here) for (location, name), (value, here) in parameters.items() if location == "formData"}
+        fields = {
+            name: (value, here)
+            for (location, name), (value, here) in parameters.items()
+            if location == "formData"
+        }
         if not fields:
             return None, False
         return self._form(fields, consumes, pointer)
 
-    def _form(self, fields: dict[str, tuple[JsonObject, str]], consumes: list[str], pointer: str) -> tuple[Content, bool]:
+    def _form(
+        self, fields: dict[str, tuple[JsonObject, str]], consumes: list[str], pointer: str
+    ) -> tuple[Content, bool]:
         properties = {
-            name: {k: v for k, v in value.items() if k in _V2_SCHEMA or k == "description"} for name, (value, _) in fields.items()
+            name: {k: v for k, v in value.items() if k in _V2_SCHEMA or k == "description"}
+            for name, (value, _) in fields.items()
         }
         for (value, _), own in zip(fields.values(), properties.values(), strict=True):
             if value.get("type") == "file":
                 own.update({"type": "string", "format": "binary"})
         required = [name for name, (value, _) in fields.items() if value.get("required") is True]
-        schema: JsonObject = {"type": "object", "properties": properties} | ({"required": required} if required else {})
+        schema: JsonObject = {"type": "object", "properties": properties} | (
+            {"required": required} if required else {}
+        )
         files = any(value.get("type") == "file" for value, _ in fields.values())
         fallback = "multipart/form-data" if files else "application/x-www-form-urlencoded"
         forms = [media for media in consumes if "form" in media] or [fallback]
         content = Content(f"{pointer}/parameters")
-        content.media = {media: Site(self.views.keep(schema), f"{pointer}/parameters") for media in forms}
+        content.media = {
+            media: Site(self.views.keep(schema), f"{pointer}/parameters") for media in forms
+        }
         return content, bool(required)
 
     def _media_list(self, operation: JsonObject, name: str) -> list[str]:
         values = operation.get(name, self.document.data.get(name))
-        return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+        return (
+            [value for value in values if isinstance(value, str)]
+            if isinstance(values, list)
+            else []
+        )
 
     def _content(self, values: Json, pointer: str) -> Content:
         content = Content(pointer)
@@ -270,10 +352,14 @@ class Api:
                 media = self.resolver.try_follow(media)
                 if not isinstance(media, dict):
                     continue
-                content.media[name] = Site(media.get("schema", {}), f"{pointer}/content/{escape(name)}/schema")
+                content.media[name] = Site(
+                    media.get("schema", {}), f"{pointer}/content/{escape(name)}/schema"
+                )
                 content.encodings[name] = media.get("encoding")
                 if "itemSchema" in media:
-                    content.items[name] = Site(media["itemSchema"], f"{pointer}/content/{escape(name)}/itemSchema")
+                    content.items[name] = Site(
+                        media["itemSchema"], f"{pointer}/content/{escape(name)}/itemSchema"
+                    )
         return content
 
     def _responses(self, operation: JsonObject, pointer: str) -> dict[str, Response]:
@@ -288,7 +374,9 @@ class Api:
             content = self._content(value.get("content"), here)
             if self.document.is_v2 and "schema" in value:
                 site = Site(value["schema"], f"{here}/schema")
-                content.media = dict.fromkeys(self._media_list(operation, "produces") or ["application/json"], site)
+                content.media = dict.fromkeys(
+                    self._media_list(operation, "produces") or ["application/json"], site
+                )
             links = value.get("links")
             description = value.get("description")
             found[status.upper() if status.lower().endswith("xx") else status] = Response(
@@ -305,7 +393,12 @@ class Api:
         for name, header in values.items() if isinstance(values, dict) else ():
             value, here = self._followed(header, f"{pointer}/headers/{escape(name)}")
             if isinstance(value, dict) and name.lower() != "content-type":
-                found[name.lower()] = Header(value.get("required") is True, self._schema_of(value, here), here, _media_of(value))
+                found[name.lower()] = Header(
+                    value.get("required") is True,
+                    self._schema_of(value, here),
+                    here,
+                    _media_of(value),
+                )
         return found
 
     def _security(self, operation: JsonObject) -> list[dict[str, frozenset[str]]]:
@@ -316,7 +409,9 @@ class Api:
             if isinstance(requirement, dict):
                 found.append(
                     {
-                        name: frozenset(s for s in scopes if isinstance(s, str)) if isinstance(scopes, list) else frozenset()
+                        name: frozenset(s for s in scopes if isinstance(s, str))
+                        if isinstance(scopes, list)
+                        else frozenset()
                         for name, scopes in requirement.items()
                     }
                 )
@@ -325,8 +420,16 @@ class Api:
 
 def _media_of(value: JsonObject) -> str:
     content = value.get("content")
-    return str(next(iter(content), "")).lower() if isinstance(content, dict) and "schema" not in value else ""
+    return (
+        str(next(iter(content), "")).lower()
+        if isinstance(content, dict) and "schema" not in value
+        else ""
+    )
 
 
 def _servers(values: Json) -> list[JsonObject]:
-    return [server for server in values if isinstance(server, dict)] if isinstance(values, list) else []
+    return (
+        [server for server in values if isinstance(server, dict)]
+        if isinstance(values, list)
+        else []
+    )

@@ -13,8 +13,10 @@ Identity = tuple[tuple[int, str], ...]
 
 
 class Site(NamedTuple):
-    """A schema and where it is; `base` is the file ('' for the document itself). `also`: what other parts of an allOf say
-    about the same property."""
+    """A schema and where it is; `base` is the file ('' for the document itself).
+
+    `also`: what other parts of an allOf say about the same property.
+    """
 
     schema: Json
     pointer: str
@@ -23,8 +25,13 @@ class Site(NamedTuple):
 
     @property
     def identity(self) -> Identity:
-        """What tells it from other sites as long as the document lives, the other parts of an allOf included."""
-        return ((id(self.schema), self.pointer), *((id(other.schema), other.pointer) for other in self.also))
+        """What tells it from other sites as long as the document lives, the other parts of an
+        allOf included.
+        """
+        return (
+            (id(self.schema), self.pointer),
+            *((id(other.schema), other.pointer) for other in self.also),
+        )
 
     def at(self, *steps: str | int) -> str:
         return self.pointer + "".join("/" + escape(str(step)) for step in steps)
@@ -44,10 +51,14 @@ class View:
     site: Site
     types: frozenset[str] | None = None  # None: any
     enum: list[Json] | None = None
-    lower: dict[str, tuple[float, bool]] = field(default_factory=dict)  # keyword group -> (value, exclusive); larger is stricter
+    lower: dict[str, tuple[float, bool]] = field(
+        default_factory=dict
+    )  # keyword group -> (value, exclusive); larger is stricter
     upper: dict[str, tuple[float, bool]] = field(default_factory=dict)
     properties: dict[str, Site] = field(default_factory=dict)
-    required: dict[str, str] = field(default_factory=dict)  # name -> pointer of the list that requires it
+    required: dict[str, str] = field(
+        default_factory=dict
+    )  # name -> pointer of the list that requires it
     closed: str | None = None  # pointer of additionalProperties: false
     additional: Site | None = None
     items: Site | None = None
@@ -57,7 +68,9 @@ class View:
     multiples: set[float] = field(default_factory=set)
     choices: list[Choice] = field(default_factory=list)
     discriminator: str | None = None
-    mapping: dict[str, str] = field(default_factory=dict)  # of the discriminator: value -> name of the schema, where they differ
+    mapping: dict[str, str] = field(
+        default_factory=dict
+    )  # of the discriminator: value -> name of the schema, where they differ
     undecided: dict[str, Json] = field(default_factory=dict)
     default: Json = None
     has_default: bool = False
@@ -68,7 +81,11 @@ class View:
     nothing: bool = False  # the schema `false`
 
     def allows(self, kind: str) -> bool:
-        return self.types is None or kind in self.types or (kind == "integer" and "number" in self.types)
+        return (
+            self.types is None
+            or kind in self.types
+            or (kind == "integer" and "number" in self.types)
+        )
 
     @property
     def empty(self) -> bool:
@@ -78,7 +95,12 @@ class View:
     @property
     def only_a_choice(self) -> bool:
         """One oneOf or anyOf and no rule beside it."""
-        return len(self.choices) == 1 and self.types is None and self.enum is None and not self._other_rules
+        return (
+            len(self.choices) == 1
+            and self.types is None
+            and self.enum is None
+            and not self._other_rules
+        )
 
     @property
     def only_types(self) -> bool:
@@ -86,5 +108,16 @@ class View:
 
     @property
     def _other_rules(self) -> bool:
-        rules = (self.lower, self.upper, self.properties, self.required, self.closed, self.additional, self.items, self.patterns)
-        return any(rules) or any((self.formats, self.multiples, self.undecided, self.unique, self.nothing))
+        rules = (
+            self.lower,
+            self.upper,
+            self.properties,
+            self.required,
+            self.closed,
+            self.additional,
+            self.items,
+            self.patterns,
+        )
+        return any(rules) or any(
+            (self.formats, self.multiples, self.undecided, self.unique, self.nothing)
+        )

@@ -1,7 +1,9 @@
 """Two regular expressions compared by strings that one of them accepts and the other does not.
 
-Inclusion of regular languages is too costly to decide here, and a difference that matters has short witnesses: the ends of
-ranges, one repetition more or less, a branch more or less. Matching is RE2's, so no pattern takes more than linear time."""
+Inclusion of regular languages is too costly to decide here, and a difference that matters has short
+witnesses: the ends of ranges, one repetition more or less, a branch more or less. Matching is
+RE2's, so no pattern takes more than linear time.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from typing import Any
 SAMPLES = 100
 MOST_PATTERN = 500
 MOST_TEXT = 700
-_ACCEPT_ALL = frozenset(("", ".*", "^.*$", "^.*", ".*$", "^", "$", "(.*)", "^(.*)$", r"[\s\S]*", r"^[\s\S]*$"))
+_ACCEPT_ALL = frozenset(
+    ("", ".*", "^.*$", "^.*", ".*$", "^", "$", "(.*)", "^(.*)$", r"[\s\S]*", r"^[\s\S]*$")
+)
 _POOL = string.ascii_letters + string.digits + string.punctuation + " é\t"
 _CATEGORIES = {
     "CATEGORY_DIGIT": string.digits,
@@ -28,7 +32,9 @@ _CATEGORIES = {
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """A string that only the old pattern accepts and one that only the new one does; None where none was found."""
+    """A string that only the old pattern accepts and one that only the new one does; None where
+    none was found.
+    """
 
     refused: str | None = None
     accepted: str | None = None
@@ -45,7 +51,9 @@ def constrains(pattern: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def compare_patterns(old: str, new: str) -> Witnesses:
-    """Find strings that tell two patterns apart; none are found for patterns that cannot be run or made strings of."""
+    """Find strings that tell two patterns apart; none are found for patterns that cannot be run
+    or made strings of.
+    """
     before, after = _compiled(old), _compiled(new)
     if before is None or after is None:
         return Witnesses()
@@ -55,7 +63,11 @@ def compare_patterns(old: str, new: str) -> Witnesses:
 def _only(pattern: str, accepting: Any, refusing: Any) -> str | None:
     """A string that the first accepts and the second does not, the shortest of the first few."""
     try:
-        telling = (text for text in _strings(pattern) if accepting.search(text) and not refusing.search(text))
+        telling = (
+            text
+            for text in _strings(pattern)
+            if accepting.search(text) and not refusing.search(text)
+        )
         found = list(islice(telling, 5))
     except (_UnsupportedError, RecursionError):
         return None
@@ -81,7 +93,8 @@ def _strings(pattern: str) -> Iterator[str]:
     import re
 
     try:
-        # The parser of the standard library is not public; without it patterns are merely not decided.
+        # The parser of the standard library is not public; without it patterns are merely not
+        # decided.
         parsed = importlib.import_module("re._parser").parse(pattern)
     except (ImportError, AttributeError, re.error, OverflowError, RecursionError):
         raise _UnsupportedError from None
@@ -129,7 +142,9 @@ class _Maker:
 
     def repeated(self, least: int, most: Any, part: Any) -> str:
         highest = min(int(most), least + 300)
-        times = self.random.choice((least, *(min(least + more, highest) for more in (1, 2, 20)), highest))
+        times = self.random.choice(
+            (least, *(min(least + more, highest) for more in (1, 2, 20)), highest)
+        )
         made: list[str] = []
         for _ in range(times):
             if self.left <= 0:
@@ -147,7 +162,11 @@ class _Maker:
                 choices.append(chr(value))
             elif kind == "RANGE":
                 low, high = value
-                within = range(low, min(high, low + 500) + 1) if negated else (low, high, self.random.randint(low, high))
+                within = (
+                    range(low, min(high, low + 500) + 1)
+                    if negated
+                    else (low, high, self.random.randint(low, high))
+                )
                 choices += map(chr, within)
             elif kind == "CATEGORY":
                 choices += self.category(str(value))

@@ -15,12 +15,16 @@ _TABLES_V2 = ("definitions", "parameters", "responses")
 
 
 class Sameness:
-    """Knows which components differ between two documents of one version, directly or through what they refer to."""
+    """Knows which components differ between two documents of one version, directly or through
+    what they refer to.
+    """
 
     def __init__(self, old: Api, new: Api) -> None:
         self.comparable = old.document.family is new.document.family
         self.same_security = old.document.data.get("security") == new.document.data.get("security")
-        self.same_media = all(old.document.data.get(name) == new.document.data.get(name) for name in _SHARED_V2)
+        self.same_media = all(
+            old.document.data.get(name) == new.document.data.get(name) for name in _SHARED_V2
+        )
         self.changed = _changed(old.document, new.document) if self.comparable else set()
         self._depth = 2 if old.document.is_v2 else 3
 
@@ -41,15 +45,25 @@ class Sameness:
         """Whether nothing about an operation changed."""
         if not self.comparable or old.path != new.path or not self.same_media:
             return False
-        if old.item.get("servers") != new.item.get("servers") or (not self.same_security and "security" not in new.operation):
+        if old.item.get("servers") != new.item.get("servers") or (
+            not self.same_security and "security" not in new.operation
+        ):
             return False
-        return self.untouched(old.operation, new.operation) and self.untouched(old.item.get("parameters"), new.item.get("parameters"))
+        return self.untouched(old.operation, new.operation) and self.untouched(
+            old.item.get("parameters"), new.item.get("parameters")
+        )
 
 
 def _component(ref: str, depth: int) -> set[str]:
-    """The component that a reference leads into, as written and without percent-encoding; empty where it leads elsewhere."""
+    """The component that a reference leads into, as written and without percent-encoding; empty
+    where it leads elsewhere.
+    """
     parts = ref.split("/")
-    if len(parts) <= depth or parts[0] != "#" or parts[1] not in (_TABLES_V2 if depth == 2 else ("components",)):
+    if (
+        len(parts) <= depth
+        or parts[0] != "#"
+        or parts[1] not in (_TABLES_V2 if depth == 2 else ("components",))
+    ):
         return set()
     written = "/".join(parts[: depth + 1])
     return {written, decoded(written)}
@@ -60,16 +74,25 @@ def _components(document: Document) -> dict[str, Json]:
         tables = {f"#/{kind}": document.data.get(kind) for kind in _TABLES_V2}
     else:
         components = document.data.get("components")
-        tables = {f"#/components/{kind}": values for kind, values in components.items()} if isinstance(components, dict) else {}
+        tables = (
+            {f"#/components/{kind}": values for kind, values in components.items()}
+            if isinstance(components, dict)
+            else {}
+        )
     return {
-        f"{base}/{escape(name)}": value for base, values in tables.items() if isinstance(values, dict) for name, value in values.items()
+        f"{base}/{escape(name)}": value
+        for base, values in tables.items()
+        if isinstance(values, dict)
+        for name, value in values.items()
     }
 
 
 def _changed(old: Document, new: Document) -> set[str]:
     before, after = _components(old), _components(new)
     changed = {
-        name for name in before.keys() | after.keys() if name not in before or name not in after or not same_json(before[name], after[name])
+        name
+        for name in before.keys() | after.keys()
+        if name not in before or name not in after or not same_json(before[name], after[name])
     }
     if not changed:
         return changed

@@ -45,27 +45,46 @@ def among(value: Json, values: list[Json]) -> bool:
 
 
 def refuses_all(schema: Json) -> bool:
-    return schema is False or (isinstance(schema, dict) and schema.get("not") in ({}, True) and isinstance(schema["not"], (dict, bool)))
+    return schema is False or (
+        isinstance(schema, dict)
+        and schema.get("not") in ({}, True)
+        and isinstance(schema["not"], (dict, bool))
+    )
 
 
 def only_null(schema: Json) -> bool:
     if not isinstance(schema, dict):
         return False
-    return schema.get("type") in ("null", ["null"]) or schema.get("enum") == [None] or ("const" in schema and schema["const"] is None)
+    return (
+        schema.get("type") in ("null", ["null"])
+        or schema.get("enum") == [None]
+        or ("const" in schema and schema["const"] is None)
+    )
 
 
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def multiples_rule(old: Iterable[float], new: Iterable[float], *, old_whole: bool, new_whole: bool) -> str | None:
-    """The rule that a change of multipleOf comes under; None where the same numbers fit. `whole`: only integers are allowed."""
+def multiples_rule(
+    old: Iterable[float], new: Iterable[float], *, old_whole: bool, new_whole: bool
+) -> str | None:
+    """The rule that a change of multipleOf comes under; None where the same numbers fit.
+
+    `whole`: only integers are allowed.
+    """
     before, after = _step(old, old_whole), _step(new, new_whole)
     if before == after:
         return None
     narrowed = before is None or (after is not None and (after / before).denominator == 1)
     widened = after is None or (before is not None and (before / after).denominator == 1)
-    return "multiple-of-narrowed" if narrowed else "multiple-of-widened" if widened else "multiple-of-changed"
+    return (
+        "multiple-of-narrowed"
+        if narrowed
+        else "multiple-of-widened"
+        if widened
+        else "multiple-of-changed"
+    )
 
 
 def _step(multiples: Iterable[float], whole: bool) -> Fraction | None:
@@ -76,5 +95,7 @@ def _step(multiples: Iterable[float], whole: bool) -> Fraction | None:
         return None
     found = steps[0]
     for step in steps[1:]:
-        found = Fraction(math.lcm(found.numerator, step.numerator), math.gcd(found.denominator, step.denominator))
+        found = Fraction(
+            math.lcm(found.numerator, step.numerator), math.gcd(found.denominator, step.denominator)
+        )
     return found

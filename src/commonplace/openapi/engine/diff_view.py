@@ -1,4 +1,7 @@
-"""Schemas as what they accept: references followed, allOf merged, versions made alike. What comparison looks at."""
+"""Schemas as what they accept: references followed, allOf merged, versions made alike.
+
+What comparison looks at.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,15 @@ from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.diff_model import Choice, Identity, Site, View
-from commonplace.openapi.engine.diff_value import among, canonical, fits, is_number, only_null, refuses_all, type_name
+from commonplace.openapi.engine.diff_value import (
+    among,
+    canonical,
+    fits,
+    is_number,
+    only_null,
+    refuses_all,
+    type_name,
+)
 from commonplace.openapi.engine.load import escape
 from commonplace.openapi.engine.nullable import lends_null
 from commonplace.openapi.engine.refs import Resolver, decoded, unescape
@@ -37,7 +48,9 @@ UNDECIDED = (
 """Keywords whose effect is not decided: a difference is a warning."""
 _SIZES = (("minLength", "string"), ("minItems", "array"), ("minProperties", "object"))
 _MOST = 64
-MOST_PARTS = 2_000_000  # parts of allOf that meet for one property, squared: seconds. 13 MB of a real description make 10,000
+# parts of allOf that meet for one property, squared: seconds. 13 MB of a real description make
+# 10,000
+MOST_PARTS = 2_000_000
 
 
 class Views:
@@ -56,7 +69,9 @@ class Views:
         return schema
 
     def reference(self, site: Site) -> Site | None:
-        """The target of a schema that is nothing but a reference; None where it is more, or broken."""
+        """The target of a schema that is nothing but a reference; None where it is more, or
+        broken.
+        """
         schema = site.schema
         if site.also or not isinstance(schema, dict) or not isinstance(schema.get("$ref"), str):
             return None
@@ -69,8 +84,14 @@ class Views:
             target = self.resolver.resolve(ref, base)
         except CommonplaceError:
             return None
-        pointer = decoded(target.pointer) if target.pointer.startswith("/") or not target.pointer else f"/{escape(target.pointer)}"
-        return Site(target.value, pointer if not target.base else f"{target.base}#{pointer}", target.base)
+        pointer = (
+            decoded(target.pointer)
+            if target.pointer.startswith("/") or not target.pointer
+            else f"/{escape(target.pointer)}"
+        )
+        return Site(
+            target.value, pointer if not target.base else f"{target.base}#{pointer}", target.base
+        )
 
     def hidden(self, site: Site, sent: bool) -> bool:
         """Whether a property is left out of what is sent (readOnly) or received (writeOnly)."""
@@ -103,26 +124,37 @@ class Views:
         return known
 
     def _count(self, parts: int) -> None:
-        """Schemas that redefine each other's properties without end are many views of many parts each."""
+        """Schemas that redefine each other's properties without end are many views of many parts
+        each.
+        """
         self._met += parts * parts
         if self._met > MOST_PARTS:
             raise CommonplaceError(
                 SPEC_TOO_LARGE,
-                "The schemas of this document redefine each other's properties too often to be compared.",
+                "The schemas of this document redefine each other's properties too often to be "
+                "compared.",
                 hint="Describe a property once, in one part of an allOf.",
             )
 
     def levelled(self, view: View) -> View:
-        """A choice among plain types, or among values, as a schema that lists them; any other view as it is."""
+        """A choice among plain types, or among values, as a schema that lists them; any other
+        view as it is.
+        """
         if not view.only_a_choice:
             return view
         branches, exclusive = view.choices[0]
         parts = [self.view(branch) for branch in branches]
         if any(part.enum is None for part in parts):
             kinds = [part.types for part in parts]
-            if not all(kinds) or any(not part.only_types for part in parts) or (exclusive and _overlap(kinds)):
+            if (
+                not all(kinds)
+                or any(not part.only_types for part in parts)
+                or (exclusive and _overlap(kinds))
+            ):
                 return view
-            return replace(view, types=frozenset[str]().union(*(kind for kind in kinds if kind)), choices=[])
+            return replace(
+                view, types=frozenset[str]().union(*(kind for kind in kinds if kind)), choices=[]
+            )
         values = [value for part in parts for value in part.enum or ()]
         if exclusive and len({canonical(value) for value in values}) < len(values):
             return view
@@ -144,7 +176,9 @@ class Views:
                 return
         parts = schema.get("allOf")
         parts = parts if isinstance(parts, list) else []
-        if not (schema.get("nullable") is True or schema.get("x-nullable") is True or lends_null(parts)):
+        if not (
+            schema.get("nullable") is True or schema.get("x-nullable") is True or lends_null(parts)
+        ):
             self._combine(view, site, schema, parts, nullable=False)
             return
         inner = View(site)
@@ -152,7 +186,9 @@ class Views:
         _admit_null(inner)
         _conjoin(view, inner)
 
-    def _combine(self, view: View, site: Site, schema: JsonObject, parts: list[Json], *, nullable: bool) -> None:
+    def _combine(
+        self, view: View, site: Site, schema: JsonObject, parts: list[Json], *, nullable: bool
+    ) -> None:
         """Add a schema's own keywords, its allOf and its choices."""
         self._own(view, site, schema)
         for position, part in enumerate(parts):
@@ -166,7 +202,9 @@ class Views:
                 self._choice(view, Choice(sites, keyword == "oneOf"))
 
     def _choice(self, view: View, choice: Choice) -> None:
-        """A choice of one is no choice, and one of two that is only null makes the other nullable."""
+        """A choice of one is no choice, and one of two that is only null makes the other
+        nullable.
+        """
         branches = choice.branches
         solid = [branch for branch in branches if not only_null(branch.schema)]
         if len(solid) != 1:
@@ -188,7 +226,10 @@ class Views:
         self._bounds(own, schema)
         properties = schema.get("properties")
         if isinstance(properties, dict):
-            own.properties = {name: Site(value, site.at("properties", name), site.base) for name, value in properties.items()}
+            own.properties = {
+                name: Site(value, site.at("properties", name), site.base)
+                for name, value in properties.items()
+            }
         required = schema.get("required")
         if isinstance(required, list):
             own.required = {name: site.at("required") for name in required if isinstance(name, str)}
@@ -209,13 +250,22 @@ class Views:
         if is_number(schema.get("multipleOf")):
             own.multiples.add(schema["multipleOf"])
         discriminator = schema.get("discriminator")
-        own.discriminator = discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
-        own.mapping = _mapping(discriminator.get("mapping")) if isinstance(discriminator, dict) else {}
+        own.discriminator = (
+            discriminator.get("propertyName") if isinstance(discriminator, dict) else discriminator
+        )
+        own.mapping = (
+            _mapping(discriminator.get("mapping")) if isinstance(discriminator, dict) else {}
+        )
         if "default" in schema:
             own.default, own.has_default = schema["default"], True
-        own.description = schema.get("description") if isinstance(schema.get("description"), str) else None
+        own.description = (
+            schema.get("description") if isinstance(schema.get("description"), str) else None
+        )
         own.deprecated = schema.get("deprecated") is True
-        own.read_only, own.write_only = schema.get("readOnly") is True, schema.get("writeOnly") is True
+        own.read_only, own.write_only = (
+            schema.get("readOnly") is True,
+            schema.get("writeOnly") is True,
+        )
         _conjoin(view, own)
 
     def _bounds(self, view: View, schema: JsonObject) -> None:
@@ -225,7 +275,10 @@ class Views:
             upper = "max" + keyword[3:]
             if is_number(schema.get(upper)):
                 view.upper[keyword[3:]] = (schema[upper], False)
-        for bound, exclusive, table in (("minimum", "exclusiveMinimum", view.lower), ("maximum", "exclusiveMaximum", view.upper)):
+        for bound, exclusive, table in (
+            ("minimum", "exclusiveMinimum", view.lower),
+            ("maximum", "exclusiveMaximum", view.upper),
+        ):
             value: Any = schema.get(bound)
             strict: Any = schema.get(exclusive)
             limits: list[tuple[float, bool]] = []
@@ -239,10 +292,13 @@ class Views:
 
 
 class _Targets:
-    """What references lead to, merged once for each target however many parts of however many allOf share it.
+    """What references lead to, merged once for each target however many parts of however many
+    allOf share it.
 
-    Circular ones are found as strongly connected components (Tarjan): while one is being merged, the references back to what is
-    waiting for it add nothing, and in the end each member gets all of what its head has, for in a conjunction all of them hold."""
+    Circular ones are found as strongly connected components (Tarjan): while one is being merged,
+    the references back to what is waiting for it add nothing, and in the end each member gets all
+    of what its head has, for in a conjunction all of them hold.
+    """
 
     def __init__(self, views: Views) -> None:
         self.views = views
@@ -281,7 +337,8 @@ class _Targets:
                 self._done[member] = part
                 del self._partial[member]
         if not position:
-            # What was cut short is kept as far as it came: to begin again for each would take minutes.
+            # What was cut short is kept as far as it came: to begin again for each would take
+            # minutes.
             self._done |= {member: part for member, (part, _) in self._partial.items()}
             self._partial.clear()
             self._low = 0
@@ -289,7 +346,18 @@ class _Targets:
 
 
 _NULL: JsonObject = {"type": "null"}
-_ANNOTATIONS = frozenset({"description", "summary", "title", "example", "examples", "deprecated", "externalDocs", "$comment"})
+_ANNOTATIONS = frozenset(
+    {
+        "description",
+        "summary",
+        "title",
+        "example",
+        "examples",
+        "deprecated",
+        "externalDocs",
+        "$comment",
+    }
+)
 
 
 def _admit_null(view: View) -> None:
@@ -307,7 +375,11 @@ def _admit_null(view: View) -> None:
 def _types(schema: JsonObject) -> frozenset[str] | None:
     kind = schema.get("type")
     found = (
-        frozenset({kind}) if isinstance(kind, str) else frozenset(k for k in kind if isinstance(k, str)) if isinstance(kind, list) else None
+        frozenset({kind})
+        if isinstance(kind, str)
+        else frozenset(k for k in kind if isinstance(k, str))
+        if isinstance(kind, list)
+        else None
     )
     if found is None:
         return None
@@ -330,9 +402,15 @@ def _contents(view: View, schema: JsonObject) -> None:
 
 
 def _mapping(mapping: Json) -> dict[str, str]:
-    """By name of the schema, whether it is written as a name or as a reference; without what holds anyway, a name for itself."""
+    """By name of the schema, whether it is written as a name or as a reference; without what
+    holds anyway, a name for itself.
+    """
     entries = mapping.items() if isinstance(mapping, dict) else ()
-    named = {value: unescape(decoded(target).rpartition("/")[2]) for value, target in entries if isinstance(target, str)}
+    named = {
+        value: unescape(decoded(target).rpartition("/")[2])
+        for value, target in entries
+        if isinstance(target, str)
+    }
     return {value: name for value, name in named.items() if value != name}
 
 
@@ -341,10 +419,16 @@ def _conjoin(view: View, other: View) -> None:
     if other.types is not None:
         view.types = other.types if view.types is None else _common(view.types, other.types)
     if other.enum is not None:
-        view.enum = other.enum if view.enum is None else [value for value in view.enum if among(value, other.enum)]
+        view.enum = (
+            other.enum
+            if view.enum is None
+            else [value for value in view.enum if among(value, other.enum)]
+        )
     for own, added, sign in ((view.lower, other.lower, 1), (view.upper, other.upper, -1)):
         for group, limit in added.items():
-            own[group] = max(own.get(group, limit), limit, key=lambda entry: (sign * entry[0], entry[1]))
+            own[group] = max(
+                own.get(group, limit), limit, key=lambda entry: (sign * entry[0], entry[1])
+            )
     for name, site in other.properties.items():
         known = view.properties.get(name)
         view.properties[name] = site if known is None else _both(known, site)
@@ -352,9 +436,13 @@ def _conjoin(view: View, other: View) -> None:
         view.required.setdefault(name, pointer)
     view.closed = view.closed or other.closed
     view.additional = (
-        _both(view.additional, other.additional) if view.additional and other.additional else view.additional or other.additional
+        _both(view.additional, other.additional)
+        if view.additional and other.additional
+        else view.additional or other.additional
     )
-    view.items = _both(view.items, other.items) if view.items and other.items else view.items or other.items
+    view.items = (
+        _both(view.items, other.items) if view.items and other.items else view.items or other.items
+    )
     view.unique = view.unique or other.unique
     view.patterns |= other.patterns
     view.formats |= other.formats
@@ -381,13 +469,17 @@ def _both(first: Site, second: Site) -> Site:
         if name in names or part.schema in (True, {}):
             continue
         names.add(name)
-        if isinstance(name[0], str) or all((part.schema, part.base) != (other.schema, other.base) for other in said):
+        if isinstance(name[0], str) or all(
+            (part.schema, part.base) != (other.schema, other.base) for other in said
+        ):
             said.append(part)
     return first if len(said) == 1 + len(first.also) else first._replace(also=tuple(said[1:]))
 
 
 def _name(site: Site) -> tuple[str | int, str]:
-    """A reference by where it leads, which tells it from all others; anything else by the object that it is."""
+    """A reference by where it leads, which tells it from all others; anything else by the object
+    that it is.
+    """
     schema = site.schema
     if isinstance(schema, dict) and len(schema) == 1 and isinstance(ref := schema.get("$ref"), str):
         return ref, site.base
@@ -403,8 +495,16 @@ def _settle(view: View) -> None:
             if "value" in table and math.isfinite(table["value"][0]):
                 value, exclusive = table["value"]
                 whole = math.ceil(value * sign)
-                table["value"] = ((whole + 1 if exclusive and whole == value * sign else whole) * sign, False)
-    for group, kind in (("Length", "string"), ("Items", "array"), ("Properties", "object"), ("value", "number")):
+                table["value"] = (
+                    (whole + 1 if exclusive and whole == value * sign else whole) * sign,
+                    False,
+                )
+    for group, kind in (
+        ("Length", "string"),
+        ("Items", "array"),
+        ("Properties", "object"),
+        ("value", "number"),
+    ):
         if not view.allows(kind) and not (kind == "number" and view.allows("integer")):
             view.lower.pop(group, None)
             view.upper.pop(group, None)
@@ -417,7 +517,12 @@ def _settle(view: View) -> None:
 
 def _overlap(kinds: list[frozenset[str] | None]) -> bool:
     """Whether some value has two of the kinds."""
-    names = [name for kind in kinds if kind for name in ("number" if one == "integer" else one for one in kind)]
+    names = [
+        name
+        for kind in kinds
+        if kind
+        for name in ("number" if one == "integer" else one for one in kind)
+    ]
     return len(set(names)) < len(names)
 
 

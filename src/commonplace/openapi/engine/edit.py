@@ -1,7 +1,9 @@
 """Changes to a YAML text that leave the rest of it alone: comments, quotes, order and spacing stay.
 
-The old and the new value are compared; only the spans that differ are rewritten. The result is read back, and where that does
-not give the new value (anchors, exotic layouts) the whole text is written anew."""
+The old and the new value are compared; only the spans that differ are rewritten. The result is read
+back, and where that does not give the new value (anchors, exotic layouts) the whole text is written
+anew.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ class _Edit:
 
 
 def edited_yaml(text: str, old: Json, new: Json, numbers: Numbers | None = None) -> str:
-    """The text with the least changes after which it reads as `new`; `numbers` are the literals that both were read with."""
+    """The text with the least changes after which it reads as `new`; `numbers` are the literals
+    that both were read with.
+    """
     numbers = numbers if numbers is not None else Numbers()
     if same_json(old, new):
         return text
@@ -47,7 +51,9 @@ def edited_yaml(text: str, old: Json, new: Json, numbers: Numbers | None = None)
             raise _Impossible
         _Editor(text, edits, numbers).change(root, old, new)
         pieces, at = [], 0
-        for edit in sorted(edits, key=lambda one: one.start):  # of two at one place, the inner was noted first
+        for edit in sorted(
+            edits, key=lambda one: one.start
+        ):  # of two at one place, the inner was noted first
             pieces += [text[at : edit.start], edit.text]
             at = edit.end
         result = "".join((*pieces, text[at:]))
@@ -59,7 +65,9 @@ def edited_yaml(text: str, old: Json, new: Json, numbers: Numbers | None = None)
 
 
 class _Editor:
-    """`flow`: whether a place lies inside of braces or brackets, where values are written as JSON."""
+    """`flow`: whether a place lies inside of braces or brackets, where values are written as
+    JSON.
+    """
 
     def __init__(self, text: str, edits: list[_Edit], numbers: Numbers) -> None:
         self.text = text
@@ -71,20 +79,30 @@ class _Editor:
 
     def _flow(self, value: Json) -> str:
         """One line, valid inside of braces and brackets."""
-        return self.numbers.written(json.dumps(self.numbers.marked(value), ensure_ascii=False), json=False)
+        return self.numbers.written(
+            json.dumps(self.numbers.marked(value), ensure_ascii=False), json=False
+        )
 
     def change(self, node: yaml.Node, old: Json, new: Json, *, flow: bool = False) -> None:
         if isinstance(node, yaml.MappingNode) and isinstance(old, dict) and isinstance(new, dict):
             self._mapping(node, old, new, flow=flow or bool(node.flow_style))
-        elif isinstance(node, yaml.SequenceNode) and isinstance(old, list) and isinstance(new, list):
+        elif (
+            isinstance(node, yaml.SequenceNode) and isinstance(old, list) and isinstance(new, list)
+        ):
             self._sequence(node, old, new, flow=flow or bool(node.flow_style))
         elif isinstance(node, yaml.ScalarNode) and not isinstance(new, (dict, list)):
             self._scalar(node, new, flow=flow)
         else:
             raise _Impossible
 
-    def _mapping(self, node: yaml.MappingNode, old: dict[str, Any], new: dict[str, Any], *, flow: bool) -> None:
-        pairs = {str(key.value): (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+    def _mapping(
+        self, node: yaml.MappingNode, old: dict[str, Any], new: dict[str, Any], *, flow: bool
+    ) -> None:
+        pairs = {
+            str(key.value): (key, value)
+            for key, value in node.value
+            if isinstance(key, yaml.ScalarNode)
+        }
         if len(pairs) != len(node.value) or pairs.keys() != old.keys():
             raise _Impossible  # merge keys, duplicate or odd keys
         renamed = _renamed(old, new)
@@ -96,14 +114,22 @@ class _Editor:
                 self._delete(key, value)
                 continue
             if target != name:
-                self.edits.append(_Edit(key.start_mark.index, key.end_mark.index, self._flow(target) if flow else yaml_key(target)))
+                self.edits.append(
+                    _Edit(
+                        key.start_mark.index,
+                        key.end_mark.index,
+                        self._flow(target) if flow else yaml_key(target),
+                    )
+                )
             if not same_json(old[name], new[target]):
                 self._child(value, old[name], new[target], key, flow=flow)
         kept = set(renamed.values())
         added = {name: value for name, value in new.items() if name not in old and name not in kept}
         if added and flow:
             words = [
-                f"{yaml_key(name) if _WORD.fullmatch(name) else self._flow(name)}: {self._flow(value)}" for name, value in added.items()
+                f"{yaml_key(name) if _WORD.fullmatch(name) else self._flow(name)}: "
+                f"{self._flow(value)}"
+                for name, value in added.items()
             ]
             self._append(node.value[-1][1] if node.value else None, words)
         elif added:
@@ -125,31 +151,59 @@ class _Editor:
             return
         behind = self.text[end : self._line_end(end)].lstrip().startswith("#")
         if isinstance(new, str) and "\n" in new and behind:
-            self.edits.append(_Edit(start, end, self._flow(new)))  # the comment behind it would become a part of it
+            self.edits.append(
+                _Edit(start, end, self._flow(new))
+            )  # the comment behind it would become a part of it
             return
         commented = "#" in self.text[key.end_mark.index : start]
         while self.text[start - 1] in " \n":
             start -= 1
         if isinstance(new, (dict, list)) and new:
             if behind:
-                end = self._line_end(end)  # a comment about what is gone must not stand behind something else
-            self.edits.append(_Edit(start, end, "\n" + self._block(new, key.start_mark.column + 2).rstrip("\n")))
+                end = self._line_end(
+                    end
+                )  # a comment about what is gone must not stand behind something else
+            self.edits.append(
+                _Edit(start, end, "\n" + self._block(new, key.start_mark.column + 2).rstrip("\n"))
+            )
         else:
             written = self._block({"k": new}, key.start_mark.column).rstrip("\n").lstrip()
-            lead = f"\n{' ' * (key.start_mark.column + 2)}" if commented else ""  # else it would join the comment
-            self.edits.append(_Edit(start, end, lead + written.removeprefix("k:").lstrip(" " if commented else "")))
+            lead = (
+                f"\n{' ' * (key.start_mark.column + 2)}" if commented else ""
+            )  # else it would join the comment
+            self.edits.append(
+                _Edit(
+                    start, end, lead + written.removeprefix("k:").lstrip(" " if commented else "")
+                )
+            )
 
     def _scalar(self, node: yaml.ScalarNode, new: Json, *, flow: bool) -> None:
-        if node.style in ("|", ">") or (isinstance(new, str) and "\n" in new and not flow) or node.start_mark.index == node.end_mark.index:
+        if (
+            node.style in ("|", ">")
+            or (isinstance(new, str) and "\n" in new and not flow)
+            or node.start_mark.index == node.end_mark.index
+        ):
             raise _Impossible
-        text = self._block(new).rstrip("\n") if not flow or not isinstance(new, str) or _WORD.fullmatch(new) else self._flow(new)
+        text = (
+            self._block(new).rstrip("\n")
+            if not flow or not isinstance(new, str) or _WORD.fullmatch(new)
+            else self._flow(new)
+        )
         if node.style in ("'", '"') and isinstance(new, str):
-            text = "'" + new.replace("'", "''") + "'" if node.style == "'" else text if text.startswith('"') else f'"{new}"'
+            text = (
+                "'" + new.replace("'", "''") + "'"
+                if node.style == "'"
+                else text
+                if text.startswith('"')
+                else f'"{new}"'
+            )
             if '"' in new or "\\" in new or "\n" in new:
                 text = self._flow(new) if flow else self._block(new).rstrip("\n")
         self.edits.append(_Edit(node.start_mark.index, node.end_mark.index, text))
 
-    def _sequence(self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool) -> None:
+    def _sequence(
+        self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool
+    ) -> None:
         if len(node.value) != len(old):
             raise _Impossible
         if len(new) < len(old):
@@ -163,19 +217,31 @@ class _Editor:
             self._append(node.value[-1] if node.value else None, [self._flow(one) for one in extra])
         elif extra:
             end = self._line_end(self._end(node.value[-1]))
-            self.edits.append(_Edit(end, end, "\n" + self._block(extra, node.start_mark.column).rstrip("\n")))
+            self.edits.append(
+                _Edit(end, end, "\n" + self._block(extra, node.start_mark.column).rstrip("\n"))
+            )
 
-    def _item(self, child: yaml.Node, before: Json, after: Json, node: yaml.SequenceNode, *, flow: bool) -> None:
+    def _item(
+        self, child: yaml.Node, before: Json, after: Json, node: yaml.SequenceNode, *, flow: bool
+    ) -> None:
         mark = len(self.edits)
         try:
             self.change(child, before, after, flow=flow)
         except _Impossible:
             del self.edits[mark:]
-            start, end = (int(child.start_mark.index), self._end(child)) if flow else (self._dash(child), self._end(child))
-            text = self._flow(after) if flow else self._block([after], node.start_mark.column).strip()
+            start, end = (
+                (int(child.start_mark.index), self._end(child))
+                if flow
+                else (self._dash(child), self._end(child))
+            )
+            text = (
+                self._flow(after) if flow else self._block([after], node.start_mark.column).strip()
+            )
             self.edits.append(_Edit(start, end, text))
 
-    def _shorten(self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool) -> None:
+    def _shorten(
+        self, node: yaml.SequenceNode, old: list[Any], new: list[Any], *, flow: bool
+    ) -> None:
         """Items that are gone leave with their lines, where the others are as they were."""
         if flow or not new:
             raise _Impossible
@@ -185,7 +251,9 @@ class _Editor:
                 left.pop(0)
                 continue
             start = self.text.rfind("\n", 0, self._dash(child)) + 1
-            self.edits.append(_Edit(start, min(self._line_end(self._end(child)) + 1, len(self.text)), ""))
+            self.edits.append(
+                _Edit(start, min(self._line_end(self._end(child)) + 1, len(self.text)), "")
+            )
         if left:
             raise _Impossible
 
@@ -218,7 +286,9 @@ class _Editor:
         self.edits.append(_Edit(start, min(end + 1, len(self.text)), ""))
 
     def _end(self, node: yaml.Node) -> int:
-        """Where the text of a node ends; composed block nodes reach to the start of the next token."""
+        """Where the text of a node ends; composed block nodes reach to the start of the next
+        token.
+        """
         if isinstance(node, yaml.ScalarNode):
             if node.style in ("|", ">"):
                 end = int(node.end_mark.index)
@@ -238,7 +308,9 @@ class _Editor:
 
 
 def _renamed(old: dict[str, Any], new: dict[str, Any]) -> dict[str, str]:
-    """Keys that only changed their name: their value is the same, or as many came as went, in the same order."""
+    """Keys that only changed their name: their value is the same, or as many came as went, in
+    the same order.
+    """
     gone = [name for name in old if name not in new]
     come = [name for name in new if name not in old]
     found: dict[str, str] = {}

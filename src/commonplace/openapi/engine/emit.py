@@ -112,7 +112,11 @@ def _text(value: str, pad: str) -> str:
         body = value.rstrip("\n")
         lines = body.split("\n")
         starts_plainly = bool(lines[0]) and not lines[0].startswith(" ")
-        if starts_plainly and _BLOCK.match(value) and not any(line != line.rstrip() or line.startswith("\t") for line in lines):
+        if (
+            starts_plainly
+            and _BLOCK.match(value)
+            and not any(line != line.rstrip() or line.startswith("\t") for line in lines)
+        ):
             trailing = len(value) - len(body)
             sign = "-" if trailing == 0 else "" if trailing == 1 else "+"
             rows = [pad + line if line else "" for line in lines] + [""] * (trailing - 1)

@@ -1,6 +1,8 @@
-"""Repairs: path parameters, operation ids, generic schema names, unused parts, missing reference targets.
+"""Repairs: path parameters, operation ids, generic schema names, unused parts, missing reference
+targets.
 
-Each fixer changes only what it is about and says where. Running it again changes nothing."""
+Each fixer changes only what it is about and says where. Running it again changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from commonplace.openapi.engine.anchors import with_plain_references
 from commonplace.openapi.engine.bundle import bundle
 from commonplace.openapi.engine.references import rename_components
 from commonplace.openapi.engine.refs import NAME_MAPS, Resolver, is_literal
-from commonplace.openapi.engine.shape import METHODS, Json, Rewriter, clone, escape_token, resolve_pointer
+from commonplace.openapi.engine.shape import (
+    METHODS,
+    Json,
+    Rewriter,
+    clone,
+    escape_token,
+    resolve_pointer,
+)
 from commonplace.openapi.model import Document, Family
 
 _TEMPLATE = re.compile(r"\{([^{}/]+)\}")
@@ -95,14 +104,18 @@ class _Operations(Rewriter):
 
 
 class _Fixer:
-    def __init__(self, document: dict[str, Any], family: Family, used_elsewhere: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, document: dict[str, Any], family: Family, used_elsewhere: frozenset[str] = frozenset()
+    ) -> None:
         self.used_elsewhere = used_elsewhere
         self.source = document
         self.document = document
         self.old = family is Family.V20
         self.fixes: list[Fix] = []
 
-    def _change(self, kind: str, path: str, description: str, action: Callable[[dict[str, Any]], None]) -> None:
+    def _change(
+        self, kind: str, path: str, description: str, action: Callable[[dict[str, Any]], None]
+    ) -> None:
         """Record a fix and make it, in a copy that is taken with the first one."""
         self._own()
         action(self.document)
@@ -119,7 +132,9 @@ class _Fixer:
             if isinstance(item, dict) and not path.startswith("x-"):
                 yield path, item, f"/paths/{escape_token(path)}"
 
-    def _operations(self, item: dict[str, Any], pointer: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+    def _operations(
+        self, item: dict[str, Any], pointer: str
+    ) -> Iterator[tuple[str, dict[str, Any], str]]:
         for method in METHODS:
             if isinstance(item.get(method), dict):
                 yield method, item[method], f"{pointer}/{method}"
@@ -172,7 +187,12 @@ class _Fixer:
             parameters = node.get("parameters")
             node["parameters"] = [*(parameters if isinstance(parameters, list) else []), parameter]
 
-        self._change("missing-path-parameter", pointer, f"Declared path parameter {name!r} as a required string.", add)
+        self._change(
+            "missing-path-parameter",
+            pointer,
+            f"Declared path parameter {name!r} as a required string.",
+            add,
+        )
 
     def _require(self, node: dict[str, Any], pointer: str) -> None:
         parameters = node.get("parameters")
@@ -180,14 +200,20 @@ class _Fixer:
             self._require_one(parameter, f"{pointer}/parameters/{index}")
 
     def _require_one(self, parameter: Json, where: str) -> None:
-        if not isinstance(parameter, dict) or parameter.get("in") != "path" or parameter.get("required") is True:
+        if (
+            not isinstance(parameter, dict)
+            or parameter.get("in") != "path"
+            or parameter.get("required") is True
+        ):
             return
 
         def require(document: dict[str, Any]) -> None:
             resolve_pointer(document, "#" + where)["required"] = True
 
         name = str(parameter.get("name"))
-        self._change("path-parameter-not-required", where, f"Made path parameter {name!r} required.", require)
+        self._change(
+            "path-parameter-not-required", where, f"Made path parameter {name!r} required.", require
+        )
 
     def _required_components(self) -> None:
         base = "/parameters" if self.old else "/components/parameters"
@@ -200,7 +226,9 @@ class _Fixer:
     def operation_ids(self) -> None:
         operations = _Operations()
         operations.rewrite(self.document, "document")
-        every = sorted(operations.identified, key=lambda one: not one[1].startswith("/paths/"))  # those of paths keep their names
+        every = sorted(
+            operations.identified, key=lambda one: not one[1].startswith("/paths/")
+        )  # those of paths keep their names
         taken = {identifier for identifier, _ in every}
         seen: set[str] = set()
         numbers: dict[str, int] = {}
@@ -218,7 +246,12 @@ class _Fixer:
             def rename(document: dict[str, Any], where: str = where, new: str = new) -> None:
                 resolve_pointer(document, "#" + where)["operationId"] = new
 
-            self._change("duplicate-operation-id", f"{where}/operationId", f"Renamed {identifier!r} to {new!r}.", rename)
+            self._change(
+                "duplicate-operation-id",
+                f"{where}/operationId",
+                f"Renamed {identifier!r} to {new!r}.",
+                rename,
+            )
 
     # Schemas
     @property
@@ -252,14 +285,28 @@ class _Fixer:
         self.document = rename_components(self.document, {section: renames}, old=self.old)
         for name, new in renames.items():
             pointer = f"{self._schema_base}/{escape_token(name)}"
-            self.fixes.append(Fix("renamed-generic-schema", pointer, f"Renamed {name!r} to {new!r}, with the references to it."))
+            self.fixes.append(
+                Fix(
+                    "renamed-generic-schema",
+                    pointer,
+                    f"Renamed {name!r} to {new!r}, with the references to it.",
+                )
+            )
 
     def missing_references(self) -> None:
         prefix = f"#{self._schema_base}/"
         responses = "#/responses/" if self.old else "#/components/responses/"
         for reference in list(dict.fromkeys(_references(self.document, in_data=False))):
-            kind = "schema" if reference.startswith(prefix) else "response" if reference.startswith(responses) else ""
-            if not kind or reference.count("/") != (prefix if kind == "schema" else responses).count("/"):
+            kind = (
+                "schema"
+                if reference.startswith(prefix)
+                else "response"
+                if reference.startswith(responses)
+                else ""
+            )
+            if not kind or reference.count("/") != (
+                prefix if kind == "schema" else responses
+            ).count("/"):
                 continue
             try:
                 resolve_pointer(self.document, reference)
@@ -269,9 +316,14 @@ class _Fixer:
     def _stub(self, reference: str, kind: str) -> None:
         *parents, last = reference[2:].split("/")
         name = unquote(last).replace("~1", "/").replace("~0", "~")
-        stub = {"type": "object", "description": "Stub: the document referred to this schema without defining it."}
+        stub = {
+            "type": "object",
+            "description": "Stub: the document referred to this schema without defining it.",
+        }
         if kind == "response":
-            stub = {"description": "Stub: the document referred to this response without defining it."}
+            stub = {
+                "description": "Stub: the document referred to this response without defining it."
+            }
 
         def add(document: dict[str, Any]) -> None:
             node = document
@@ -279,7 +331,9 @@ class _Fixer:
                 node = node.setdefault(token, {})
             node[name] = dict(stub)
 
-        self._change("stub-missing-ref", reference[1:], f"Added a stub for the missing {kind} {name!r}.", add)
+        self._change(
+            "stub-missing-ref", reference[1:], f"Added a stub for the missing {kind} {name!r}.", add
+        )
 
     # Pruning
     def empty_paths(self) -> None:
@@ -290,7 +344,12 @@ class _Fixer:
             def remove(document: dict[str, Any], path: str = path) -> None:
                 del document["paths"][path]
 
-            self._change("pruned-empty-path", pointer, f"Removed path {path!r}, which has no operations.", remove)
+            self._change(
+                "pruned-empty-path",
+                pointer,
+                f"Removed path {path!r}, which has no operations.",
+                remove,
+            )
 
     def unused_schemas(self) -> None:
         schemas = self._schemas()
@@ -313,18 +372,29 @@ class _Fixer:
                 del resolve_pointer(document, "#" + self._schema_base)[name]
 
             pointer = f"{self._schema_base}/{escape_token(name)}"
-            self._change("pruned-unused-schema", pointer, f"Removed schema {name!r}, which nothing refers to.", remove)
+            self._change(
+                "pruned-unused-schema",
+                pointer,
+                f"Removed schema {name!r}, which nothing refers to.",
+                remove,
+            )
 
     def _without_schemas(self, document: dict[str, Any]) -> dict[str, Any]:
         if self.old:
             return {key: value for key, value in document.items() if key != "definitions"}
         components = document.get("components")
-        rest = {key: value for key, value in components.items() if key != "schemas"} if isinstance(components, dict) else components
+        rest = (
+            {key: value for key, value in components.items() if key != "schemas"}
+            if isinstance(components, dict)
+            else components
+        )
         return {**document, "components": rest}
 
 
 def _references(node: Json, *, in_data: bool = True) -> Iterator[str]:
-    """Every `$ref` and discriminator mapping target, in document order; those in examples and defaults too, unless told otherwise."""
+    """Every `$ref` and discriminator mapping target, in document order; those in examples and
+    defaults too, unless told otherwise.
+    """
     stack = [(node, False)]
     while stack:
         node, named = stack.pop()
@@ -337,10 +407,14 @@ def _references(node: Json, *, in_data: bool = True) -> Iterator[str]:
             if isinstance(mapping, dict):
                 yield from (target for target in mapping.values() if isinstance(target, str))
             for key, value in reversed(node.items()):
-                if isinstance(value, (dict, list)) and (in_data or named or not is_literal(key, value)):
+                if isinstance(value, (dict, list)) and (
+                    in_data or named or not is_literal(key, value)
+                ):
                     stack.append((value, not named and key in NAME_MAPS))
         elif isinstance(node, list):
-            stack.extend((value, False) for value in reversed(node) if isinstance(value, (dict, list)))
+            stack.extend(
+                (value, False) for value in reversed(node) if isinstance(value, (dict, list))
+            )
 
 
 def _names(node: Json, prefix: str) -> Iterator[str]:
@@ -352,7 +426,9 @@ def _names(node: Json, prefix: str) -> Iterator[str]:
 
 
 def _plain(pointer: str) -> Iterator[str]:
-    """The name that begins a pointer; also as it reads without percent escapes, for people write both."""
+    """The name that begins a pointer; also as it reads without percent escapes, for people write
+    both.
+    """
     plain = pointer.split("/", 1)[0].replace("~1", "/").replace("~0", "~")
     yield plain
     if "%" in plain:

@@ -1,6 +1,8 @@
-"""Where everything in a document is: one pass that lists operations, schemas, parameters, responses, headers and references.
+"""Where everything in a document is: one pass that lists operations, schemas, parameters,
+responses, headers and references.
 
-The lists are in document order. Positions are linked and rendered only when somebody looks at them."""
+The lists are in document order. Positions are linked and rendered only when somebody looks at them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from commonplace.openapi.model import Document, Family, Json, JsonObject
 
 
 class Place(NamedTuple):
-    """A position: the parent's, and one step. `key` steps are entries of a map, the others fixed fields or list positions."""
+    """A position: the parent's, and one step.
+
+    `key` steps are entries of a map, the others fixed fields or list positions.
+    """
 
     parent: Place | None
     step: str | int
@@ -58,14 +63,23 @@ def place_at(data: Json, pointer: str) -> Place:
     place, node = ROOT, data
     for position, token in enumerate(pointer.split("/")[1:]):
         step: str | int = int(token) if type(node) is list else unescape(token)
-        node = node[int(token)] if type(node) is list else node.get(step) if type(node) is dict else None
-        # Names of components and paths are keys of a map; below them a path item's fields are fixed ones.
+        node = (
+            node[int(token)]
+            if type(node) is list
+            else node.get(step)
+            if type(node) is dict
+            else None
+        )
+        # Names of components and paths are keys of a map; below them a path item's fields are fixed
+        # ones.
         place = Place(place, step, position == (2 if pointer.startswith("/components/") else 1))
     return place
 
 
 class Scope(NamedTuple):
-    """What surrounds a node: the path, method and status it belongs to, or that it is a component."""
+    """What surrounds a node: the path, method and status it belongs to, or that it is a
+    component.
+    """
 
     path: str = ""
     method: str = ""
@@ -84,20 +98,26 @@ class SchemaNode(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A parameter, response, header, request body, media type, path item, operation ... and where it stands."""
+    """A parameter, response, header, request body, media type, path item, operation ... and
+    where it stands.
+    """
 
     value: JsonObject
     name: str
     place: Place
     scope: Scope
-    home: Place | None = None  # of a path item behind a reference in the document: where its content really is
+    home: Place | None = (
+        None  # of a path item behind a reference in the document: where its content really is
+    )
 
 
 class RefNode(NamedTuple):
     ref: str
     place: Place  # of the object that holds the $ref
     node_type: str
-    resource: str = ""  # `$id` of the nearest schema around it that has one: pointers count from there
+    resource: str = (
+        ""  # `$id` of the nearest schema around it that has one: pointers count from there
+    )
 
 
 @dataclass(slots=True)
@@ -133,7 +153,10 @@ def index_of(document: Document) -> Index:
 
 def spread(document: Document) -> bool:
     """Whether path items stand in other files: then the operations do too."""
-    return any(node.node_type == "pathItem" and not node.ref.startswith("#") for node in index_of(document).refs)
+    return any(
+        node.node_type == "pathItem" and not node.ref.startswith("#")
+        for node in index_of(document).refs
+    )
 
 
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
@@ -159,7 +182,10 @@ SCHEMA_CHILDREN = SCHEMA_MAPS | SCHEMA_LISTS | SCHEMA_SINGLES
 
 
 def schema_children(schema: JsonObject, place: Place) -> Iterator[tuple[Json, str, Place]]:
-    """The direct subschemas of a schema: value, name where it has one, position. Values may be booleans or broken."""
+    """The direct subschemas of a schema: value, name where it has one, position.
+
+    Values may be booleans or broken.
+    """
     for keyword, value in schema.items():
         if keyword not in SCHEMA_CHILDREN:
             continue
@@ -191,7 +217,9 @@ class _Builder:
             if not key.startswith("x-"):
                 self.path_item(item, Place(Place(ROOT, "paths"), key, True), Scope(path=key), key)
         for key, item in _entries(data.get("webhooks")):
-            self.path_item(item, Place(Place(ROOT, "webhooks"), key, True), Scope(path=key, webhook=True), key)
+            self.path_item(
+                item, Place(Place(ROOT, "webhooks"), key, True), Scope(path=key, webhook=True), key
+            )
         if self.document.is_v2:
             self.components_v2(data)
         else:
@@ -210,28 +238,39 @@ class _Builder:
             self.index.paths.append(Node(item, name, place, scope))
             self.item_content(item, place, scope)
             return
-        # An operation of an item that a path uses belongs to that path. What is inside is listed once, however many paths use it.
+        # An operation of an item that a path uses belongs to that path. What is inside is listed
+        # once, however many paths use it.
         listed = pointer in self.items_used or pointer.startswith(("/paths/", "/webhooks/"))
         self.items_used.add(pointer)
         home = place_at(self.document.data, pointer)
         own = {key: value for key, value in item.items() if key != "$ref"}
         self.index.paths.append(Node({**target, **own}, name, place, scope, home))
         self.ref(target, home, "pathItem")
-        self.item_content({key: value for key, value in target.items() if key not in own}, home, scope, listed)
+        self.item_content(
+            {key: value for key, value in target.items() if key not in own}, home, scope, listed
+        )
         self.item_content(own, place, scope)
 
-    def item_content(self, item: JsonObject, place: Place, scope: Scope, listed: bool = False) -> None:
+    def item_content(
+        self, item: JsonObject, place: Place, scope: Scope, listed: bool = False
+    ) -> None:
         if not listed:
             self.parameters(item.get("parameters"), place, scope)
         for method, operation in item.items():
             if method in self.methods and type(operation) is dict:
-                self.operation(operation, Place(place, method), scope._replace(method=method), listed)
+                self.operation(
+                    operation, Place(place, method), scope._replace(method=method), listed
+                )
         if self.document.family is Family.V32:
             here = Place(place, "additionalOperations")
             for method, operation in _entries(item.get("additionalOperations")):
-                self.operation(operation, Place(here, method), scope._replace(method=method), listed)
+                self.operation(
+                    operation, Place(here, method), scope._replace(method=method), listed
+                )
 
-    def operation(self, operation: JsonObject, place: Place, scope: Scope, listed: bool = False) -> None:
+    def operation(
+        self, operation: JsonObject, place: Place, scope: Scope, listed: bool = False
+    ) -> None:
         self.index.operations.append(Node(operation, scope.method, place, scope))
         if listed:
             return
@@ -242,7 +281,12 @@ class _Builder:
         here = Place(place, "responses")
         for status, response in _entries(operation.get("responses")):
             if not status.startswith("x-"):
-                self.response(response, status, Place(here, status, status != "default"), scope._replace(status=status))
+                self.response(
+                    response,
+                    status,
+                    Place(here, status, status != "default"),
+                    scope._replace(status=status),
+                )
         here = Place(place, "callbacks")
         for name, callback in _entries(operation.get("callbacks")):
             self.callback(callback, name, Place(here, name, True), scope)
@@ -252,7 +296,9 @@ class _Builder:
         self.index.callbacks.append(Node(callback, name, place, scope))
         for expression, item in _entries(callback):
             if not expression.startswith("x-"):
-                inner = Scope(path=scope.path, component=scope.component, callback=f"{name} {expression}")
+                inner = Scope(
+                    path=scope.path, component=scope.component, callback=f"{name} {expression}"
+                )
                 self.path_item(item, Place(place, expression, True), inner, expression)
 
     def parameters(self, values: Json, place: Place, scope: Scope) -> None:
@@ -260,7 +306,9 @@ class _Builder:
             here = Place(place, "parameters")
             for position, value in enumerate(values):
                 if type(value) is dict:
-                    self.parameter(value, str(value.get("name") or ""), Place(here, position), scope)
+                    self.parameter(
+                        value, str(value.get("name") or ""), Place(here, position), scope
+                    )
 
     def parameter(self, value: JsonObject, name: str, place: Place, scope: Scope) -> None:
         self.ref(value, place, "parameter")
@@ -268,7 +316,9 @@ class _Builder:
         self.schema_holder(value, place, scope)
 
     def schema_holder(self, value: JsonObject, place: Place, scope: Scope) -> None:
-        """What parameters and headers share: schema, content, examples; in 2.0 the items of an array."""
+        """What parameters and headers share: schema, content, examples; in 2.0 the items of an
+        array.
+        """
         schema = value.get("schema")
         if type(schema) is dict:
             self.schema(schema, "", Place(place, "schema"), scope)
@@ -378,7 +428,10 @@ class _Builder:
             for name, value in _entries(values):
                 if visit is not None:
                     visit(value, name, Place(here, name, True), scope)
-                elif kind == "pathItems" and f"/components/pathItems/{escape(name)}" not in self.items_used:
+                elif (
+                    kind == "pathItems"
+                    and f"/components/pathItems/{escape(name)}" not in self.items_used
+                ):
                     self.path_item(value, Place(here, name, True), scope, name)
 
     def named_parameter(self, value: JsonObject, name: str, place: Place, scope: Scope) -> None:

@@ -1,4 +1,6 @@
-"""Several descriptions as one: collisions by strategy, references rewritten, servers, tags and security kept true."""
+"""Several descriptions as one: collisions by strategy, references rewritten, servers, tags and
+security kept true.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,25 @@ from commonplace.openapi.engine.join_duplicates import merge_duplicate_schemas
 from commonplace.openapi.engine.join_meaning import Meaning
 from commonplace.openapi.engine.join_operations import Place, operation_ids, with_operation_ids
 from commonplace.openapi.engine.join_roots import settle
-from commonplace.openapi.engine.references import Renames, heirs, rename_components, with_discriminator_values
+from commonplace.openapi.engine.references import (
+    Renames,
+    heirs,
+    rename_components,
+    with_discriminator_values,
+)
 from commonplace.openapi.engine.shape import METHODS, Json, same_json
 from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS
 from commonplace.openapi.model import Family
 
 Strategy = Literal[
-    "accept-left", "accept-right", "fail", "rename-left", "rename-right", "deduplicate", "deduplicate-or-rename", "fail-on-paths"
+    "accept-left",
+    "accept-right",
+    "fail",
+    "rename-left",
+    "rename-right",
+    "deduplicate",
+    "deduplicate-or-rename",
+    "fail-on-paths",
 ]
 STRATEGIES: tuple[Strategy, ...] = (
     "accept-left",
@@ -69,9 +83,16 @@ class Joined:
 
 
 def join(
-    parts: list[Part], *, path_strategy: Strategy = "fail", schema_strategy: Strategy = "accept-left", merge_duplicates: bool = False
+    parts: list[Part],
+    *,
+    path_strategy: Strategy = "fail",
+    schema_strategy: Strategy = "accept-left",
+    merge_duplicates: bool = False,
 ) -> Joined:
-    """All parts in one document, left to right. `merge_duplicates`: equal schemas of different names become one."""
+    """All parts in one document, left to right.
+
+    `merge_duplicates`: equal schemas of different names become one.
+    """
     _same_family(parts)
     path_strategy = "fail" if path_strategy == "fail-on-paths" else path_strategy
     schema_strategy = "accept-left" if schema_strategy == "fail-on-paths" else schema_strategy
@@ -84,12 +105,20 @@ def join(
         while label in labels:
             label, number = f"{_label(part)}{number}", number + 1
         labels.add(label)
-        _Pair(result, left_name, part.data, label, part.family, path_strategy, schema_strategy).join()
+        _Pair(
+            result, left_name, part.data, label, part.family, path_strategy, schema_strategy
+        ).join()
     if merge_duplicates:
-        result.document, removed = merge_duplicate_schemas(result.document, old=parts[0].family is Family.V20)
+        result.document, removed = merge_duplicate_schemas(
+            result.document, old=parts[0].family is Family.V20
+        )
         if removed:
-            names = ", ".join(f"{name!r} is {kept!r}" for name, kept in sorted(removed.items())[:10])
-            result.warnings.append(f"{len(removed)} schemas that others say too were merged with them: {names}.")
+            names = ", ".join(
+                f"{name!r} is {kept!r}" for name, kept in sorted(removed.items())[:10]
+            )
+            result.warnings.append(
+                f"{len(removed)} schemas that others say too were merged with them: {names}."
+            )
     return result
 
 
@@ -117,7 +146,14 @@ def _label(part: Part) -> str:
 
 class _Pair:
     def __init__(
-        self, result: Joined, left_name: str, right: dict[str, Any], label: str, family: Family, paths: Strategy, schemas: Strategy
+        self,
+        result: Joined,
+        left_name: str,
+        right: dict[str, Any],
+        label: str,
+        family: Family,
+        paths: Strategy,
+        schemas: Strategy,
     ) -> None:
         self.result = result
         self.left = result.document
@@ -129,12 +165,15 @@ class _Pair:
         self.schema_strategy = schemas
 
     def join(self) -> None:
-        # In this order, so that each step sees the names and the security that the documents have in the end.
+        # In this order, so that each step sees the names and the security that the documents have
+        # in the end.
         self._rename_components(_SCHEMES_2 if self.old else _SCHEMES_3)
         self.left, self.right = settle(self.left, self.right, self.result.warnings, old=self.old)
         self._rename_components(self._sections())
         meaning = Meaning(self.left, self.right, old=self.old)
-        choices = {section: self._choose(section, kind, meaning) for section, kind in _ITEMS.items()}
+        choices = {
+            section: self._choose(section, kind, meaning) for section, kind in _ITEMS.items()
+        }
         self._rename_operations(choices)
         document = dict(self.left)
         for section, chosen in choices.items():
@@ -154,7 +193,9 @@ class _Pair:
         return _SECTIONS_2 if self.old else _SECTIONS_3
 
     def _rename_components(self, sections: tuple[str, ...]) -> None:
-        """Names that mean different things on both sides get new names where the strategy says so."""
+        """Names that mean different things on both sides get new names where the strategy says
+        so.
+        """
         direct, indirect = Meaning(self.left, self.right, old=self.old).differing(sections)
         renames: Renames = {}
         free = self._free_names(sections)
@@ -167,16 +208,25 @@ class _Pair:
             self.result.collisions += 1
             if strategy in ("fail", "deduplicate"):
                 raise self._collision(kind, name)
-            outcome = {"accept-left": "the left one was kept", "accept-right": "the right one was kept"}.get(strategy)
+            outcome = {
+                "accept-left": "the left one was kept",
+                "accept-right": "the right one was kept",
+            }.get(strategy)
             if outcome is None:
                 new = renames.setdefault(section, {})[name] = free(section, f"{name}_{label}")
                 outcome = f"one is now {new!r}"
-            self.result.warnings.append(f"{kind} {name!r} differs between the documents: {outcome}.")
-        # Where one side is chosen, equal text on top of it is right as it is; where both stay, each needs its own.
+            self.result.warnings.append(
+                f"{kind} {name!r} differs between the documents: {outcome}."
+            )
+        # Where one side is chosen, equal text on top of it is right as it is; where both stay, each
+        # needs its own.
         for section, name in indirect if renames else ():
             self.result.collisions += 1
             new = renames.setdefault(section, {})[name] = free(section, f"{name}_{label}")
-            self.result.warnings.append(f"{_kind(section)} {name!r} refers to what differs between the documents: one is now {new!r}.")
+            self.result.warnings.append(
+                f"{_kind(section)} {name!r} refers to what differs between the documents: one is "
+                f"now {new!r}."
+            )
         if renames and strategy == "rename-left":
             self.left = self._renamed(self.left, renames)
         elif renames:
@@ -184,21 +234,31 @@ class _Pair:
 
     def _renamed(self, document: dict[str, Any], renames: Renames) -> dict[str, Any]:
         if not self.old:
-            return rename_components(with_discriminator_values(document, renames.get("schemas", {})), renames, old=False)
+            return rename_components(
+                with_discriminator_values(document, renames.get("schemas", {})), renames, old=False
+            )
         definitions = self._container(document).get("definitions") or {}
         names = renames.get("definitions", {})
         for parent, children in heirs(definitions, old=True).items():
             schema = definitions.get(parent)
-            for name in sorted(children & names.keys()) if isinstance(schema, dict) and "discriminator" in schema else ():
+            for name in (
+                sorted(children & names.keys())
+                if isinstance(schema, dict) and "discriminator" in schema
+                else ()
+            ):
                 self.result.warnings.append(
-                    f"{name!r} is a value of the discriminator of {parent!r} and is now {names[name]!r}: 2.0 cannot map one to the other."
+                    f"{name!r} is a value of the discriminator of {parent!r} and is now "
+                    f"{names[name]!r}: 2.0 cannot map one to the other."
                 )
         return rename_components(document, renames, old=True)
 
     def _free_names(self, sections: tuple[str, ...]) -> Callable[[str, str], str]:
         """Gives names that neither document has in a section, each once."""
         sides = (self._container(self.left), self._container(self.right))
-        taken = {section: {name for side in sides for name in side.get(section) or ()} for section in sections}
+        taken = {
+            section: {name for side in sides for name in side.get(section) or ()}
+            for section in sections
+        }
 
         def free(section: str, wanted: str) -> str:
             name = _unused(wanted, taken[section])
@@ -211,7 +271,8 @@ class _Pair:
         return CommonplaceError(
             JOIN_COLLISION,
             f"Both documents define {kind} {name!r}, differently.",
-            hint=f"Choose another strategy: {', '.join(PATH_STRATEGIES if kind in _ITEMS.values() else STRATEGIES)}.",
+            hint=f"Choose another strategy: "
+            f"{', '.join(PATH_STRATEGIES if kind in _ITEMS.values() else STRATEGIES)}.",
             details={"kind": kind, "name": name},
         )
 
@@ -232,14 +293,24 @@ class _Pair:
                 if self.path_strategy not in ("accept-left", "accept-right"):
                     raise self._collision(kind, name)
                 choices[name] = "left" if self.path_strategy == "accept-left" else "right"
-                self.result.warnings.append(f"{kind} {name!r} differs between the documents: the {choices[name]} one was kept.")
+                self.result.warnings.append(
+                    f"{kind} {name!r} differs between the documents: the {choices[name]} one was "
+                    f"kept."
+                )
         return choices
 
     def _rename_operations(self, choices: dict[str, dict[str, Choice]]) -> None:
-        """Operation ids are unique in a document: those that stay of the right one are made so. Links to what goes lead to what stays."""
+        """Operation ids are unique in a document: those that stay of the right one are made so.
+
+        Links to what goes lead to what stays.
+        """
         left, right = operation_ids(self.left), operation_ids(self.right)
-        left_stays = {place: name for place, name in left.items() if self._stays(place, "left", choices)}
-        right_stays = {place: name for place, name in right.items() if self._stays(place, "right", choices)}
+        left_stays = {
+            place: name for place, name in left.items() if self._stays(place, "left", choices)
+        }
+        right_stays = {
+            place: name for place, name in right.items() if self._stays(place, "right", choices)
+        }
         used = set(left_stays.values())
         taken = {*used, *right_stays.values()}
         names: dict[str, str] = {}
@@ -247,10 +318,23 @@ class _Pair:
             if name in used and name not in names:
                 names[name] = _unused(f"{name}_{self.label}", taken)
                 taken.add(names[name])
-                self.result.warnings.append(f"operation {name!r} exists on both sides: the right one is now {names[name]!r}.")
-        replaced = {name: right_stays[place] for place, name in left.items() if place not in left_stays and place in right_stays}
-        self.left = with_operation_ids(self.left, {name: names.get(new, new) for name, new in replaced.items()})
-        gone = {name: left_stays[place] for place, name in right.items() if place not in right_stays and place in left_stays}
+                self.result.warnings.append(
+                    f"operation {name!r} exists on both sides: the right one is now "
+                    f"{names[name]!r}."
+                )
+        replaced = {
+            name: right_stays[place]
+            for place, name in left.items()
+            if place not in left_stays and place in right_stays
+        }
+        self.left = with_operation_ids(
+            self.left, {name: names.get(new, new) for name, new in replaced.items()}
+        )
+        gone = {
+            name: left_stays[place]
+            for place, name in right.items()
+            if place not in right_stays and place in left_stays
+        }
         self.right = with_operation_ids(self.right, {**gone, **names})
 
     def _stays(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
@@ -274,9 +358,16 @@ class _Pair:
     def _merge_components(self, document: dict[str, Any]) -> None:
         container = document if self.old else dict(self._container(document))
         for section in (*self._sections(), *(_SCHEMES_2 if self.old else _SCHEMES_3)):
-            left, right = self._container(self.left).get(section) or {}, self._container(self.right).get(section)
+            left, right = (
+                self._container(self.left).get(section) or {},
+                self._container(self.right).get(section),
+            )
             if isinstance(right, dict):
-                container[section] = {**left, **right} if self.schema_strategy == "accept-right" else {**left, **_new(left, right)}
+                container[section] = (
+                    {**left, **right}
+                    if self.schema_strategy == "accept-right"
+                    else {**left, **_new(left, right)}
+                )
         if not self.old and container:
             for key, value in self._container(self.right).items():
                 container.setdefault(key, value)
@@ -296,9 +387,11 @@ class _Pair:
 
 
 def _kind(section: str) -> str:
-    return {"securitySchemes": "security scheme", "securityDefinitions": "security scheme", "requestBodies": "requestBody"}.get(
-        section, section.rstrip("s")
-    )
+    return {
+        "securitySchemes": "security scheme",
+        "securityDefinitions": "security scheme",
+        "requestBodies": "requestBody",
+    }.get(section, section.rstrip("s"))
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -313,10 +406,21 @@ def _new(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def _disjoint(left: Json, right: Json) -> dict[str, Any] | None:
-    """Both path items in one, where they have no operation in common and agree on the rest; servers can move to the operations."""
-    if not isinstance(left, dict) or not isinstance(right, dict) or "$ref" in left or "$ref" in right:
+    """Both path items in one, where they have no operation in common and agree on the rest;
+    servers can move to the operations.
+    """
+    if (
+        not isinstance(left, dict)
+        or not isinstance(right, dict)
+        or "$ref" in left
+        or "$ref" in right
+    ):
         return None
-    if left.keys() & right.keys() & _OPERATION_KEYS or "additionalOperations" in left or "additionalOperations" in right:
+    if (
+        left.keys() & right.keys() & _OPERATION_KEYS
+        or "additionalOperations" in left
+        or "additionalOperations" in right
+    ):
         return None
     if not same_json(left.get("servers"), right.get("servers")):
         left, right = _servers_at_operations(left), _servers_at_operations(right)
@@ -329,7 +433,9 @@ def _servers_at_operations(item: dict[str, Any]) -> dict[str, Any]:
     if "servers" not in item:
         return item
     return {
-        key: {"servers": item["servers"], **value} if key in _OPERATION_KEYS and isinstance(value, dict) else value
+        key: {"servers": item["servers"], **value}
+        if key in _OPERATION_KEYS and isinstance(value, dict)
+        else value
         for key, value in item.items()
         if key != "servers"
     }

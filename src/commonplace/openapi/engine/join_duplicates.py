@@ -13,10 +13,14 @@ _SORTED = orjson.OPT_SORT_KEYS
 _MOST_ROUNDS = 50
 
 
-def merge_duplicate_schemas(document: dict[str, Any], *, old: bool) -> tuple[dict[str, Any], dict[str, str]]:
+def merge_duplicate_schemas(
+    document: dict[str, Any], *, old: bool
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Merge equal component schemas under the alphabetically first name; references follow.
 
-    Returns the document and the removed names with what stands for them. Schemas that a discriminator tells apart by name stay."""
+    Returns the document and the removed names with what stands for them. Schemas that a
+    discriminator tells apart by name stay.
+    """
     section = "definitions" if old else "schemas"
     removed: dict[str, str] = {}
     for _ in range(_MOST_ROUNDS):  # schemas may become equal once what they refer to has become one
@@ -28,7 +32,11 @@ def merge_duplicate_schemas(document: dict[str, Any], *, old: bool) -> tuple[dic
         if not found:
             break
         kept = {name: schema for name, schema in schemas.items() if name not in found}
-        document = {**document, section: kept} if old else {**document, "components": {**document["components"], section: kept}}
+        document = (
+            {**document, section: kept}
+            if old
+            else {**document, "components": {**document["components"], section: kept}}
+        )
         document = rename_components(document, {section: found}, old=old)
         removed = {name: found.get(target, target) for name, target in removed.items()} | found
     return document, removed
@@ -49,7 +57,9 @@ def _duplicates(schemas: dict[str, Any], apart: set[str]) -> dict[str, str]:
 
 
 def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
-    """Schemas whose names are values of a discriminator: branches beside one, and heirs of a schema that has one."""
+    """Schemas whose names are values of a discriminator: branches beside one, and heirs of a
+    schema that has one.
+    """
     names: set[str] = set()
     children = heirs(schemas, old=old)
     for name, schema in schemas.items() if isinstance(schemas, dict) else ():
@@ -60,8 +70,17 @@ def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
         node = stack.pop()
         if isinstance(node, dict):
             if "discriminator" in node:
-                branches = [one for union in ("oneOf", "anyOf") for one in node.get(union) or () if isinstance(one, dict)]
-                names.update(found[1] for one in branches if (found := component_of(one.get("$ref"), old=old)) is not None)
+                branches = [
+                    one
+                    for union in ("oneOf", "anyOf")
+                    for one in node.get(union) or ()
+                    if isinstance(one, dict)
+                ]
+                names.update(
+                    found[1]
+                    for one in branches
+                    if (found := component_of(one.get("$ref"), old=old)) is not None
+                )
             stack.extend(value for value in node.values() if isinstance(value, (dict, list)))
         elif isinstance(node, list):
             stack.extend(value for value in node if isinstance(value, (dict, list)))

@@ -1,4 +1,6 @@
-"""Whether what two documents have under one name means the same: equal text, and references that lead to the same."""
+"""Whether what two documents have under one name means the same: equal text, and references that
+lead to the same.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ class Meaning:
         return same_json(one, other) and self._leads_alike(_References(one, kind))
 
     def differing(self, sections: tuple[str, ...]) -> tuple[list[Component], list[Component]]:
-        """Components of both documents that differ themselves, and those that differ only through what they refer to."""
+        """Components of both documents that differ themselves, and those that differ only
+        through what they refer to.
+        """
         direct: list[Component] = []
         users: dict[Component, list[Component]] = {}
         for section in sections:
@@ -49,11 +53,19 @@ class Meaning:
         return found if isinstance(found, dict) else {}
 
     def _leads_alike(self, references: _References) -> bool:
-        """Whether operations that links name, and what is referred to outside the components, are the same on both sides."""
-        if any(self._left_places.get(name) != self._right_places.get(name) for name in references.operations):
+        """Whether operations that links name, and what is referred to outside the components,
+        are the same on both sides.
+        """
+        if any(
+            self._left_places.get(name) != self._right_places.get(name)
+            for name in references.operations
+        ):
             return False
         outside = (reference for reference in references.local if reference.startswith("#/paths/"))
-        return all(same_json(_at(self.left, reference), _at(self.right, reference)) for reference in outside)
+        return all(
+            same_json(_at(self.left, reference), _at(self.right, reference))
+            for reference in outside
+        )
 
     def _add_heirs(self, users: dict[Component, list[Component]]) -> None:
         """A discriminator names the schemas that extend its own, without referring to them."""
@@ -61,7 +73,11 @@ class Meaning:
         left, right = self.named(self.left, section), self.named(self.right, section)
         for schemas in (left, right):
             for parent, children in heirs(schemas, old=self.old).items():
-                if parent in left and isinstance(right.get(parent), dict) and "discriminator" in right[parent]:
+                if (
+                    parent in left
+                    and isinstance(right.get(parent), dict)
+                    and "discriminator" in right[parent]
+                ):
                     for child in sorted(children & left.keys() & right.keys()):
                         users.setdefault((section, child), []).append((section, parent))
 
@@ -111,7 +127,10 @@ class _References(Rewriter):
 
     def on_discriminator(self, node: dict[str, Json]) -> Json:
         mapping = node.get("mapping")
-        targets = [*(mapping.values() if isinstance(mapping, dict) else ()), node.get("defaultMapping")]
+        targets = [
+            *(mapping.values() if isinstance(mapping, dict) else ()),
+            node.get("defaultMapping"),
+        ]
         for target in targets:
             if isinstance(target, str):
                 (self.local if "/" in target else self.schemas)[target] = None
@@ -119,4 +138,6 @@ class _References(Rewriter):
 
     def components(self, *, old: bool) -> list[Component]:
         found = [component_of(reference, old=old) for reference in self.local]
-        return [one for one in found if one is not None] + [("schemas", name) for name in self.schemas]
+        return [one for one in found if one is not None] + [
+            ("schemas", name) for name in self.schemas
+        ]

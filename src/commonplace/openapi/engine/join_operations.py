@@ -1,4 +1,6 @@
-"""Operations in every place of a document (paths, webhooks, callbacks, components): their ids, and the links that name them."""
+"""Operations in every place of a document (paths, webhooks, callbacks, components): their ids,
+and the links that name them.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class _Identifiers(OperationRewriter):
 def with_operation_ids(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """The document with operation ids renamed where operations and links carry them."""
     changed = {name: new for name, new in names.items() if name != new}
-    result: dict[str, Any] = _Renamed(changed).rewrite(document, "document") if changed else document
+    result: dict[str, Any] = (
+        _Renamed(changed).rewrite(document, "document") if changed else document
+    )
     return result
 
 
@@ -53,6 +57,10 @@ class _Renamed(OperationRewriter):
 
     def on_operation(self, node: dict[str, Json]) -> Json:
         name = node.get("operationId")
-        return {**node, "operationId": self.names[name]} if isinstance(name, str) and name in self.names else node
+        return (
+            {**node, "operationId": self.names[name]}
+            if isinstance(name, str) and name in self.names
+            else node
+        )
 
     on_link = on_operation

@@ -1,6 +1,9 @@
-"""JSONPath by RFC 9535 as overlays use it: the library's grammar, with `$` meaning the document everywhere and work that stays bounded.
+"""JSONPath by RFC 9535 as overlays use it: the library's grammar, with `$` meaning the document
+everywhere and work that stays bounded.
 
-Queries that start at the root are asked once per evaluation, not once per node; patterns run on RE2, which cannot backtrack."""
+Queries that start at the root are asked once per evaluation, not once per node; patterns run on
+RE2, which cannot backtrack.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,19 @@ from functools import lru_cache
 from typing import Any
 
 from iregexp_check import check
-from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathNode, JSONPathNodeList, JSONPathQuery
-from jsonpath_rfc9535.filter_expressions import Expression, FilterContext, RelativeFilterQuery, RootFilterQuery
+from jsonpath_rfc9535 import (
+    JSONPathEnvironment,
+    JSONPathError,
+    JSONPathNode,
+    JSONPathNodeList,
+    JSONPathQuery,
+)
+from jsonpath_rfc9535.filter_expressions import (
+    Expression,
+    FilterContext,
+    RelativeFilterQuery,
+    RootFilterQuery,
+)
 from jsonpath_rfc9535.function_extensions import ExpressionType, FilterFunction
 from jsonpath_rfc9535.parse import Parser
 from jsonpath_rfc9535.tokens import TokenStream
@@ -20,7 +34,10 @@ __all__ = ["PATHS", "JSONPathError", "JSONPathQuery"]
 
 
 class _FromRoot(RootFilterQuery):
-    """What it finds depends on the document alone. A compiled query serves one evaluation, so that nothing changes in between."""
+    """What it finds depends on the document alone.
+
+    A compiled query serves one evaluation, so that nothing changes in between.
+    """
 
     __slots__ = ("_found",)
 
@@ -39,7 +56,9 @@ class _FromHere(RelativeFilterQuery):
     def evaluate(self, context: FilterContext) -> object:
         if not isinstance(context.current, (list, dict)):
             return super().evaluate(context)
-        nodes: Any = [JSONPathNode(value=context.current, location=(), parent=None, root=context.root)]
+        nodes: Any = [
+            JSONPathNode(value=context.current, location=(), parent=None, root=context.root)
+        ]
         for segment in self.query.segments:
             nodes = segment.resolve(nodes)
         return JSONPathNodeList(nodes)
@@ -72,7 +91,9 @@ class _Pattern(FilterFunction):
         compiled = _compiled(pattern)
         if compiled is None:
             return False
-        text = string.encode("utf-8", "replace").decode()  # RE2 reads UTF-8, which has no lone surrogates
+        text = string.encode(
+            "utf-8", "replace"
+        ).decode()  # RE2 reads UTF-8, which has no lone surrogates
         return (compiled.fullmatch(text) if self.whole else compiled.search(text)) is not None
 
 
@@ -88,7 +109,9 @@ def _compiled(pattern: str) -> Any:
     try:
         return re2.compile(_without_line_ends(pattern), options)
     except re2.error:
-        raise JSONPathError(f"the pattern {pattern[:100]!r} is too large to run", token=None) from None
+        raise JSONPathError(
+            f"the pattern {pattern[:100]!r} is too large to run", token=None
+        ) from None
 
 
 def _without_line_ends(pattern: str) -> str:

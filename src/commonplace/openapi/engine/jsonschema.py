@@ -1,4 +1,6 @@
-"""Schema Objects of every version as JSON Schema 2020-12, so that one validator can judge instances of all of them."""
+"""Schema Objects of every version as JSON Schema 2020-12, so that one validator can judge
+instances of all of them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,19 @@ from commonplace.openapi.engine.refs import local_target
 from commonplace.openapi.model import Document, Json, JsonObject
 
 ROOT_URI = "oas:document"
-_DROPPED = frozenset({"nullable", "x-nullable", "discriminator", "xml", "externalDocs", "example", "deprecated", "readOnly", "writeOnly"})
+_DROPPED = frozenset(
+    {
+        "nullable",
+        "x-nullable",
+        "discriminator",
+        "xml",
+        "externalDocs",
+        "example",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+    }
+)
 
 
 Hides = frozenset[str]
@@ -30,12 +44,17 @@ def to_json_schema(document: Document, schema: Json, hides: Hides = frozenset())
 
 def definitions(document: Document, hides: Hides = frozenset()) -> JsonObject:
     """All named schemas, converted, in the place that their references name."""
-    converted = {name: to_json_schema(document, schema, hides) for name, schema in document.schemas.items()}
+    converted = {
+        name: to_json_schema(document, schema, hides) for name, schema in document.schemas.items()
+    }
     return {"definitions": converted} if document.is_v2 else {"components": {"schemas": converted}}
 
 
 def _lenient(document: Document, schema: Json, hides: Hides, around: frozenset[str]) -> Json:
-    """The schema without hidden names in `required`. `around`: names that are hidden in what surrounds it, for the same value."""
+    """The schema without hidden names in `required`.
+
+    `around`: names that are hidden in what surrounds it, for the same value.
+    """
     if not isinstance(schema, dict):
         return schema
     names = around | _hidden(document, schema, hides, 0)
@@ -44,12 +63,16 @@ def _lenient(document: Document, schema: Json, hides: Hides, around: frozenset[s
         if key == "required" and isinstance(item, list):
             result[key] = [name for name in item if name not in names]
         elif key in SCHEMA_MAPS and isinstance(item, dict):
-            result[key] = {name: _lenient(document, child, hides, frozenset()) for name, child in item.items()}
+            result[key] = {
+                name: _lenient(document, child, hides, frozenset()) for name, child in item.items()
+            }
         elif key in SCHEMA_LISTS and isinstance(item, list):
             inner = names if key in _SAME_VALUE else frozenset[str]()
             result[key] = [_lenient(document, child, hides, inner) for child in item]
         elif key in SCHEMA_SINGLES and key not in ("not", "if"):  # there less means more
-            result[key] = _lenient(document, item, hides, names if key in _SAME_VALUE else frozenset())
+            result[key] = _lenient(
+                document, item, hides, names if key in _SAME_VALUE else frozenset()
+            )
         else:
             result[key] = item
     return result
@@ -80,7 +103,10 @@ def _reference(ref: Json) -> Json:
 
 def _rebased(schema: Json) -> Json:
     if isinstance(schema, dict):
-        return {key: _reference(item) if key in ("$ref", "$dynamicRef") else _rebased(item) for key, item in schema.items()}
+        return {
+            key: _reference(item) if key in ("$ref", "$dynamicRef") else _rebased(item)
+            for key, item in schema.items()
+        }
     if isinstance(schema, list):
         return [_rebased(item) for item in schema]
     return schema
@@ -96,7 +122,11 @@ def _converted(schema: Json) -> Json:
         if key in _DROPPED or key.startswith("x-"):
             continue
         if key in SCHEMA_MAPS:
-            result[key] = {name: _converted(child) for name, child in item.items()} if isinstance(item, dict) else item
+            result[key] = (
+                {name: _converted(child) for name, child in item.items()}
+                if isinstance(item, dict)
+                else item
+            )
         elif key in SCHEMA_LISTS:
             result[key] = [_converted(child) for child in item] if isinstance(item, list) else item
         elif key in SCHEMA_SINGLES:
@@ -109,13 +139,19 @@ def _converted(schema: Json) -> Json:
     if result.get("type") == "file":
         del result["type"]
     parts = schema.get("allOf")
-    if schema.get("nullable") is True or schema.get("x-nullable") is True or (isinstance(parts, list) and lends_null(parts)):
+    if (
+        schema.get("nullable") is True
+        or schema.get("x-nullable") is True
+        or (isinstance(parts, list) and lends_null(parts))
+    ):
         return _nullable(result)
     return result
 
 
 def _nullable(schema: JsonObject) -> JsonObject:
-    """`nullable` only widens `type`; an enum that leaves null out still refuses it, but authors mean otherwise, so it is added."""
+    """`nullable` only widens `type`; an enum that leaves null out still refuses it, but authors
+    mean otherwise, so it is added.
+    """
     kind = schema.get("type")
     if not isinstance(kind, str) or schema.keys() & {"allOf", "anyOf", "oneOf"}:
         return {"anyOf": [{"type": "null"}, schema]} if len(schema) else schema

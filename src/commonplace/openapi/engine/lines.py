@@ -1,6 +1,9 @@
-"""Line numbers for JSON pointers: a second, lazy look at the source text for the few places that are reported.
+"""Line numbers for JSON pointers: a second, lazy look at the source text for the few places that
+are reported.
 
-YAML in block style is read by indentation, everything else by brackets; where neither leads on, the nearest parent's line counts."""
+YAML in block style is read by indentation, everything else by brackets; where neither leads on, the
+nearest parent's line counts.
+"""
 
 from __future__ import annotations
 
@@ -63,10 +66,14 @@ class _Finder:
         return self._block_child(value, step)
 
     def _printed_child(self, value: _Value, step: str) -> _Value | None:
-        """A child in JSON that was printed with one entry a line: its line is found by its indentation, without reading the rest."""
+        """A child in JSON that was printed with one entry a line: its line is found by its
+        indentation, without reading the rest.
+        """
         text = self.text
         first = self._skip(value.body + 1)
-        margin = text[text.rfind("\n", 0, first) : first]  # the newline and the indentation of the entries
+        margin = text[
+            text.rfind("\n", 0, first) : first
+        ]  # the newline and the indentation of the entries
         if text[value.body] == "[":
             position = first
             for _ in range(int(step) if step.isdigit() else 0):
@@ -86,7 +93,9 @@ class _Finder:
         return None
 
     def _printed_end(self, body: int, margin: str, end: int) -> int:
-        """Just after an entry: its closing bracket stands at its own indentation, a scalar ends with its line."""
+        """Just after an entry: its closing bracket stands at its own indentation, a scalar ends
+        with its line.
+        """
         text = self.text
         if text[body] in "{[" and text[body + 1 : body + 2] == "\n":
             closing = text.find(margin + ("}" if text[body] == "{" else "]"), body, end)
@@ -101,7 +110,9 @@ class _Finder:
             return {}
         mapping = text[value.body] == "{"
         position, at, body, key, depth, number = value.body + 1, value.body + 1, -1, None, 0, 0
-        for token in _TOKEN.finditer(text, position):  # ends at the closing bracket, wherever that stands
+        for token in _TOKEN.finditer(
+            text, position
+        ):  # ends at the closing bracket, wherever that stands
             character = token[0][0]
             if character in "{[":
                 if depth == 0 and body < 0:
@@ -162,7 +173,11 @@ class _Finder:
     def _mapping_value(self, body: int, end: int, indent: int, step: str) -> _Value | None:
         text = self.text
         best = -1
-        for quoted in (step, f"'{step.replace(chr(39), chr(39) * 2)}'", '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"'):
+        for quoted in (
+            step,
+            f"'{step.replace(chr(39), chr(39) * 2)}'",
+            '"' + step.replace("\\", "\\\\").replace('"', '\\"') + '"',
+        ):
             pattern = re.compile(rf"{re.escape(quoted)}[ \t]*:(?=\s|$)")
             if pattern.match(text, body):
                 best = body
@@ -181,7 +196,9 @@ class _Finder:
         if best < 0:
             return None
         colon = text.index(":", best + max(len(step), 1)) if len(step) else text.index(":", best)
-        return _Value(best, self._inner(colon + 1, end), self._extent(best, end, indent, key=True), indent + 1)
+        return _Value(
+            best, self._inner(colon + 1, end), self._extent(best, end, indent, key=True), indent + 1
+        )
 
     def _inner(self, position: int, end: int) -> int:
         return self._first(position, end)
@@ -200,7 +217,12 @@ class _Finder:
                 return None
             position = match.start() + indent
         first = self._first(position + 1, end)
-        return _Value(first if first < end else position, first, self._extent(position, end, indent, key=False), indent + 1)
+        return _Value(
+            first if first < end else position,
+            first,
+            self._extent(position, end, indent, key=False),
+            indent + 1,
+        )
 
     def _extent(self, position: int, end: int, indent: int, *, key: bool) -> int:
         """Where a block value ends: at the next line that is not indented further."""

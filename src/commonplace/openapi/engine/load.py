@@ -13,28 +13,54 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.json_slices import SliceError, loads_in_slices
 from commonplace.openapi.engine.yaml import escape, levels, parse_yaml
 from commonplace.openapi.engine.yaml_process import yaml_to_json
-from commonplace.openapi.errors import NOT_A_SPEC, SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE, SPEC_UNREADABLE, UNSUPPORTED_VERSION
-from commonplace.openapi.model import SUPPORTED, Document, Duplicate, Family, Json, JsonObject, Limits, Tree
+from commonplace.openapi.errors import (
+    NOT_A_SPEC,
+    SPEC_SYNTAX,
+    SPEC_TOO_DEEP,
+    SPEC_TOO_LARGE,
+    SPEC_UNREADABLE,
+    UNSUPPORTED_VERSION,
+)
+from commonplace.openapi.model import (
+    SUPPORTED,
+    Document,
+    Duplicate,
+    Family,
+    Json,
+    JsonObject,
+    Limits,
+    Tree,
+)
 from commonplace.openapi.numbers import Numbers
 
 DEFAULT_LIMITS = Limits()
-SLICED_BYTES = 2_000_000  # above it, decoding would hold up other threads for longer than they should wait
+SLICED_BYTES = (
+    2_000_000  # above it, decoding would hold up other threads for longer than they should wait
+)
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
 _MARK = re.compile(r"^---(?:\s|$)", re.MULTILINE)
 _CONTENT = re.compile(r"^[^\s#%]", re.MULTILINE)
-# Number literals whose float may be written differently: 20 digits or more, a final zero, many decimals, an exponent.
+# Number literals whose float may be written differently: 20 digits or more, a final zero, many
+# decimals, an exponent.
 _INEXACT = r"[0-9](?:[0-9]{19}|\.[0-9]+0[\s,\]}]|\.[0-9]{15}|(?:\.[0-9]+)?[eE][-+]?[0-9]+[\s,\]}])"
 _INEXACT_TEXT, _INEXACT_BYTES = re.compile(_INEXACT), re.compile(_INEXACT.encode())
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(?:[-+].*)?")
 
 
 def load(
-    source: bytes | str, *, name: str = "content", base: str | None = None, limits: Limits = DEFAULT_LIMITS, keep: bool = False
+    source: bytes | str,
+    *,
+    name: str = "content",
+    base: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    keep: bool = False,
 ) -> Document:
-    """A supported OpenAPI description from its text, or a CommonplaceError that says what is wrong and where.
+    """A supported OpenAPI description from its text, or a CommonplaceError that says what is
+    wrong and where.
 
-    `keep`: it will be cached, see `collector_off`."""
+    `keep`: it will be cached, see `collector_off`.
+    """
     keep = keep and len(source) > LARGE_BYTES
     document = as_document(parse_text(source, limits=limits, keep=keep), name=name, base=base)
     document.kept = keep
@@ -47,14 +73,34 @@ def as_document(tree: Tree, *, name: str = "content", base: str | None = None) -
     if not isinstance(data, dict):
         if isinstance(data, list) and tree.format == "yaml" and _several(tree.text):
             hint = "Pass one of them, without the lines `---` between them."
-            raise CommonplaceError(NOT_A_SPEC, "The text holds several YAML documents, not one.", hint=hint)
-        what = "a list" if isinstance(data, list) else "empty" if data is None else "plain text" if isinstance(data, str) else "a scalar"
+            raise CommonplaceError(
+                NOT_A_SPEC, "The text holds several YAML documents, not one.", hint=hint
+            )
+        what = (
+            "a list"
+            if isinstance(data, list)
+            else "empty"
+            if data is None
+            else "plain text"
+            if isinstance(data, str)
+            else "a scalar"
+        )
         hint = "Pass an OpenAPI document; its root is an object with `openapi` or `swagger`."
         if tree.text.count("\n") < 2 and len(tree.text) < 500:
             hint += " To read a file or an address, pass it as `file` or `url`."
         raise CommonplaceError(NOT_A_SPEC, f"The document is {what}, not an object.", hint=hint)
     version, family = detect_version(data)
-    return Document(data, version, family, tree.format, tree.raw, name, base, tree.duplicates, numbers=tree.numbers)
+    return Document(
+        data,
+        version,
+        family,
+        tree.format,
+        tree.raw,
+        name,
+        base,
+        tree.duplicates,
+        numbers=tree.numbers,
+    )
 
 
 def _several(text: str) -> bool:
@@ -63,20 +109,33 @@ def _several(text: str) -> bool:
 
 
 def detect_version(data: JsonObject) -> tuple[str, Family]:
-    """The declared version and its family. Unquoted YAML (`swagger: 2.0`) is understood; validation reports it."""
+    """The declared version and its family.
+
+    Unquoted YAML (`swagger: 2.0`) is understood; validation reports it.
+    """
     declared = data.get("openapi", data.get("swagger"))
     if declared is None:
         if isinstance(data.get("overlay"), str):
             raise CommonplaceError(
-                NOT_A_SPEC, "This is an Overlay document.", hint="Use oas_overlay_validate, or pass it as `overlay` to oas_overlay_apply."
+                NOT_A_SPEC,
+                "This is an Overlay document.",
+                hint="Use oas_overlay_validate, or pass it as `overlay` to oas_overlay_apply.",
             )
         raise CommonplaceError(
-            NOT_A_SPEC, "The document has neither `openapi` nor `swagger`.", hint='Add `openapi: 3.1.0` (or `swagger: "2.0"`) at the root.'
+            NOT_A_SPEC,
+            "The document has neither `openapi` nor `swagger`.",
+            hint='Add `openapi: 3.1.0` (or `swagger: "2.0"`) at the root.',
         )
-    version = str(declared) if isinstance(declared, (str, int, float)) and not isinstance(declared, bool) else ""
+    version = (
+        str(declared)
+        if isinstance(declared, (str, int, float)) and not isinstance(declared, bool)
+        else ""
+    )
     match = _VERSION.fullmatch(version.strip())
     family = f"{match[1]}.{match[2]}" if match else ""
-    if family not in SUPPORTED or (family == Family.V20) != ("swagger" in data and "openapi" not in data):
+    if family not in SUPPORTED or (family == Family.V20) != (
+        "swagger" in data and "openapi" not in data
+    ):
         shown = version or type(declared).__name__
         raise CommonplaceError(
             UNSUPPORTED_VERSION,
@@ -98,8 +157,14 @@ def parse_text(source: bytes | str, *, limits: Limits = DEFAULT_LIMITS, keep: bo
     if isinstance(source, bytes) and (source[:2] in _UTF16 or b"\0" in source[:4]):
         source = _decode(source)
     with collector_off(keep=keep):
-        raw = source.removeprefix("\ufeff") if isinstance(source, str) else source.removeprefix(b"\xef\xbb\xbf")
-        tree = _parse_json(raw, limits) if raw[:200].lstrip()[:1] in ("{", "[", b"{", b"[") else None
+        raw = (
+            source.removeprefix("\ufeff")
+            if isinstance(source, str)
+            else source.removeprefix(b"\xef\xbb\xbf")
+        )
+        tree = (
+            _parse_json(raw, limits) if raw[:200].lstrip()[:1] in ("{", "[", b"{", b"[") else None
+        )
         if tree is None:
             text = raw if isinstance(raw, str) else _decode(raw)
             tree = _parse_large_yaml(text, limits) if len(text) > SLICED_BYTES else None
@@ -124,12 +189,17 @@ def _parse_large_yaml(text: str, limits: Limits) -> Tree | None:
 
 
 def _sliced(raw: bytes, limits: Limits, numbers: Numbers) -> Json:
-    """The value of a large JSON text, without holding up other threads. Refused as soon as it has too many values.
+    """The value of a large JSON text, without holding up other threads.
 
-    Only slices with literals that floats do not hold are read number by number."""
+    Refused as soon as it has too many values.
+
+    Only slices with literals that floats do not hold are read number by number.
+    """
 
     def exact(piece: bytes) -> Json:
-        return json.loads(piece, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant)
+        return json.loads(
+            piece, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant
+        )
 
     def loads(piece: bytes) -> Json:
         try:
@@ -150,7 +220,9 @@ def _sliced(raw: bytes, limits: Limits, numbers: Numbers) -> Json:
 def _parse_json(raw: bytes | str, limits: Limits) -> Tree | None:
     """The tree of a JSON text; None where it is not JSON but may be YAML in flow style."""
     if len(raw) > SLICED_BYTES:
-        return _parse_large_json(raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass"), limits)
+        return _parse_large_json(
+            raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass"), limits
+        )
     try:
         data = orjson.loads(raw)
     except orjson.JSONDecodeError as error:
@@ -165,21 +237,29 @@ def _parse_json(raw: bytes | str, limits: Limits) -> Tree | None:
             return None  # brackets without quoted keys: YAML in flow style
         raise CommonplaceError(
             SPEC_SYNTAX,
-            f"The text is not JSON: line {error.lineno}, column {error.colno}: {error.msg.split(': line')[0]}.",
+            f"The text is not JSON: line {error.lineno}, column {error.colno}: "
+            f"{error.msg.split(': line')[0]}.",
             hint="Correct the text at that place and call again.",
             details={"line": error.lineno, "column": error.colno, "problem": error.msg},
         ) from None
     has_floats = check_size(data, limits)
-    if has_floats and (_INEXACT_TEXT.search(raw) if isinstance(raw, str) else _INEXACT_BYTES.search(raw)):
+    if has_floats and (
+        _INEXACT_TEXT.search(raw) if isinstance(raw, str) else _INEXACT_BYTES.search(raw)
+    ):
         return _parse_numbers(raw, limits) or Tree(data, "json", raw)
     return Tree(data, "json", raw)
 
 
 def _parse_numbers(raw: bytes | str, limits: Limits) -> Tree | None:
-    """The tree of a JSON text with number literals that floats do not hold. Slower; None where the text has another fault."""
+    """The tree of a JSON text with number literals that floats do not hold.
+
+    Slower; None where the text has another fault.
+    """
     numbers = Numbers()
     try:
-        data = json.loads(raw, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant)
+        data = json.loads(
+            raw, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant
+        )
     except ValueError:
         return None
     except RecursionError:
@@ -215,7 +295,10 @@ def _parse_large_json(raw: bytes, limits: Limits) -> Tree | None:
 
 
 def duplicates_of(document: Document) -> tuple[Duplicate, ...]:
-    """Keys that a mapping of the source repeats. The YAML parser sees them anyway; for JSON the text is counted when somebody asks."""
+    """Keys that a mapping of the source repeats.
+
+    The YAML parser sees them anyway; for JSON the text is counted when somebody asks.
+    """
     if document.format == "yaml":
         return document.duplicates
     keys = sum(len(node) for level in levels(document.data) for node in level if type(node) is dict)
@@ -272,11 +355,19 @@ def check_size(data: Json, limits: Limits) -> bool:
 
 
 def _too_many(limits: Limits) -> CommonplaceError:
-    return CommonplaceError(SPEC_TOO_LARGE, f"The document has more than {limits.nodes} nodes.", details={"limit_nodes": limits.nodes})
+    return CommonplaceError(
+        SPEC_TOO_LARGE,
+        f"The document has more than {limits.nodes} nodes.",
+        details={"limit_nodes": limits.nodes},
+    )
 
 
 def _too_deep(limits: Limits) -> CommonplaceError:
-    return CommonplaceError(SPEC_TOO_DEEP, f"The document nests deeper than {limits.depth} levels.", details={"limit": limits.depth})
+    return CommonplaceError(
+        SPEC_TOO_DEEP,
+        f"The document nests deeper than {limits.depth} levels.",
+        details={"limit": limits.depth},
+    )
 
 
 def _decode(source: bytes) -> str:
@@ -292,4 +383,13 @@ def _decode(source: bytes) -> str:
         ) from None
 
 
-__all__ = ["as_document", "check_size", "detect_version", "duplicates_of", "escape", "levels", "load", "parse_text"]
+__all__ = [
+    "as_document",
+    "check_size",
+    "detect_version",
+    "duplicates_of",
+    "escape",
+    "levels",
+    "load",
+    "parse_text",
+]

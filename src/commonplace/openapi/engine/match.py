@@ -1,4 +1,7 @@
-"""Patterns of the walk tools: paths, names, status codes, extensions. No pattern can make them slow."""
+"""Patterns of the walk tools: paths, names, status codes, extensions.
+
+No pattern can make them slow.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +17,28 @@ from commonplace.openapi.model import Json
 
 @lru_cache(maxsize=256)
 def _path_pattern(pattern: str) -> re.Pattern[str]:
-    """`*` is one segment or a part of one, `**` any number of segments. Written so that matching cannot backtrack far."""
+    """`*` is one segment or a part of one, `**` any number of segments.
+
+    Written so that matching cannot backtrack far.
+    """
     parts = pattern.split("/")
     expression = ""
     for position, part in enumerate(parts):
         if part == "**":
             expression += "(?:/[^/]*)*" if position else "[^/]*(?:/[^/]*)*"
             continue
-        expression += ("/" if position else "") + "[^/]*".join(re.escape(piece) for piece in re.split(r"\*+", part))
+        expression += ("/" if position else "") + "[^/]*".join(
+            re.escape(piece) for piece in re.split(r"\*+", part)
+        )
     return re.compile(expression)
 
 
 def match_path(pattern: str, path: str) -> bool:
-    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is equal. `*` is any text without a slash."""
+    """Whether a path template matches a pattern with `*` and `**`; without them, whether it is
+    equal.
+
+    `*` is any text without a slash.
+    """
     if "*" not in pattern:
         return pattern == path
     if "/" not in pattern:
@@ -52,12 +64,18 @@ def _match_segments(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=256)
 def _glob_pattern(pattern: str) -> re.Pattern[str]:
-    pieces = (".*" if piece == "*" else "." if piece == "?" else re.escape(piece) for piece in re.split(r"(\*|\?)", pattern))
+    pieces = (
+        ".*" if piece == "*" else "." if piece == "?" else re.escape(piece)
+        for piece in re.split(r"(\*|\?)", pattern)
+    )
     return re.compile("".join(pieces), re.IGNORECASE | re.DOTALL)
 
 
 def glob(pattern: str, text: str, *, case: bool = False) -> bool:
-    """`*` any text, `?` one character, everything else itself. Few stars: a compiled pattern; many: a scan that cannot explode."""
+    """`*` any text, `?` one character, everything else itself.
+
+    Few stars: a compiled pattern; many: a scan that cannot explode.
+    """
     if not case and pattern.count("*") <= 3:
         return _glob_pattern(pattern).fullmatch(text) is not None
     if not case:
@@ -67,7 +85,9 @@ def glob(pattern: str, text: str, *, case: bool = False) -> bool:
     at = p = 0
     star, mark = -1, 0
     while at < len(text):
-        if p < len(pattern) and (pattern[p] == "?" or (pattern[p] == text[at] and pattern[p] != "*")):
+        if p < len(pattern) and (
+            pattern[p] == "?" or (pattern[p] == text[at] and pattern[p] != "*")
+        ):
             at, p = at + 1, p + 1
         elif p < len(pattern) and pattern[p] == "*":
             star, mark, p = p, at, p + 1

@@ -1,4 +1,7 @@
-"""Overlay 1.0 and 1.1: what a valid overlay is, and how its actions change a document. JSONPath is RFC 9535."""
+"""Overlay 1.0 and 1.1: what a valid overlay is, and how its actions change a document.
+
+JSONPath is RFC 9535.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,11 @@ from typing import Any
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.json_path import PATHS, JSONPathError, JSONPathQuery
 from commonplace.openapi.engine.shape import Json, clone
-from commonplace.openapi.errors import INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, UNSUPPORTED_VERSION
+from commonplace.openapi.errors import (
+    INVALID_OVERLAY,
+    OVERLAY_TARGET_UNMATCHED,
+    UNSUPPORTED_VERSION,
+)
 
 SUPPORTED = ("1.0", "1.1")
 MAX_ACTIONS = 10_000
@@ -83,7 +90,10 @@ class Applied:
 
 
 def validate_overlay(overlay: Json) -> Verdict:
-    """The rules of the official schema, one finding each. An overlay of a version that is not supported raises."""
+    """The rules of the official schema, one finding each.
+
+    An overlay of a version that is not supported raises.
+    """
     verdict = Verdict()
     if not isinstance(overlay, dict):
         verdict.errors.append(Finding("", "The overlay must be an object."))
@@ -93,10 +103,16 @@ def validate_overlay(overlay: Json) -> Verdict:
     match = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if version is None:
         verdict.errors.append(Finding("", "`overlay`, the version, is missing."))
-    elif isinstance(version, str) and re.fullmatch(r"\d+(\.\d+)*", version) and version[:3] not in SUPPORTED:
+    elif (
+        isinstance(version, str)
+        and re.fullmatch(r"\d+(\.\d+)*", version)
+        and version[:3] not in SUPPORTED
+    ):
         raise unsupported(version)
     elif match is None:
-        verdict.errors.append(Finding("/overlay", "`overlay` must be a version such as 1.0.0 or 1.1.0."))
+        verdict.errors.append(
+            Finding("/overlay", "`overlay` must be a version such as 1.0.0 or 1.1.0.")
+        )
     newer = match is not None and match[2] != "0"
     _check_keys(verdict, overlay, "", ("overlay", "info", "extends", "actions"))
     if "extends" in overlay and not isinstance(overlay["extends"], str):
@@ -104,7 +120,12 @@ def validate_overlay(overlay: Json) -> Verdict:
     _check_info(verdict, overlay, newer=newer)
     actions = overlay.get("actions")
     if not isinstance(actions, list):
-        verdict.errors.append(Finding("/actions", "`actions` must be a list." if "actions" in overlay else "`actions` is missing."))
+        verdict.errors.append(
+            Finding(
+                "/actions",
+                "`actions` must be a list." if "actions" in overlay else "`actions` is missing.",
+            )
+        )
         return verdict
     verdict.action_count = len(actions)
     if not actions:
@@ -115,7 +136,9 @@ def validate_overlay(overlay: Json) -> Verdict:
     for index, action in enumerate(actions):
         _check_action(verdict, action, f"/actions/{index}", newer=newer)
         if action in actions[:index] if len(actions) <= 500 else False:
-            verdict.errors.append(Finding(f"/actions/{index}", "The same action stands there twice."))
+            verdict.errors.append(
+                Finding(f"/actions/{index}", "The same action stands there twice.")
+            )
     return verdict
 
 
@@ -131,13 +154,21 @@ def unsupported(version: str) -> CommonplaceError:
 def _check_keys(verdict: Verdict, node: dict[str, Any], path: str, known: tuple[str, ...]) -> None:
     for key in node:
         if key not in known and not key.startswith("x-"):
-            verdict.errors.append(Finding(f"{path}/{key}", f"{key!r} is not a field here; extensions start with `x-`."))
+            verdict.errors.append(
+                Finding(
+                    f"{path}/{key}", f"{key!r} is not a field here; extensions start with `x-`."
+                )
+            )
 
 
 def _check_info(verdict: Verdict, overlay: dict[str, Any], *, newer: bool) -> None:
     info = overlay.get("info")
     if not isinstance(info, dict):
-        verdict.errors.append(Finding("/info", "`info` must be an object." if "info" in overlay else "`info` is missing."))
+        verdict.errors.append(
+            Finding(
+                "/info", "`info` must be an object." if "info" in overlay else "`info` is missing."
+            )
+        )
         return
     for name in ("title", "version"):
         if name not in info:
@@ -148,7 +179,12 @@ def _check_info(verdict: Verdict, overlay: dict[str, Any], *, newer: bool) -> No
         verdict.title = info["title"]
     if newer and "description" in info and not isinstance(info["description"], str):
         verdict.errors.append(Finding("/info/description", "`description` must be a string."))
-    _check_keys(verdict, info, "/info", ("title", "version", "description") if newer else ("title", "version"))
+    _check_keys(
+        verdict,
+        info,
+        "/info",
+        ("title", "version", "description") if newer else ("title", "version"),
+    )
 
 
 def _check_action(verdict: Verdict, action: Json, path: str, *, newer: bool) -> None:
@@ -157,22 +193,36 @@ def _check_action(verdict: Verdict, action: Json, path: str, *, newer: bool) -> 
         return
     target = action.get("target")
     if not isinstance(target, str):
-        verdict.errors.append(Finding(f"{path}/target", "`target` must be a string." if "target" in action else "`target` is missing."))
+        verdict.errors.append(
+            Finding(
+                f"{path}/target",
+                "`target` must be a string." if "target" in action else "`target` is missing.",
+            )
+        )
     elif not target.startswith("$"):
-        verdict.errors.append(Finding(f"{path}/target", "`target` must be a JSONPath: it starts with `$`."))
+        verdict.errors.append(
+            Finding(f"{path}/target", "`target` must be a JSONPath: it starts with `$`.")
+        )
     if "description" in action and not isinstance(action["description"], str):
         verdict.errors.append(Finding(f"{path}/description", "`description` must be a string."))
     if "remove" in action and not isinstance(action["remove"], bool):
         verdict.errors.append(Finding(f"{path}/remove", "`remove` must be true or false."))
     if newer and "copy" in action and not isinstance(action["copy"], str):
         verdict.errors.append(Finding(f"{path}/copy", "`copy` must be a JSONPath."))
-    _check_keys(verdict, action, path, ("target", "description", "update", "remove", *(("copy",) if newer else ())))
+    _check_keys(
+        verdict,
+        action,
+        path,
+        ("target", "description", "update", "remove", *(("copy",) if newer else ())),
+    )
     for name in ("target", "copy"):
         text = action.get(name)
         if isinstance(text, str) and text.startswith("$"):
             _check_path(verdict, text, f"{path}/{name}")
     if not action.keys() & {"update", "remove", "copy"}:
-        verdict.warnings.append(Finding(path, "The action has neither `update` nor `remove`, so it does nothing."))
+        verdict.warnings.append(
+            Finding(path, "The action has neither `update` nor `remove`, so it does nothing.")
+        )
 
 
 def _check_path(verdict: Verdict, text: str, path: str) -> None:
@@ -181,9 +231,13 @@ def _check_path(verdict: Verdict, text: str, path: str) -> None:
     except (JSONPathError, RecursionError) as error:
         repaired = _repaired(text)
         if repaired is not None:
-            verdict.warnings.append(Finding(path, f"Not RFC 9535: {_first_line(error)}. It is read as {repaired}."))
+            verdict.warnings.append(
+                Finding(path, f"Not RFC 9535: {_first_line(error)}. It is read as {repaired}.")
+            )
         else:
-            verdict.errors.append(Finding(path, f"Not a JSONPath by RFC 9535: {_first_line(error)}."))
+            verdict.errors.append(
+                Finding(path, f"Not a JSONPath by RFC 9535: {_first_line(error)}.")
+            )
 
 
 def _first_line(error: BaseException) -> str:
@@ -191,7 +245,9 @@ def _first_line(error: BaseException) -> str:
 
 
 def _repaired(text: str) -> str | None:
-    """`.x-name`, which RFC 9535 wants in brackets, is common in overlays (and in the specification's own examples)."""
+    """`.x-name`, which RFC 9535 wants in brackets, is common in overlays (and in the
+    specification's own examples).
+    """
     quoted: list[str] = []
 
     def hide(found: re.Match[str]) -> str:
@@ -224,7 +280,9 @@ def _compiled(text: str, index: int) -> JSONPathQuery:
         ) from None
 
 
-def apply_overlay(document: dict[str, Any], overlay: dict[str, Any], *, strict: bool = False) -> Applied:
+def apply_overlay(
+    document: dict[str, Any], overlay: dict[str, Any], *, strict: bool = False
+) -> Applied:
     """The document with all actions applied in order. The given document is not changed."""
     newer = not str(overlay.get("overlay", "")).startswith("1.0")
     result = Applied(clone(document), [], [])
@@ -247,19 +305,37 @@ def apply_overlay(document: dict[str, Any], overlay: dict[str, Any], *, strict: 
 def _apply(result: Applied, action: dict[str, Any], index: int, *, newer: bool) -> Change:
     target = action["target"]
     operation = (
-        "remove" if action.get("remove") is True else "copy" if newer and "copy" in action else "update" if "update" in action else "none"
+        "remove"
+        if action.get("remove") is True
+        else "copy"
+        if newer and "copy" in action
+        else "update"
+        if "update" in action
+        else "none"
     )
     locations = _locations(result.document, _compiled(target, index), index)
     change = Change(index, target, operation, len(locations), str(action.get("description") or ""))
     if operation == "remove":
-        # From the back, so that indices of earlier siblings stay true and children go before their parents.
-        for location in sorted(locations, key=lambda one: [(isinstance(token, int), token) for token in one], reverse=True):
+        # From the back, so that indices of earlier siblings stay true and children go before their
+        # parents.
+        for location in sorted(
+            locations,
+            key=lambda one: [(isinstance(token, int), token) for token in one],
+            reverse=True,
+        ):
             _remove(result, location, index)
     elif operation != "none":
-        value = action.get("update") if operation == "update" else _source(result.document, action["copy"], index)
+        value = (
+            action.get("update")
+            if operation == "update"
+            else _source(result.document, action["copy"], index)
+        )
         result.added += _size(value) * len(locations)
         if result.added > MAX_ADDED:
-            raise CommonplaceError(INVALID_OVERLAY, f"Action {index} makes the overlay add more than {MAX_ADDED} values.")
+            raise CommonplaceError(
+                INVALID_OVERLAY,
+                f"Action {index} makes the overlay add more than {MAX_ADDED} values.",
+            )
         for location in locations:
             _update(result, location, value, index, newer=newer)
     return change
@@ -270,19 +346,28 @@ def _size(value: Json) -> int:
     while pending:
         node = pending.pop()
         count += 1
-        pending.extend(node.values() if isinstance(node, dict) else node if isinstance(node, list) else ())
+        pending.extend(
+            node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        )
     return count
 
 
-def _locations(document: dict[str, Any], query: JSONPathQuery, index: int) -> list[tuple[int | str, ...]]:
+def _locations(
+    document: dict[str, Any], query: JSONPathQuery, index: int
+) -> list[tuple[int | str, ...]]:
     found: dict[tuple[int | str, ...], None] = {}
     try:
         for node in query.finditer(document):
             found[tuple(node.location)] = None
             if len(found) > MAX_MATCHES:
-                raise CommonplaceError(INVALID_OVERLAY, f"Action {index} matches more than {MAX_MATCHES} places.")
+                raise CommonplaceError(
+                    INVALID_OVERLAY, f"Action {index} matches more than {MAX_MATCHES} places."
+                )
     except (JSONPathError, RecursionError) as error:
-        raise CommonplaceError(INVALID_OVERLAY, f"Action {index}: the target cannot be evaluated: {_first_line(error)}.") from None
+        raise CommonplaceError(
+            INVALID_OVERLAY,
+            f"Action {index}: the target cannot be evaluated: {_first_line(error)}.",
+        ) from None
     return list(found)
 
 
@@ -305,14 +390,20 @@ def _at(document: Json, location: tuple[int | str, ...]) -> Json:
 
 def _remove(result: Applied, location: tuple[int | str, ...], index: int) -> None:
     if not location:
-        raise CommonplaceError(INVALID_OVERLAY, f"Action {index} would remove the whole document.", details={"action_index": index})
+        raise CommonplaceError(
+            INVALID_OVERLAY,
+            f"Action {index} would remove the whole document.",
+            details={"action_index": index},
+        )
     try:
         del _at(result.document, location[:-1])[location[-1]]
     except (KeyError, IndexError, TypeError):
         return  # its parent went first
 
 
-def _update(result: Applied, location: tuple[int | str, ...], value: Json, index: int, *, newer: bool) -> None:
+def _update(
+    result: Applied, location: tuple[int | str, ...], value: Json, index: int, *, newer: bool
+) -> None:
     try:
         node = _at(result.document, location)
     except (KeyError, IndexError, TypeError):
@@ -327,17 +418,27 @@ def _update(result: Applied, location: tuple[int | str, ...], value: Json, index
         raise _mismatch(index, "a plain value", value)
     else:
         if not newer:
-            result.warnings.append(f"Action {index}: Overlay 1.0 updates objects and lists only; the plain value was replaced.")
+            result.warnings.append(
+                f"Action {index}: Overlay 1.0 updates objects and lists only; the plain value "
+                f"was replaced."
+            )
         parent = _at(result.document, location[:-1])
         parent[location[-1]] = clone(value)
 
 
 def _mismatch(index: int, what: str, value: Json) -> CommonplaceError:
-    kind = "an object" if isinstance(value, dict) else "a list" if isinstance(value, list) else "a plain value"
+    kind = (
+        "an object"
+        if isinstance(value, dict)
+        else "a list"
+        if isinstance(value, list)
+        else "a plain value"
+    )
     return CommonplaceError(
         INVALID_OVERLAY,
         f"Action {index}: the target is {what}, but the update is {kind}.",
-        hint="To replace a value, target the object that holds it and give the new value under its name.",
+        hint="To replace a value, target the object that holds it and give the new value under "
+        "its name.",
         details={"action_index": index},
     )
 

@@ -12,13 +12,18 @@ Renames = dict[str, dict[str, str]]  # section (schemas, definitions, ...) to ol
 
 
 def rename_components(document: dict[str, Any], renames: Renames, *, old: bool) -> dict[str, Any]:
-    """The document with components renamed in place. Pointers into them, discriminator mappings and security names follow."""
+    """The document with components renamed in place.
+
+    Pointers into them, discriminator mappings and security names follow.
+    """
     changed = _References(renames, old=old).rewrite(document)
     result: dict[str, Any] = dict(changed)
     container = result if old else dict(result.get("components") or {})
     for section, names in renames.items():
         if isinstance(container.get(section), dict):
-            container[section] = {names.get(name, name): value for name, value in container[section].items()}
+            container[section] = {
+                names.get(name, name): value for name, value in container[section].items()
+            }
     if not old:
         result["components"] = container
     return result
@@ -51,16 +56,24 @@ class _References:
                     result[key] = new
             return node if result is None else result
         if isinstance(node, list):
-            items = [self.rewrite(value) if isinstance(value, (dict, list)) else value for value in node]
-            return node if all(one is other for one, other in zip(items, node, strict=True)) else items
+            items = [
+                self.rewrite(value) if isinstance(value, (dict, list)) else value for value in node
+            ]
+            return (
+                node if all(one is other for one, other in zip(items, node, strict=True)) else items
+            )
         return node
 
     def _discriminator(self, node: dict[str, Any]) -> Json:
-        if not isinstance(node.get("mapping"), dict) and not isinstance(node.get("defaultMapping"), str):
+        if not isinstance(node.get("mapping"), dict) and not isinstance(
+            node.get("defaultMapping"), str
+        ):
             return self.rewrite(node)  # a property of this name
         result = dict(node)
         if isinstance(node.get("mapping"), dict):
-            result["mapping"] = {name: self._mapped(target) for name, target in node["mapping"].items()}
+            result["mapping"] = {
+                name: self._mapped(target) for name, target in node["mapping"].items()
+            }
         if "defaultMapping" in node:
             result["defaultMapping"] = self._mapped(node["defaultMapping"])
         return result
@@ -75,7 +88,9 @@ class _References:
         token, slash, tail = rest.partition("/")
         plain = token.replace("~1", "/").replace("~0", "~")
         new = names.get(plain, names.get(unquote(plain)))
-        return reference if new is None else f"{self.base}{section}/{escape_token(new)}{slash}{tail}"
+        return (
+            reference if new is None else f"{self.base}{section}/{escape_token(new)}{slash}{tail}"
+        )
 
     def _mapped(self, target: Json) -> Json:
         if not isinstance(target, str):
@@ -99,7 +114,9 @@ def component_of(reference: Json, *, old: bool) -> tuple[str, str] | None:
 
 
 def heirs(schemas: Json, *, old: bool) -> dict[str, set[str]]:
-    """The schemas that extend each named schema by `allOf`, directly or through others: a discriminator there may name them."""
+    """The schemas that extend each named schema by `allOf`, directly or through others: a
+    discriminator there may name them.
+    """
     direct: dict[str, set[str]] = {}
     for name, schema in schemas.items() if isinstance(schemas, dict) else ():
         for parent in _listed(schema, ("allOf",), old=old):
@@ -126,8 +143,12 @@ def _listed(schema: Json, keywords: tuple[str, ...], *, old: bool) -> Iterator[s
 
 
 def with_discriminator_values(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
-    """The 3.x document with mappings for those schemas that are about to be renamed and whose name is a discriminator's value."""
-    result: dict[str, Any] = _DiscriminatorValues(document, names).rewrite(document, "document") if names else document
+    """The 3.x document with mappings for those schemas that are about to be renamed and whose
+    name is a discriminator's value.
+    """
+    result: dict[str, Any] = (
+        _DiscriminatorValues(document, names).rewrite(document, "document") if names else document
+    )
     return result
 
 
@@ -146,10 +167,18 @@ class _DiscriminatorValues(Rewriter):
             listed.update(dict.fromkeys(sorted(self.heirs.get(self.at[2], ()))))
         mapping = discriminator.get("mapping")
         mapping = mapping if isinstance(mapping, dict) else {}
-        mapped = {component_of(target, old=False) or ("schemas", target) for target in mapping.values() if isinstance(target, str)}
+        mapped = {
+            component_of(target, old=False) or ("schemas", target)
+            for target in mapping.values()
+            if isinstance(target, str)
+        }
         implicit = {
             name: f"#/components/schemas/{escape_token(name)}"
             for name in listed
             if name in self.names and name not in mapping and ("schemas", name) not in mapped
         }
-        return {**node, "discriminator": {**discriminator, "mapping": {**mapping, **implicit}}} if implicit else node
+        return (
+            {**node, "discriminator": {**discriminator, "mapping": {**mapping, **implicit}}}
+            if implicit
+            else node
+        )

@@ -1,6 +1,8 @@
 """References: finding what a `$ref` names, and writing values with their references replaced.
 
-Resolution is on demand and remembers what it has resolved. A cycle stays a `$ref` and is reported; so is what would not fit."""
+Resolution is on demand and remembers what it has resolved. A cycle stays a `$ref` and is reported;
+so is what would not fit.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ MAX_HOPS = 100
 
 
 class Target(NamedTuple):
-    """What a reference names: the value, the document it is in ('' is the root document), and its pointer there."""
+    """What a reference names: the value, the document it is in ('' is the root document), and
+    its pointer there.
+    """
 
     value: Json
     base: str
@@ -35,7 +39,9 @@ def unescape(token: str) -> str:
 
 
 def decoded(ref: str) -> str:
-    """A reference or pointer without percent-encoding, so that two spellings of one place compare equal."""
+    """A reference or pointer without percent-encoding, so that two spellings of one place
+    compare equal.
+    """
     if "%" not in ref:
         return ref
     return "/".join(escape(unescape(unquote(token))) for token in ref.split("/"))
@@ -59,7 +65,12 @@ def at_pointer(data: Json, pointer: str) -> Json:
                 return MISSING
             node = node[token]
         elif type(node) is list:
-            if not raw.isdigit() or (len(raw) > 1 and raw[0] == "0") or len(raw) > 9 or int(raw) >= len(node):
+            if (
+                not raw.isdigit()
+                or (len(raw) > 1 and raw[0] == "0")
+                or len(raw) > 9
+                or int(raw) >= len(node)
+            ):
                 return MISSING
             node = node[int(raw)]
         else:
@@ -68,9 +79,11 @@ def at_pointer(data: Json, pointer: str) -> Json:
 
 
 def local_target(data: Json, value: JsonObject) -> tuple[JsonObject, str]:
-    """The object behind a chain of references inside one document, and its pointer; the value itself and '' where there are none.
+    """The object behind a chain of references inside one document, and its pointer; the value
+    itself and '' where there are none.
 
-    A chain that leads to another file, to nothing or back to itself ends where it does."""
+    A chain that leads to another file, to nothing or back to itself ends where it does.
+    """
     pointer = ""
     for _ in range(MAX_HOPS):
         ref = value.get("$ref")
@@ -130,10 +143,16 @@ class Resolver:
             if value is MISSING and not address:
                 value = self._within_a_resource(fragment, where)
             elif value is MISSING and fragment == "/":
-                value, fragment = data, ""  # strictly an entry without a name, but many mean the whole file
+                value, fragment = (
+                    data,
+                    "",
+                )  # strictly an entry without a name, but many mean the whole file
         if value is MISSING:
             raise CommonplaceError(
-                UNRESOLVED_REF, f"{ref} points to nothing.", hint="Define the target or correct the reference.", details={"ref": ref}
+                UNRESOLVED_REF,
+                f"{ref} points to nothing.",
+                hint="Define the target or correct the reference.",
+                details={"ref": ref},
             )
         return Target(value, where, fragment)
 
@@ -144,7 +163,11 @@ class Resolver:
         while type(target.value) is dict and type(target.value.get("$ref")) is str:
             ref = target.value["$ref"]
             if (target.base, ref) in seen or len(seen) > MAX_HOPS:
-                raise CommonplaceError(CIRCULAR_REF, f"{ref} leads back to itself.", details={"refs": [one for _, one in seen][:20]})
+                raise CommonplaceError(
+                    CIRCULAR_REF,
+                    f"{ref} leads back to itself.",
+                    details={"refs": [one for _, one in seen][:20]},
+                )
             seen[target.base, ref] = None
             target = self.resolve(ref, target.base)
         return target
@@ -170,7 +193,11 @@ class Resolver:
         own = self.document.data.get("$self")
         if not base and isinstance(own, str) and address == own:
             return ""
-        absolute = urljoin(start, unquote(address)) if "://" in start or "://" in address else _join_path(start, unquote(address))
+        absolute = (
+            urljoin(start, unquote(address))
+            if "://" in start or "://" in address
+            else _join_path(start, unquote(address))
+        )
         return "" if absolute == self.document.base else absolute
 
     def _data(self, where: str, ref: str) -> Json:
@@ -181,20 +208,29 @@ class Resolver:
                 raise CommonplaceError(
                     UNRESOLVED_REF,
                     f"{ref} is in another file, which cannot be found from here.",
-                    hint="Pass the document as `file` or `url`, so that relative references have a start.",
+                    hint="Pass the document as `file` or `url`, so that relative references have "
+                    "a start.",
                     details={"ref": ref, "external": True},
                 )
             try:
                 self.trees[where] = self.fetch(where).data
             except CommonplaceError as error:
                 details = {"ref": ref, "external": True, "cause": error.code.name}
-                raise CommonplaceError(UNRESOLVED_REF, f"{ref}: {error.message}", hint=error.hint, details=details) from None
+                raise CommonplaceError(
+                    UNRESOLVED_REF, f"{ref}: {error.message}", hint=error.hint, details=details
+                ) from None
         return self.trees[where]
 
     def _within_a_resource(self, fragment: str, where: str) -> Json:
-        """What a pointer names in a schema with `$id`, against which pointers inside it count; MISSING unless just one has it."""
+        """What a pointer names in a schema with `$id`, against which pointers inside it count;
+        MISSING unless just one has it.
+        """
         table = self._anchor_table(where)
-        named = [value for name, node in table.items() if name[:1] != "#" and (value := at_pointer(node, fragment)) is not MISSING]
+        named = [
+            value
+            for name, node in table.items()
+            if name[:1] != "#" and (value := at_pointer(node, fragment)) is not MISSING
+        ]
         return named[0] if len(named) == 1 else MISSING
 
     def _anchor_table(self, base: str) -> dict[str, Json]:
@@ -232,37 +268,57 @@ Key = tuple[str, str]  # document and reference
 
 @dataclass(slots=True)
 class Inliner:
-    """Replaces references by what they name. Equal references share one value, so the result must not be changed.
+    """Replaces references by what they name.
 
-    References that lie on a cycle are replaced once: inside, those of the same cycle stay. So a result does not depend
-    on where it is used, and the work is linear even where thousands of schemas refer to each other."""
+    Equal references share one value, so the result must not be changed.
+
+    References that lie on a cycle are replaced once: inside, those of the same cycle stay. So a
+    result does not depend on where it is used, and the work is linear even where thousands of
+    schemas refer to each other.
+    """
 
     resolver: Resolver
     node_limit: int = 200_000
     depth_limit: int = 200
     circular: set[str] = field(default_factory=set)
     unresolved: set[str] = field(default_factory=set)
-    left: set[str] = field(default_factory=set)  # kept as they are, because the answer would grow too large
+    left: set[str] = field(
+        default_factory=set
+    )  # kept as they are, because the answer would grow too large
     _done: dict[Key, Written | None] = field(default_factory=dict)
-    _cycle: dict[Key, int] = field(default_factory=dict)  # strongly connected component of each reference; 0: on no cycle
+    _cycle: dict[Key, int] = field(
+        default_factory=dict
+    )  # strongly connected component of each reference; 0: on no cycle
     _targets: dict[Key, Target | None] = field(default_factory=dict)
 
     def write(self, value: Json, base: str = "", *, named: bool = False) -> Written:
-        """`named`: the value is a map of names, such as the properties of a schema, so its keys are not keywords."""
+        """`named`: the value is a map of names, such as the properties of a schema, so its keys
+        are not keywords.
+        """
         try:
             return self._write(value, base, 0, named)
         except RecursionError:
             hint = "Ask without resolve_refs, or for one component at a time."
-            raise CommonplaceError(SPEC_TOO_DEEP, "The references chain too deeply to be replaced in one answer.", hint=hint) from None
+            raise CommonplaceError(
+                SPEC_TOO_DEEP,
+                "The references chain too deeply to be replaced in one answer.",
+                hint=hint,
+            ) from None
 
     def _write(self, value: Json, base: str, cycle: int, named: bool = False) -> Written:
         if type(value) is dict:
             ref = value.get("$ref")
-            return self._reference(value, ref, base, cycle) if type(ref) is str else self._object(value, base, cycle, named)
+            return (
+                self._reference(value, ref, base, cycle)
+                if type(ref) is str
+                else self._object(value, base, cycle, named)
+            )
         if type(value) is list:
             written = [self._write(item, base, cycle) for item in value]
             depth = max((item.depth for item in written), default=0) + 1
-            return Written([item.value for item in written], sum(item.nodes for item in written) + 1, depth)
+            return Written(
+                [item.value for item in written], sum(item.nodes for item in written) + 1, depth
+            )
         return Written(value, 1, 0)
 
     def _object(self, value: JsonObject, base: str, cycle: int, named: bool = False) -> Written:
@@ -291,7 +347,9 @@ class Inliner:
             return Written(value, 2, 1)
         if key not in self._done:
             target = self._targets[key]
-            self._done[key] = None if target is None else self._write(target.value, target.base, own)
+            self._done[key] = (
+                None if target is None else self._write(target.value, target.base, own)
+            )
         written = self._done[key]
         if written is None:
             self.unresolved.add(ref)
@@ -299,9 +357,19 @@ class Inliner:
         if written.nodes > self.node_limit or written.depth > self.depth_limit:
             self.left.add(ref)
             return Written(value, 2, 1)
-        if len(value) > 1 and type(written.value) is dict and self.resolver.document.family.json_schema:
-            extra = self._object({name: item for name, item in value.items() if name != "$ref"}, base, cycle)
-            return Written({**written.value, **extra.value}, written.nodes + extra.nodes, max(written.depth, extra.depth))
+        if (
+            len(value) > 1
+            and type(written.value) is dict
+            and self.resolver.document.family.json_schema
+        ):
+            extra = self._object(
+                {name: item for name, item in value.items() if name != "$ref"}, base, cycle
+            )
+            return Written(
+                {**written.value, **extra.value},
+                written.nodes + extra.nodes,
+                max(written.depth, extra.depth),
+            )
         return written
 
     def _successors(self, key: Key) -> list[Key]:
@@ -368,26 +436,51 @@ def refs_in(value: Json) -> list[str]:
             if type(ref) is str:
                 found.append(ref)
             for key, item in node.items():
-                if (type(item) is dict or type(item) is list) and (named or not is_literal(key, item)):
+                if (type(item) is dict or type(item) is list) and (
+                    named or not is_literal(key, item)
+                ):
                     stack.append((item, not named and key in NAME_MAPS))
         else:
             stack.extend((item, False) for item in node if type(item) is dict or type(item) is list)
     return found
 
 
-# Values that are data, not description: a `$ref` inside them is a string like any other. Only as keywords: a property, a response
+# Values that are data, not description: a `$ref` inside them is a string like any other. Only as
+# keywords: a property, a response
 # or a component may be called `default`.
 _LITERAL = frozenset({"example", "default", "enum", "const", "value", "dataValue"})
 NAME_MAPS = frozenset(
     {
         *("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"),
-        *("schemas", "responses", "parameters", "examples", "requestBodies", "headers", "securitySchemes", "links", "callbacks"),
-        *("pathItems", "mediaTypes", "paths", "webhooks", "additionalOperations", "content", "encoding", "securityDefinitions"),
+        *(
+            "schemas",
+            "responses",
+            "parameters",
+            "examples",
+            "requestBodies",
+            "headers",
+            "securitySchemes",
+            "links",
+            "callbacks",
+        ),
+        *(
+            "pathItems",
+            "mediaTypes",
+            "paths",
+            "webhooks",
+            "additionalOperations",
+            "content",
+            "encoding",
+            "securityDefinitions",
+        ),
     }
 )
 """Fields whose values are maps of names (where they are objects), not objects of keywords."""
 
 
 def is_literal(keyword: str, value: Json) -> bool:
-    """Whether the value of a keyword is data. The `examples` of a schema are a list of data, those of a media type a map of objects."""
+    """Whether the value of a keyword is data.
+
+    The `examples` of a schema are a list of data, those of a media type a map of objects.
+    """
     return keyword in _LITERAL or (keyword == "examples" and type(value) is list)

@@ -1,6 +1,9 @@
-"""Where each kind of OpenAPI object sits inside another, for 2.0 to 3.2, and a rewriter that walks a document by that table.
+"""Where each kind of OpenAPI object sits inside another, for 2.0 to 3.2, and a rewriter that
+walks a document by that table.
 
-The rewriter copies only what changes: untouched branches are shared with the source, which is never mutated."""
+The rewriter copies only what changes: untouched branches are shared with the source, which is never
+mutated.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +108,12 @@ SHAPE: Final[dict[str, dict[str, tuple[int, str]]]] = {
         "links": (MAP, "link"),
         "schema": (ONE, "schema"),
     },
-    "header": {"schema": (ONE, "schema"), "content": (MAP, "media_type"), "examples": (MAP, "example"), "items": (ONE, "items")},
+    "header": {
+        "schema": (ONE, "schema"),
+        "content": (MAP, "media_type"),
+        "examples": (MAP, "example"),
+        "items": (ONE, "items"),
+    },
     "link": {"server": (ONE, "server")},
     "security_scheme": {},
     "server": {},
@@ -126,7 +134,11 @@ SHAPE: Final[dict[str, dict[str, tuple[int, str]]]] = {
 }
 
 # Objects whose every member that is not an extension is of one kind.
-OPEN_SHAPE: Final[dict[str, str]] = {"paths": "path_item", "responses": "response", "callback": "path_item"}
+OPEN_SHAPE: Final[dict[str, str]] = {
+    "paths": "path_item",
+    "responses": "response",
+    "callback": "path_item",
+}
 
 Hook = Callable[[dict[str, Json]], Json]
 
@@ -139,8 +151,12 @@ DROP: Final = Drop()
 
 
 class Rewriter:
-    """Rewrites a document bottom up. A subclass defines `on_<kind>(node)` for the kinds it changes; the hook gets a node whose
-    children are already rewritten and returns that node, a new one, or DROP. It must not mutate what it is given: `edit` copies."""
+    """Rewrites a document bottom up.
+
+    A subclass defines `on_<kind>(node)` for the kinds it changes; the hook gets a node whose
+    children are already rewritten and returns that node, a new one, or DROP. It must not mutate
+    what it is given: `edit` copies.
+    """
 
     booleans_stay: frozenset[str] = frozenset()
     """Keywords of a schema whose true or false is said in those words in the target too."""
@@ -159,11 +175,17 @@ class Rewriter:
 
     def pointer(self, *more: str) -> str:
         """The JSON pointer of the object being rewritten."""
-        return "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in (*self.at, *more))
+        return "".join(
+            "/" + token.replace("~", "~0").replace("/", "~1") for token in (*self.at, *more)
+        )
 
     def rewrite(self, node: Json, kind: str) -> Json:
         if not isinstance(node, dict):
-            return self.on_boolean_schema(node) if kind == "schema" and isinstance(node, bool) else node
+            return (
+                self.on_boolean_schema(node)
+                if kind == "schema" and isinstance(node, bool)
+                else node
+            )
         entering = self._entering.get(kind)
         if entering is not None:
             node = entering(node)
@@ -177,7 +199,9 @@ class Rewriter:
         elif "$ref" not in node or kind in ("schema", "path_item"):
             for key, value in node.items():
                 entry = shape.get(key)
-                if entry is not None and (value.__class__ is dict or value.__class__ is list or entry[1] == "schema"):
+                if entry is not None and (
+                    value.__class__ is dict or value.__class__ is list or entry[1] == "schema"
+                ):
                     result = self._child(node, result, key, value, entry[0], entry[1])
         hook = self._hooks.get(kind)
         return hook(result) if hook is not None else result
@@ -185,7 +209,15 @@ class Rewriter:
     def on_boolean_schema(self, node: bool) -> Json:
         return node
 
-    def _child(self, node: dict[str, Json], result: dict[str, Json], key: str, value: Json, container: int, kind: str) -> dict[str, Json]:
+    def _child(
+        self,
+        node: dict[str, Json],
+        result: dict[str, Json],
+        key: str,
+        value: Json,
+        container: int,
+        kind: str,
+    ) -> dict[str, Json]:
         at = self.at
         at.append(key)
         try:
@@ -254,7 +286,9 @@ def resolve_pointer(document: Json, reference: str) -> Json:
 
 
 def step(node: Json, token: str, reference: str) -> Json:
-    """One token of a pointer: `~1`, `~0` and percent escapes are undone where the plain token does not match."""
+    """One token of a pointer: `~1`, `~0` and percent escapes are undone where the plain token
+    does not match.
+    """
     plain = token.replace("~1", "/").replace("~0", "~")
     if isinstance(node, dict):
         if plain in node:
@@ -277,14 +311,19 @@ def escape_token(token: str) -> str:
 def clone(node: Json) -> Json:
     """A deep copy of plain JSON; several times faster than copy.deepcopy."""
     if isinstance(node, dict):
-        return {key: clone(value) if isinstance(value, (dict, list)) else value for key, value in node.items()}
+        return {
+            key: clone(value) if isinstance(value, (dict, list)) else value
+            for key, value in node.items()
+        }
     if isinstance(node, list):
         return [clone(value) if isinstance(value, (dict, list)) else value for value in node]
     return node
 
 
 def same_json(one: Json, other: Json) -> bool:
-    """Equality of JSON values: 1 and 1.0 are one number, and neither is true, as Python would have it."""
+    """Equality of JSON values: 1 and 1.0 are one number, and neither is true, as Python would
+    have it.
+    """
     if one is other:
         return True
     if one != other:
@@ -292,9 +331,15 @@ def same_json(one: Json, other: Json) -> bool:
     if not isinstance(one, (dict, list)):
         return isinstance(one, bool) is isinstance(other, bool)
     try:
-        if orjson.dumps(one, option=_SORTED) == orjson.dumps(other, option=_SORTED):  # most are, and this is the fast way to know
+        if orjson.dumps(one, option=_SORTED) == orjson.dumps(
+            other, option=_SORTED
+        ):  # most are, and this is the fast way to know
             return True
     except TypeError:  # integers beyond 64 bits
         pass
-    pairs = ((value, other[key]) for key, value in one.items()) if isinstance(one, dict) else zip(one, other, strict=True)
+    pairs = (
+        ((value, other[key]) for key, value in one.items())
+        if isinstance(one, dict)
+        else zip(one, other, strict=True)
+    )
     return all(same_json(value, counterpart) for value, counterpart in pairs)

@@ -1,4 +1,7 @@
-"""Validation: the official schema, then the rules it cannot express. Findings are computed once per document."""
+"""Validation: the official schema, then the rules it cannot express.
+
+Findings are computed once per document.
+"""
 
 from __future__ import annotations
 
@@ -35,31 +38,56 @@ class Report:
         return not self.errors
 
 
-def validate(document: Document, resolver: Resolver, *, strict: bool = False, ignore: Sequence[str] = ()) -> Report:
-    """Everything that is wrong with a document. `strict` adds rules beyond the specification and turns every warning into an error."""
+def validate(
+    document: Document, resolver: Resolver, *, strict: bool = False, ignore: Sequence[str] = ()
+) -> Report:
+    """Everything that is wrong with a document.
+
+    `strict` adds rules beyond the specification and turns every warning into an error.
+    """
     findings = _all_findings(document, resolver, strict)
     chosen = [finding for finding in findings if strict or not finding.rule.strict]
     kept = list(unsuppressed(document, chosen, ignore))
     suppressed = len(chosen) - len(kept)
     if strict:
-        kept = [replace(finding, severity=Severity.ERROR) if finding.rule.id in STRICT_ERRORS else finding for finding in kept]
+        kept = [
+            replace(finding, severity=Severity.ERROR)
+            if finding.rule.id in STRICT_ERRORS
+            else finding
+            for finding in kept
+        ]
     errors = [finding for finding in kept if finding.severity is Severity.ERROR]
     warnings = [finding for finding in kept if finding.severity is Severity.WARNING]
     return Report(errors, warnings, suppressed)
 
 
 STRICT_ERRORS = frozenset(
-    {"default-mismatch", "example-mismatch", "enum-type", "bounds", "pattern", "discriminator-mapping", "required-undefined"}
+    {
+        "default-mismatch",
+        "example-mismatch",
+        "enum-type",
+        "bounds",
+        "pattern",
+        "discriminator-mapping",
+        "required-undefined",
+    }
 )
-"""Warnings that strict mode counts as errors: the document contradicts itself, even if the specification lets it."""
+"""Warnings that strict mode counts as errors: the document contradicts itself, even if the
+specification lets it.
+"""
 
 
 def with_lines(document: Document, findings: Sequence[Finding]) -> list[Finding]:
     """The same findings with the line of each in the source, where it is there."""
-    wanted = {finding.pointer for finding in findings if finding.line is None and not finding.elsewhere}
+    wanted = {
+        finding.pointer for finding in findings if finding.line is None and not finding.elsewhere
+    }
     lines = lines_of(document, wanted)
     return [
-        finding if finding.line is not None or finding.elsewhere else replace(finding, line=lines[finding.pointer]) for finding in findings
+        finding
+        if finding.line is not None or finding.elsewhere
+        else replace(finding, line=lines[finding.pointer])
+        for finding in findings
     ]
 
 
@@ -78,11 +106,20 @@ def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Seque
 def _compute(document: Document, resolver: Resolver, strict: bool) -> Iterator[Finding]:
     for duplicate in duplicates_of(document):
         severity = Severity.WARNING if document.format == "json" else None
-        finding = found("duplicate-key", duplicate.pointer or "", f"The key {duplicate.key!r} occurs twice in one mapping.", severity)
+        finding = found(
+            "duplicate-key",
+            duplicate.pointer or "",
+            f"The key {duplicate.key!r} occurs twice in one mapping.",
+            severity,
+        )
         yield replace(finding, line=duplicate.line)
     dialect = unknown_dialect(document)
     if dialect is not None:
-        yield found("unknown-dialect", "/jsonSchemaDialect", f"Schemas in {dialect[:100]!r} are not checked.")
+        yield found(
+            "unknown-dialect",
+            "/jsonSchemaDialect",
+            f"Schemas in {dialect[:100]!r} are not checked.",
+        )
     yield from structural_findings(document)
     index = index_of(document)
     yield from PathRules(document, index, resolver).findings()
@@ -91,15 +128,24 @@ def _compute(document: Document, resolver: Resolver, strict: bool) -> Iterator[F
 
 
 def _deduplicated(findings: list[Finding]) -> list[Finding]:
-    """A rule that names the trouble replaces the official schema's general verdict on the same place."""
-    precise = [finding.pointer for finding in findings if finding.rule.id not in _GENERAL and finding.severity is Severity.ERROR]
+    """A rule that names the trouble replaces the official schema's general verdict on the same
+    place.
+    """
+    precise = [
+        finding.pointer
+        for finding in findings
+        if finding.rule.id not in _GENERAL and finding.severity is Severity.ERROR
+    ]
     covered = set(precise)
     for pointer in precise:
         while pointer:
             pointer = pointer.rpartition("/")[0]
             covered.add(pointer)
     said = {(finding.rule.id, finding.pointer) for finding in findings}
-    named = {rule: {pointer.rpartition("/")[0] for other, pointer in said if other == rule} for rule in ("component-name", "tag-duplicate")}
+    named = {
+        rule: {pointer.rpartition("/")[0] for other, pointer in said if other == rule}
+        for rule in ("component-name", "tag-duplicate")
+    }
     seen: set[tuple[str, str, str]] = set()
     kept = []
     for finding in findings:
@@ -113,7 +159,11 @@ def _deduplicated(findings: list[Finding]) -> list[Finding]:
             or (pointer in named["tag-duplicate"] and pointer == "/tags")
         ):
             continue
-        if name == "missing-field" and ("path-parameter-optional", pointer) in said and "'required'" in finding.message:
+        if (
+            name == "missing-field"
+            and ("path-parameter-optional", pointer) in said
+            and "'required'" in finding.message
+        ):
             continue
         seen.add(key)
         kept.append(finding)
@@ -123,27 +173,49 @@ def _deduplicated(findings: list[Finding]) -> list[Finding]:
 _GENERAL = frozenset({"wrong-structure"})
 
 
-def unsuppressed(document: Document, findings: Sequence[Finding], ignore: Sequence[str]) -> Iterator[Finding]:
-    """Drop what the caller or the document itself asked to ignore: `rule`, or `rule:/pointer/pattern*`."""
+def unsuppressed(
+    document: Document, findings: Sequence[Finding], ignore: Sequence[str]
+) -> Iterator[Finding]:
+    """Drop what the caller or the document itself asked to ignore: `rule`, or
+    `rule:/pointer/pattern*`.
+    """
     wanted = [entry.partition(":") for entry in ignore]
-    marked = _IGNORE_BYTES in document.raw if isinstance(document.raw, bytes) else IGNORE_FIELD in document.raw
+    marked = (
+        _IGNORE_BYTES in document.raw
+        if isinstance(document.raw, bytes)
+        else IGNORE_FIELD in document.raw
+    )
     cache: dict[str, frozenset[str]] = {}
     for finding in findings:
-        if any(glob(rule, finding.rule.id) and (not pointer or glob(pointer, finding.pointer, case=True)) for rule, _, pointer in wanted):
+        if any(
+            glob(rule, finding.rule.id)
+            and (not pointer or glob(pointer, finding.pointer, case=True))
+            for rule, _, pointer in wanted
+        ):
             continue
         if marked and finding.rule.id in _ignored_at(document, finding.pointer, cache):
             continue
         yield finding
 
 
-def _ignored_at(document: Document, pointer: str, cache: dict[str, frozenset[str]]) -> frozenset[str]:
+def _ignored_at(
+    document: Document, pointer: str, cache: dict[str, frozenset[str]]
+) -> frozenset[str]:
     """The rules that this object, or one above it, asks to ignore."""
     known = cache.get(pointer)
     if known is None:
         value = at_pointer(document.data, pointer)
         own = value.get(IGNORE_FIELD) if value is not MISSING and isinstance(value, dict) else None
-        rules = frozenset(rule for rule in own if isinstance(rule, str)) if isinstance(own, list) else frozenset()
-        above = _ignored_at(document, pointer.rpartition("/")[0], cache) if pointer else frozenset[str]()
+        rules = (
+            frozenset(rule for rule in own if isinstance(rule, str))
+            if isinstance(own, list)
+            else frozenset()
+        )
+        above = (
+            _ignored_at(document, pointer.rpartition("/")[0], cache)
+            if pointer
+            else frozenset[str]()
+        )
         known = cache[pointer] = rules | above
     return known
 
@@ -151,7 +223,13 @@ def _ignored_at(document: Document, pointer: str, cache: dict[str, frozenset[str
 def rule_table() -> str:
     """The reference page of the rules, in Markdown."""
     rows = [
-        f"| `{rule.id}` | {rule.severity.value}{' (strict)' if rule.strict else ''} | {rule.meaning} | {rule.fix} |"
+        f"| `{rule.id}` | {rule.severity.value}{' (strict)' if rule.strict else ''} | "
+        f"{rule.meaning} | {rule.fix} |"
         for rule in RULES.values()
     ]
-    return "\n".join(["| rule | severity | what it says | how to mend it |", "|---|---|---|---|", *rows]) + "\n"
+    return (
+        "\n".join(
+            ["| rule | severity | what it says | how to mend it |", "|---|---|---|---|", *rows]
+        )
+        + "\n"
+    )

@@ -1,4 +1,7 @@
-"""Examples and defaults against their schemas. Only documents that contradict themselves pay: matching values cost one check."""
+"""Examples and defaults against their schemas.
+
+Only documents that contradict themselves pay: matching values cost one check.
+"""
 
 from __future__ import annotations
 
@@ -25,26 +28,57 @@ _DIRECTIONS: dict[str | int, Hides] = {
     **dict.fromkeys(("responses", "headers"), frozenset({"writeOnly"})),
 }
 _SHOWN_IN = frozenset({"default", "example", "examples"})
-_KEYWORDS = frozenset({"type", "enum", "const", "$ref", "properties", "items", "allOf", "anyOf", "oneOf", "pattern", "required"})
+_KEYWORDS = frozenset(
+    {
+        "type",
+        "enum",
+        "const",
+        "$ref",
+        "properties",
+        "items",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "pattern",
+        "required",
+    }
+)
 
 
-def example_findings(document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS) -> Iterator[Finding]:
-    """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is said, rather than the answer late."""
+def example_findings(
+    document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS
+) -> Iterator[Finding]:
+    """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is
+    said, rather than the answer late.
+    """
     checker = _Checker(document, _flagged(document, index))
     deadline = time.monotonic() + seconds
 
     def tasks() -> Iterator[Iterator[Finding]]:
         return chain(
-            (_schema_values(node, checker, document) for node in index.schemas if not _SHOWN_IN.isdisjoint(node.schema)),
-            (_holder_values(node, checker, resolver) for node in (*index.parameters, *index.headers, *index.media_types)),
+            (
+                _schema_values(node, checker, document)
+                for node in index.schemas
+                if not _SHOWN_IN.isdisjoint(node.schema)
+            ),
+            (
+                _holder_values(node, checker, resolver)
+                for node in (*index.parameters, *index.headers, *index.media_types)
+            ),
         )
 
-    for task in tasks():  # which schemas are needed: compiled together, what they share is compiled once
+    for (
+        task
+    ) in tasks():  # which schemas are needed: compiled together, what they share is compiled once
         deque(task, maxlen=0)
     checker.collecting = False
     for task in tasks():
         if time.monotonic() > deadline:
-            yield found("examples-unchecked", "", f"Examples and defaults were checked for {seconds:.0f} seconds, not all of them.")
+            yield found(
+                "examples-unchecked",
+                "",
+                f"Examples and defaults were checked for {seconds:.0f} seconds, not all of them.",
+            )
             return
         yield from task
 
@@ -52,17 +86,29 @@ def example_findings(document: Document, index: Index, resolver: Resolver, secon
 def _schema_values(node: SchemaNode, checker: _Checker, document: Document) -> Iterator[Finding]:
     schema, here = node.schema, node.place.pointer
     if "default" in schema:
-        yield from _judged(checker, schema, schema["default"], "default-mismatch", f"{here}/default", "default")
+        yield from _judged(
+            checker, schema, schema["default"], "default-mismatch", f"{here}/default", "default"
+        )
     if "example" in schema:
-        yield from _judged(checker, schema, schema["example"], "example-mismatch", f"{here}/example", "example")
+        yield from _judged(
+            checker, schema, schema["example"], "example-mismatch", f"{here}/example", "example"
+        )
     values = schema.get("examples")
     if isinstance(values, list) and document.family.json_schema:
         for position, value in enumerate(values):
-            yield from _judged(checker, schema, value, "example-mismatch", f"{here}/examples/{position}", "example")
+            yield from _judged(
+                checker, schema, value, "example-mismatch", f"{here}/examples/{position}", "example"
+            )
 
 
 def _judged(
-    checker: _Checker, schema: JsonObject, value: Json, rule: str, where: str, what: str, hides: Hides = EITHER
+    checker: _Checker,
+    schema: JsonObject,
+    value: Json,
+    rule: str,
+    where: str,
+    what: str,
+    hides: Hides = EITHER,
 ) -> Iterator[Finding]:
     problem = checker.problem(schema, value, hides)
     if problem is not None:
@@ -75,7 +121,15 @@ def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterato
         return
     here, hides = node.place.pointer, _hidden_at(node)
     if "example" in node.value:
-        yield from _judged(checker, schema, node.value["example"], "example-mismatch", f"{here}/example", "example", hides)
+        yield from _judged(
+            checker,
+            schema,
+            node.value["example"],
+            "example-mismatch",
+            f"{here}/example",
+            "example",
+            hides,
+        )
     examples = node.value.get("examples")
     for name, example in examples.items() if isinstance(examples, dict) else ():
         target = resolver.try_follow(example)
@@ -84,11 +138,17 @@ def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterato
             problem = checker.problem(schema, value, hides) if value is not _NOTHING else None
             if problem is not None:
                 where = f"{here}/examples/{escape(name)}"
-                yield found("example-mismatch", where, f"The example {name!r} does not match its schema{problem}.")
+                yield found(
+                    "example-mismatch",
+                    where,
+                    f"The example {name!r} does not match its schema{problem}.",
+                )
 
 
 def _hidden_at(node: Node) -> Hides:
-    """Requests need no readOnly properties, responses no writeOnly ones; a media type by itself may be used in either."""
+    """Requests need no readOnly properties, responses no writeOnly ones; a media type by itself
+    may be used in either.
+    """
     place: Place | None = node.place
     while place is not None:
         if not place.key and place.step in _DIRECTIONS:
@@ -103,7 +163,10 @@ def _is_json(node: Node) -> bool:
 
 
 class _Checker:
-    """Compiles each schema once, all of them together where that works. Those that do not compile are left to the other rules."""
+    """Compiles each schema once, all of them together where that works.
+
+    Those that do not compile are left to the other rules.
+    """
 
     def __init__(self, document: Document, flagged: set[str]) -> None:
         self.document = document
@@ -117,7 +180,9 @@ class _Checker:
     def problem(self, schema: JsonObject, value: Json, hides: Hides) -> str | None:
         """How a value deviates from a schema; None where it fits, or where nobody can tell.
 
-        A value with all that is required is fine, and so is one without the properties that need not be there."""
+        A value with all that is required is fine, and so is one without the properties that need
+        not be there.
+        """
         if not _KEYWORDS & schema.keys() or _quick(schema, value):
             return None
         if self.collecting:
@@ -145,18 +210,29 @@ class _Checker:
                 return [], 0
         instance = {str(key): value} if skipped else value
         try:
-            return ([] if validator.is_valid(instance) else list(islice(validator.iter_errors(instance), 20))), skipped
+            return (
+                []
+                if validator.is_valid(instance)
+                else list(islice(validator.iter_errors(instance), 20))
+            ), skipped
         except (ValueError, jsonschema_rs.ValidationError, OverflowError):
             return [], skipped
 
     def _all(self, hides: Hides) -> Any:
-        """A validator of objects whose fields are named after the schemas that hold for them; None where one does not compile."""
+        """A validator of objects whose fields are named after the schemas that hold for them;
+        None where one does not compile.
+        """
         if hides not in self.together:
-            self.together[hides] = self._compile({str(key): schema for key, schema in self.needed.items()}, hides, fields=True)
+            self.together[hides] = self._compile(
+                {str(key): schema for key, schema in self.needed.items()}, hides, fields=True
+            )
         return self.together[hides]
 
     def _validator(self, schema: JsonObject, hides: Hides) -> Any:
-        """A validator for the schema; None where it does not compile. Schemas that only refer share one."""
+        """A validator for the schema; None where it does not compile.
+
+        Schemas that only refer share one.
+        """
         key = (_key(schema), hides)
         if key not in self.compiled:
             self.compiled[key] = self._compile(schema, hides)
@@ -166,27 +242,55 @@ class _Checker:
         try:
             if hides not in self.registries:
                 self.registries[hides] = None  # should it fail, it is not tried again
-                self.registries[hides] = jsonschema_rs.Registry([(ROOT_URI, definitions(self.document, hides))])
+                self.registries[hides] = jsonschema_rs.Registry(
+                    [(ROOT_URI, definitions(self.document, hides))]
+                )
             if self.registries[hides] is None:
                 return None
             if fields:
-                converted: Json = {"properties": {name: to_json_schema(self.document, one, hides) for name, one in schema.items()}}
+                converted: Json = {
+                    "properties": {
+                        name: to_json_schema(self.document, one, hides)
+                        for name, one in schema.items()
+                    }
+                }
             else:
                 converted = to_json_schema(self.document, schema, hides)
             return jsonschema_rs.Draft202012Validator(
-                converted, registry=self.registries[hides], validate_formats=False, mask="the value", offline=True
+                converted,
+                registry=self.registries[hides],
+                validate_formats=False,
+                mask="the value",
+                offline=True,
             )
-        except (ValueError, jsonschema_rs.ReferencingError, jsonschema_rs.ValidationError, RecursionError):
+        except (
+            ValueError,
+            jsonschema_rs.ReferencingError,
+            jsonschema_rs.ValidationError,
+            RecursionError,
+        ):
             return None
 
 
 def _flagged(document: Document, index: Index) -> set[str]:
-    """The names of properties that are readOnly or writeOnly, by themselves or by what they refer to."""
-    nodes = [node for node in index.schemas if "readOnly" in node.schema or "writeOnly" in node.schema]
+    """The names of properties that are readOnly or writeOnly, by themselves or by what they
+    refer to.
+    """
+    nodes = [
+        node for node in index.schemas if "readOnly" in node.schema or "writeOnly" in node.schema
+    ]
     names = {node.name for node in nodes}
     base = "#/definitions/" if document.is_v2 else "#/components/schemas/"
-    shared = {f"{base}{escape(node.name)}" for node in nodes if document.schemas.get(node.name) is node.schema}
-    return names | {node.name for node in index.schemas if str(node.schema.get("$ref")) in shared} if shared else names
+    shared = {
+        f"{base}{escape(node.name)}"
+        for node in nodes
+        if document.schemas.get(node.name) is node.schema
+    }
+    return (
+        names | {node.name for node in index.schemas if str(node.schema.get("$ref")) in shared}
+        if shared
+        else names
+    )
 
 
 def _key(schema: JsonObject) -> int | str:
@@ -202,12 +306,24 @@ def _told(error: Any, skipped: int) -> str:
 
 
 def _quick(schema: JsonObject, value: Json) -> bool:
-    """Whether a value fits by the plain rules that most documents have by the thousand; if not, a validator must decide."""
+    """Whether a value fits by the plain rules that most documents have by the thousand; if not,
+    a validator must decide.
+    """
     kind = schema.get("type")
-    if not isinstance(kind, str) or kind in ("object", "array") or schema.keys() - _PLAIN or value is None:
+    if (
+        not isinstance(kind, str)
+        or kind in ("object", "array")
+        or schema.keys() - _PLAIN
+        or value is None
+    ):
         return False
     if "enum" in schema:
-        return kind == "string" and isinstance(value, str) and isinstance(schema["enum"], list) and value in schema["enum"]
+        return (
+            kind == "string"
+            and isinstance(value, str)
+            and isinstance(schema["enum"], list)
+            and value in schema["enum"]
+        )
     if kind == "string":
         return isinstance(value, str)
     if kind == "boolean":
@@ -218,7 +334,20 @@ def _quick(schema: JsonObject, value: Json) -> bool:
 
 
 _PLAIN = frozenset(
-    {"type", "enum", "format", "description", "example", "examples", "default", "title", "nullable", "readOnly", "writeOnly", "deprecated"}
+    {
+        "type",
+        "enum",
+        "format",
+        "description",
+        "example",
+        "examples",
+        "default",
+        "title",
+        "nullable",
+        "readOnly",
+        "writeOnly",
+        "deprecated",
+    }
 )
 _NOTHING: Any = object()
 

@@ -19,7 +19,15 @@ _MEDIA_TYPE = re.compile(r"[\w!#$&^.+*-]+/[\w!#$&^.+*-]+(?:\s*;.*)?", re.DOTALL)
 _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 _NO_URL = re.compile(r"[\s<>\"{}|\\^`]|^$")
 _URL_FIELDS = frozenset(
-    {"url", "termsOfService", "authorizationUrl", "tokenUrl", "refreshUrl", "openIdConnectUrl", "deviceAuthorizationUrl"}
+    {
+        "url",
+        "termsOfService",
+        "authorizationUrl",
+        "tokenUrl",
+        "refreshUrl",
+        "openIdConnectUrl",
+        "deviceAuthorizationUrl",
+    }
 )
 _FORM_TYPES = frozenset({"multipart/form-data", "application/x-www-form-urlencoded"})
 _WITHOUT_SCOPES = frozenset({"apiKey", "http", "basic"})
@@ -28,7 +36,12 @@ _IGNORED_HEADERS = frozenset({"accept", "content-type", "authorization"})
 
 def found(rule: str, place: Place | str, message: str, severity: Severity | None = None) -> Finding:
     known = RULES[rule]
-    return Finding(known, place if isinstance(place, str) else place.pointer, message, severity or known.severity)
+    return Finding(
+        known,
+        place if isinstance(place, str) else place.pointer,
+        message,
+        severity or known.severity,
+    )
 
 
 class PathRules:
@@ -40,8 +53,11 @@ class PathRules:
         self.resolver = resolver
         self.used = {node.ref for node in index.refs}
         self.items = {id(node.home or node.place): node for node in index.paths}
-        # From 3.1 on a description may be spread over documents. One that asks for security schemes and has none is such a part.
-        self.part = document.family.json_schema and not index.security_schemes and self.asks_for_security()
+        # From 3.1 on a description may be spread over documents. One that asks for security schemes
+        # and has none is such a part.
+        self.part = (
+            document.family.json_schema and not index.security_schemes and self.asks_for_security()
+        )
 
     def findings(self) -> Iterator[Finding]:
         yield from self.paths()
@@ -65,34 +81,54 @@ class PathRules:
     # paths
 
     def paths(self) -> Iterator[Finding]:
-        shapes: dict[str, dict[str, Node]] = {}  # the first of each shape, and the first with each method
+        shapes: dict[
+            str, dict[str, Node]
+        ] = {}  # the first of each shape, and the first with each method
         for node in self.index.paths:
             if node.scope.component or node.scope.webhook or node.scope.callback:
                 if node.scope.callback or node.scope.webhook:
-                    yield from self.parameter_list(node.value.get("parameters"), Place(node.home or node.place, "parameters"))
+                    yield from self.parameter_list(
+                        node.value.get("parameters"), Place(node.home or node.place, "parameters")
+                    )
                 continue
             path = node.scope.path
             if not path.startswith("/"):
-                yield found("path-slash", node.place, f"The path {path!r} does not start with a slash.")
+                yield found(
+                    "path-slash", node.place, f"The path {path!r} does not start with a slash."
+                )
             rest = _EXPRESSION.sub("", path)
             names = _EXPRESSION.findall(path)
             if "{" in rest or "}" in rest or any(not name.strip() for name in names):
-                yield found("path-template", node.place, f"The template {path!r} has unbalanced or empty braces.")
+                yield found(
+                    "path-template",
+                    node.place,
+                    f"The template {path!r} has unbalanced or empty braces.",
+                )
                 continue
             for name in _repeated(names):
-                yield found("path-repeats-parameter", node.place, f"{path!r} names {{{name}}} more than once.", self.forbidden_since_3_2)
+                yield found(
+                    "path-repeats-parameter",
+                    node.place,
+                    f"{path!r} names {{{name}}} more than once.",
+                    self.forbidden_since_3_2,
+                )
             if "?" in rest or "#" in rest:
-                yield found("path-query", node.place, f"{path!r} holds a query string or a fragment.")
+                yield found(
+                    "path-query", node.place, f"{path!r} holds a query string or a fragment."
+                )
             if len(path) > 1 and path.endswith("/"):
                 yield found("path-trailing-slash", node.place, f"{path!r} ends with a slash.")
             shape = _EXPRESSION.sub("{}", path)
             others = shapes.setdefault(shape, {"": node})
             methods = [method for method in self.document.family.methods if method in node.value]
             if others[""] is not node:
-                # Where no method is in both, no request is ambiguous: the specification forbids it, but nothing breaks.
+                # Where no method is in both, no request is ambiguous: the specification forbids it,
+                # but nothing breaks.
                 other = next((others[method] for method in methods if method in others), None)
                 message = f"{path!r} and {(other or others['']).scope.path!r} are the same path."
-                yield found("path-ambiguous", node.place, message, None if other else Severity.WARNING)
+                yield found(
+                    "path-ambiguous", node.place, message, None if other else Severity.WARNING
+                )
             for method in methods:
                 others.setdefault(method, node)
             yield from self.path_item(node, set(names))
@@ -104,12 +140,24 @@ class PathRules:
     def path_item(self, node: Node, names: set[str]) -> Iterator[Finding]:
         home = node.home or node.place
         yield from self.parameter_list(node.value.get("parameters"), Place(home, "parameters"))
-        shared = dict(self.resolved_parameters(node.value.get("parameters"), Place(home, "parameters")))
+        shared = dict(
+            self.resolved_parameters(node.value.get("parameters"), Place(home, "parameters"))
+        )
         renamed = False
-        operations = [(key, value) for key, value in node.value.items() if key in self.document.family.methods and isinstance(value, dict)]
-        extra = node.value.get("additionalOperations") if self.document.family is Family.V32 else None
+        operations = [
+            (key, value)
+            for key, value in node.value.items()
+            if key in self.document.family.methods and isinstance(value, dict)
+        ]
+        extra = (
+            node.value.get("additionalOperations") if self.document.family is Family.V32 else None
+        )
         if isinstance(extra, dict):
-            operations += [(f"additionalOperations/{escape(key)}", value) for key, value in extra.items() if isinstance(value, dict)]
+            operations += [
+                (f"additionalOperations/{escape(key)}", value)
+                for key, value in extra.items()
+                if isinstance(value, dict)
+            ]
         for method, operation in operations:
             here = f"{home.pointer}/{method}"
             own = dict(self.resolved_parameters(operation.get("parameters"), Place(home, method)))
@@ -119,12 +167,24 @@ class PathRules:
             extra_names = sorted(declared - names)
             renamed = bool(missing) and len(missing) == len(extra_names)
             if renamed:
-                told = ", ".join(f"{{{name}}} and {other!r}" for name, other in zip(missing, extra_names, strict=True))
+                told = ", ".join(
+                    f"{{{name}}} and {other!r}"
+                    for name, other in zip(missing, extra_names, strict=True)
+                )
                 severity = Severity.WARNING if self.part else None
-                yield found("path-parameter-renamed", here, f"The path and its parameters disagree on names: {told}.", severity)
+                yield found(
+                    "path-parameter-renamed",
+                    here,
+                    f"The path and its parameters disagree on names: {told}.",
+                    severity,
+                )
                 continue
             for name in missing:
-                yield found("path-parameter-missing", here, f"{{{name}}} of {node.scope.path!r} has no path parameter here.")
+                yield found(
+                    "path-parameter-missing",
+                    here,
+                    f"{{{name}}} of {node.scope.path!r} has no path parameter here.",
+                )
             for (name, location), position in own.items():
                 if location == "path" and name not in names:
                     message = f"The path parameter {name!r} is not in {node.scope.path!r}."
@@ -132,21 +192,32 @@ class PathRules:
         for (name, location), position in shared.items():
             if location == "path" and name not in names and operations and not renamed:
                 message = f"The path parameter {name!r} is not in {node.scope.path!r}."
-                yield found("path-parameter-unused", f"{home.pointer}/parameters/{position}", message)
+                yield found(
+                    "path-parameter-unused", f"{home.pointer}/parameters/{position}", message
+                )
 
-    def resolved_parameters(self, values: Json, place: Place) -> Iterator[tuple[tuple[str, str], int]]:
+    def resolved_parameters(
+        self, values: Json, place: Place
+    ) -> Iterator[tuple[tuple[str, str], int]]:
         """(name, in) of each parameter in a list, references followed, with its position."""
         if isinstance(values, list):
             for position, value in enumerate(values):
                 target = self.resolver.try_follow(value)
-                if isinstance(target, dict) and isinstance(target.get("name"), str) and isinstance(target.get("in"), str):
+                if (
+                    isinstance(target, dict)
+                    and isinstance(target.get("name"), str)
+                    and isinstance(target.get("in"), str)
+                ):
                     yield (target["name"], target["in"]), position
 
     def has_unresolved(self, holder: JsonObject) -> bool:
         values = holder.get("parameters")
         if not isinstance(values, list):
             return False
-        return any(isinstance(value, dict) and "$ref" in value and self.resolver.try_follow(value) is value for value in values)
+        return any(
+            isinstance(value, dict) and "$ref" in value and self.resolver.try_follow(value) is value
+            for value in values
+        )
 
     def parameter_list(self, values: Json, place: Place) -> Iterator[Finding]:
         seen: dict[tuple[str, str], int] = {}
@@ -154,13 +225,21 @@ class PathRules:
         for (name, location), position in self.resolved_parameters(values, place):
             key = (name.lower() if location == "header" else name, location)
             if key in seen:
-                yield found("parameter-duplicate", f"{place.pointer}/{position}", f"The {location} parameter {name!r} is listed twice.")
+                yield found(
+                    "parameter-duplicate",
+                    f"{place.pointer}/{position}",
+                    f"The {location} parameter {name!r} is listed twice.",
+                )
             seen[key] = position
             kinds.append(location)
         if self.document.family is Family.V32:
             count = kinds.count("querystring")
             if count > 1 or (count and "query" in kinds):
-                yield found("parameter-querystring", place, "querystring parameters stand alone: one, and no query parameter beside it.")
+                yield found(
+                    "parameter-querystring",
+                    place,
+                    "querystring parameters stand alone: one, and no query parameter beside it.",
+                )
 
     # operations
 
@@ -170,12 +249,22 @@ class PathRules:
             name = node.value.get("operationId")
             if not isinstance(name, str):
                 if not node.scope.callback:
-                    yield found("operation-id-missing", node.place, f"{_operation(node)} has no operationId.")
+                    yield found(
+                        "operation-id-missing",
+                        node.place,
+                        f"{_operation(node)} has no operationId.",
+                    )
                 continue
             first = seen.setdefault(name, node)
-            if first.value is not node.value:  # one path item that several paths use is written once
+            if (
+                first.value is not node.value
+            ):  # one path item that several paths use is written once
                 where = f"{node.place.pointer}/operationId"
-                yield found("operation-id-duplicate", where, f"The operationId {name!r} is used before, by {_operation(first)}.")
+                yield found(
+                    "operation-id-duplicate",
+                    where,
+                    f"The operationId {name!r} is used before, by {_operation(first)}.",
+                )
 
     def operation(self, node: Node) -> Iterator[Finding]:
         operation = node.value
@@ -185,26 +274,49 @@ class PathRules:
         if self.document.is_v2:
             yield from self.body_parameters(node)
         if not operation.get("summary") and not operation.get("description"):
-            yield found("operation-undescribed", node.place, f"{_operation(node)} has neither summary nor description.")
+            yield found(
+                "operation-undescribed",
+                node.place,
+                f"{_operation(node)} has neither summary nor description.",
+            )
         responses = operation.get("responses")
         if isinstance(responses, dict):
             codes = [code for code in responses if not code.startswith("x-")]
             if not codes:
                 yield no_response(f"{node.place.pointer}/responses")
             elif not any(code == "default" or code[:1] in ("1", "2", "3") for code in codes):
-                yield found("response-success", node.place, f"{_operation(node)} has no success or default response.")
+                yield found(
+                    "response-success",
+                    node.place,
+                    f"{_operation(node)} has no success or default response.",
+                )
             for code in codes:
                 if code.isdigit() and len(code) == 3 and not 100 <= int(code) <= 599:
-                    yield found("status-code", f"{node.place.pointer}/responses/{code}", f"{code} is not an HTTP status code.")
+                    yield found(
+                        "status-code",
+                        f"{node.place.pointer}/responses/{code}",
+                        f"{code} is not an HTTP status code.",
+                    )
 
     def mixed_querystring(self, node: Node) -> Iterator[Finding]:
         """querystring of the path item beside query of the operation, or the reverse."""
         if node.place.parent is None:
             return
         item = self.items.get(id(node.place.parent))
-        shared = {key[1] for key, _ in self.resolved_parameters(item.value.get("parameters"), node.place)} if item is not None else set()
-        own = {key[1] for key, _ in self.resolved_parameters(node.value.get("parameters"), node.place)}
-        if ("querystring" in shared and own & {"query", "querystring"}) or ("querystring" in own and "query" in shared):
+        shared = (
+            {
+                key[1]
+                for key, _ in self.resolved_parameters(item.value.get("parameters"), node.place)
+            }
+            if item is not None
+            else set()
+        )
+        own = {
+            key[1] for key, _ in self.resolved_parameters(node.value.get("parameters"), node.place)
+        }
+        if ("querystring" in shared and own & {"query", "querystring"}) or (
+            "querystring" in own and "query" in shared
+        ):
             message = "querystring parameters stand alone: one, and no query parameter beside it."
             yield found("parameter-querystring", f"{node.place.pointer}/parameters", message)
 
@@ -212,16 +324,37 @@ class PathRules:
         values = node.value.get("parameters")
         locations = [location for (_, location), _ in self.resolved_parameters(values, node.place)]
         if locations.count("body") > 1:
-            yield found("body-parameters", f"{node.place.pointer}/parameters", f"{_operation(node)} has more than one body parameter.")
+            yield found(
+                "body-parameters",
+                f"{node.place.pointer}/parameters",
+                f"{_operation(node)} has more than one body parameter.",
+            )
         if "body" in locations and "formData" in locations:
-            yield found("body-parameters", f"{node.place.pointer}/parameters", f"{_operation(node)} mixes body and formData.")
+            yield found(
+                "body-parameters",
+                f"{node.place.pointer}/parameters",
+                f"{_operation(node)} mixes body and formData.",
+            )
         consumed = node.value.get("consumes", self.document.data.get("consumes"))
-        if isinstance(consumed, list) and consumed and _FORM_TYPES.isdisjoint(str(one).partition(";")[0].strip() for one in consumed):
+        if (
+            isinstance(consumed, list)
+            and consumed
+            and _FORM_TYPES.isdisjoint(str(one).partition(";")[0].strip() for one in consumed)
+        ):
             for position, value in enumerate(values if isinstance(values, list) else ()):
                 target = self.resolver.try_follow(value)
-                if isinstance(target, dict) and target.get("type") == "file" and target.get("in") == "formData":
-                    message = f"{_operation(node)} takes a file but consumes neither multipart/form-data nor a form."
-                    yield found("file-parameter", f"{node.place.pointer}/parameters/{position}", message)
+                if (
+                    isinstance(target, dict)
+                    and target.get("type") == "file"
+                    and target.get("in") == "formData"
+                ):
+                    message = (
+                        f"{_operation(node)} takes a file but consumes neither "
+                        f"multipart/form-data nor a form."
+                    )
+                    yield found(
+                        "file-parameter", f"{node.place.pointer}/parameters/{position}", message
+                    )
 
     # parameters, headers, media types, examples
 
@@ -232,23 +365,50 @@ class PathRules:
         location, name = value.get("in"), value.get("name")
         if location == "path" and value.get("required") is not True:
             # A component that nothing uses breaks nothing.
-            severity = Severity.WARNING if node.scope.component and f"#{node.place.pointer}" not in self.used else None
-            yield found("path-parameter-optional", node.place, f"The path parameter {name!r} must have required: true.", severity)
+            severity = (
+                Severity.WARNING
+                if node.scope.component and f"#{node.place.pointer}" not in self.used
+                else None
+            )
+            yield found(
+                "path-parameter-optional",
+                node.place,
+                f"The path parameter {name!r} must have required: true.",
+                severity,
+            )
         if location == "header" and isinstance(name, str):
             if not _FIELD_NAME.fullmatch(name):
-                yield found("parameter-header-name", node.place, f"{name!r} is not an HTTP field name.", self.forbidden_since_3_2)
+                yield found(
+                    "parameter-header-name",
+                    node.place,
+                    f"{name!r} is not an HTTP field name.",
+                    self.forbidden_since_3_2,
+                )
             elif name.lower() in _IGNORED_HEADERS and not self.document.is_v2:
-                yield found("parameter-header-ignored", node.place, f"A header parameter called {name!r} is ignored.")
+                yield found(
+                    "parameter-header-ignored",
+                    node.place,
+                    f"A header parameter called {name!r} is ignored.",
+                )
         if self.document.is_v2:
             if value.get("type") == "file" and location != "formData":
-                yield found("file-parameter", node.place, f"The file parameter {name!r} must be in formData.")
+                yield found(
+                    "file-parameter",
+                    node.place,
+                    f"The file parameter {name!r} must be in formData.",
+                )
             yield from self.items_of(node)
         else:
             yield from self.holder(node, "parameter")
 
     def header(self, node: Node) -> Iterator[Finding]:
         if not node.scope.component and not _FIELD_NAME.fullmatch(node.name):
-            yield found("parameter-header-name", node.place, f"{node.name!r} is not an HTTP field name.", self.forbidden_since_3_2)
+            yield found(
+                "parameter-header-name",
+                node.place,
+                f"{node.name!r} is not an HTTP field name.",
+                self.forbidden_since_3_2,
+            )
         if self.document.is_v2:
             yield from self.items_of(node)
         elif "$ref" not in node.value:
@@ -266,42 +426,82 @@ class PathRules:
     def holder(self, node: Node, what: str) -> Iterator[Finding]:
         value = node.value
         if ("schema" in value) == ("content" in value):
-            either = "both schema and content" if "schema" in value else "neither schema nor content"
-            yield found("parameter-schema-content", node.place, f"The {what} {node.name!r} has {either}.")
+            either = (
+                "both schema and content" if "schema" in value else "neither schema nor content"
+            )
+            yield found(
+                "parameter-schema-content", node.place, f"The {what} {node.name!r} has {either}."
+            )
         if "example" in value and "examples" in value:
-            yield found("example-conflict", node.place, f"The {what} {node.name!r} has both example and examples.")
+            yield found(
+                "example-conflict",
+                node.place,
+                f"The {what} {node.name!r} has both example and examples.",
+            )
 
     def media_type(self, node: Node) -> Iterator[Finding]:
         if "example" in node.value and "examples" in node.value:
-            yield found("example-conflict", node.place, f"{node.name!r} has both example and examples.")
+            yield found(
+                "example-conflict", node.place, f"{node.name!r} has both example and examples."
+            )
         if not node.scope.component and not _MEDIA_TYPE.fullmatch(node.name):
             yield found("media-type", node.place, f"{node.name!r} is not a media type.")
 
     def example(self, node: Node) -> Iterator[Finding]:
         if "value" in node.value and "externalValue" in node.value:
-            yield found("example-value-conflict", node.place, f"The example {node.name!r} has both value and externalValue.")
+            yield found(
+                "example-value-conflict",
+                node.place,
+                f"The example {node.name!r} has both value and externalValue.",
+            )
 
     def links(self) -> Iterator[Finding]:
-        known = {name for node in self.index.operations if isinstance(name := node.value.get("operationId"), str)}
+        known = {
+            name
+            for node in self.index.operations
+            if isinstance(name := node.value.get("operationId"), str)
+        }
         for node in self.index.links:
             name, ref = node.value.get("operationId"), node.value.get("operationRef")
             if isinstance(name, str) and name not in known:
-                yield found("link-operation", node.place, f"No operation has the operationId {name!r}.")
-            if isinstance(ref, str) and ref.startswith("#") and self.resolver.try_follow({"$ref": ref}) == {"$ref": ref}:
+                yield found(
+                    "link-operation", node.place, f"No operation has the operationId {name!r}."
+                )
+            if (
+                isinstance(ref, str)
+                and ref.startswith("#")
+                and self.resolver.try_follow({"$ref": ref}) == {"$ref": ref}
+            ):
                 yield found("link-operation", node.place, f"No operation is at {ref}.")
-            if self.document.family is Family.V30 and not node.value.keys() & {"$ref", "operationId", "operationRef"}:
-                yield found("missing-field", node.place, f"The link {node.name!r} has neither operationId nor operationRef.")
+            if self.document.family is Family.V30 and not node.value.keys() & {
+                "$ref",
+                "operationId",
+                "operationRef",
+            }:
+                yield found(
+                    "missing-field",
+                    node.place,
+                    f"The link {node.name!r} has neither operationId nor operationRef.",
+                )
 
     # security, servers, tags
 
     def asks_for_security(self) -> bool:
         holders = [self.document.data, *(node.value for node in self.index.operations)]
-        return any(isinstance(holder.get("security"), list) and any(holder["security"]) for holder in holders)
+        return any(
+            isinstance(holder.get("security"), list) and any(holder["security"])
+            for holder in holders
+        )
 
     def security(self) -> Iterator[Finding]:
-        schemes = {node.name: self.resolver.try_follow(node.value) for node in self.index.security_schemes}
+        schemes = {
+            node.name: self.resolver.try_follow(node.value) for node in self.index.security_schemes
+        }
         holders: list[tuple[Json, str]] = [(self.document.data.get("security"), "/security")]
-        holders += [(node.value.get("security"), f"{node.place.pointer}/security") for node in self.index.operations]
+        holders += [
+            (node.value.get("security"), f"{node.place.pointer}/security")
+            for node in self.index.operations
+        ]
         for requirements, pointer in holders:
             if not isinstance(requirements, list):
                 continue
@@ -311,47 +511,89 @@ class PathRules:
                         where = f"{pointer}/{position}/{escape(name)}"
                         yield from self.requirement(name, scopes, schemes, where)
 
-    def requirement(self, name: str, scopes: Json, schemes: dict[str, Json], where: str) -> Iterator[Finding]:
+    def requirement(
+        self, name: str, scopes: Json, schemes: dict[str, Json], where: str
+    ) -> Iterator[Finding]:
         if name not in schemes:
             if self.document.family is Family.V32 and re.search(r"[/#:.]", name):
                 return  # from 3.2 on a requirement may name a scheme by URI
             severity = Severity.WARNING if self.part else None
-            yield found("security-undefined", where, f"No security scheme is called {name!r}.", severity)
+            yield found(
+                "security-undefined", where, f"No security scheme is called {name!r}.", severity
+            )
             return
         scheme = schemes[name]
-        if scopes and isinstance(scheme, dict) and str(scheme.get("type")) in _WITHOUT_SCOPES and not self.document.family.json_schema:
-            yield found("security-scope", where, f"{name!r} is no OAuth scheme: until 3.1 it takes no scopes.")
+        if (
+            scopes
+            and isinstance(scheme, dict)
+            and str(scheme.get("type")) in _WITHOUT_SCOPES
+            and not self.document.family.json_schema
+        ):
+            yield found(
+                "security-scope",
+                where,
+                f"{name!r} is no OAuth scheme: until 3.1 it takes no scopes.",
+            )
         if isinstance(scheme, dict) and scheme.get("type") == "oauth2" and isinstance(scopes, list):
             known = _scopes(scheme)
             for scope in scopes:
                 if isinstance(scope, str) and scope not in known:
-                    yield found("security-scope", where, f"No OAuth flow of {name!r} lists the scope {scope!r}.")
+                    yield found(
+                        "security-scope",
+                        where,
+                        f"No OAuth flow of {name!r} lists the scope {scope!r}.",
+                    )
 
     def servers(self) -> Iterator[Finding]:
         if self.document.is_v2:
             return
-        items = {id(node.value): (node.value, (node.home or node.place).pointer) for node in self.index.paths}
-        holders = [(self.document.data, ""), *items.values(), *((node.value, node.place.pointer) for node in self.index.operations)]
+        items = {
+            id(node.value): (node.value, (node.home or node.place).pointer)
+            for node in self.index.paths
+        }
+        holders = [
+            (self.document.data, ""),
+            *items.values(),
+            *((node.value, node.place.pointer) for node in self.index.operations),
+        ]
         for holder, pointer in holders:
             servers = holder.get("servers")
             for position, server in enumerate(servers if isinstance(servers, list) else ()):
                 yield from self.server(_object(server), f"{pointer}/servers/{position}")
         for node in self.index.links:
-            yield from self.server(_object(node.value.get("server")), f"{node.place.pointer}/server")
+            yield from self.server(
+                _object(node.value.get("server")), f"{node.place.pointer}/server"
+            )
 
     def server(self, server: JsonObject, here: str) -> Iterator[Finding]:
         url, variables = server.get("url"), _object(server.get("variables"))
         names = _EXPRESSION.findall(url) if isinstance(url, str) else []
         for name in dict.fromkeys(names):
             if name not in variables:
-                yield found("server-variable", here, f"The server variable {{{name}}} is not defined.")
+                yield found(
+                    "server-variable", here, f"The server variable {{{name}}} is not defined."
+                )
         for name in _repeated(names) if self.document.family is Family.V32 else ():
-            yield found("server-variable", here, f"The server variable {{{name}}} is used more than once.", Severity.ERROR)
+            yield found(
+                "server-variable",
+                here,
+                f"The server variable {{{name}}} is used more than once.",
+                Severity.ERROR,
+            )
         for name, variable in variables.items():
-            if isinstance(variable, dict) and isinstance(variable.get("enum"), list) and variable.get("default") not in variable["enum"]:
+            if (
+                isinstance(variable, dict)
+                and isinstance(variable.get("enum"), list)
+                and variable.get("default") not in variable["enum"]
+            ):
                 severity = Severity.WARNING if self.document.family is Family.V30 else None
                 where = f"{here}/variables/{escape(name)}"
-                yield found("server-variable-default", where, f"The default of {name!r} is not in its enum.", severity)
+                yield found(
+                    "server-variable-default",
+                    where,
+                    f"The default of {name!r} is not in its enum.",
+                    severity,
+                )
 
     def addresses(self) -> Iterator[Finding]:
         """E-mail addresses and URLs, which the specification wants to have the form of such."""
@@ -359,21 +601,43 @@ class PathRules:
         email = _object(info.get("contact")).get("email")
         if isinstance(email, str) and not _EMAIL.fullmatch(email):
             yield found("email", "/info/contact/email", f"{email[:80]!r} is not an e-mail address.")
-        holders = [(info, "/info"), (_object(info.get("contact")), "/info/contact"), (_object(info.get("license")), "/info/license")]
-        documented = [(self.document.data, ""), *((node.value, node.place.pointer) for node in self.index.operations)]
+        holders = [
+            (info, "/info"),
+            (_object(info.get("contact")), "/info/contact"),
+            (_object(info.get("license")), "/info/license"),
+        ]
+        documented = [
+            (self.document.data, ""),
+            *((node.value, node.place.pointer) for node in self.index.operations),
+        ]
         tags = self.document.data.get("tags")
-        documented += [(_object(tag), f"/tags/{position}") for position, tag in enumerate(tags if isinstance(tags, list) else ())]
-        holders += [(_object(value["externalDocs"]), f"{where}/externalDocs") for value, where in documented if "externalDocs" in value]
+        documented += [
+            (_object(tag), f"/tags/{position}")
+            for position, tag in enumerate(tags if isinstance(tags, list) else ())
+        ]
+        holders += [
+            (_object(value["externalDocs"]), f"{where}/externalDocs")
+            for value, where in documented
+            if "externalDocs" in value
+        ]
         for node in self.index.security_schemes:
             flows = _object(node.value.get("flows"))
             holders += [(node.value, node.place.pointer)]
-            holders += [(_object(flow), f"{node.place.pointer}/flows/{escape(name)}") for name, flow in flows.items()]
+            holders += [
+                (_object(flow), f"{node.place.pointer}/flows/{escape(name)}")
+                for name, flow in flows.items()
+            ]
         for value, where in holders:
             for name in _URL_FIELDS & value.keys():
                 url = value[name]
                 if isinstance(url, str) and _NO_URL.search(url):
                     # Nothing at all is a relative reference: it leads to the document itself.
-                    yield found("url", f"{where}/{name}", f"{url[:80]!r} is not a URL.", None if url else Severity.WARNING)
+                    yield found(
+                        "url",
+                        f"{where}/{name}",
+                        f"{url[:80]!r} is not a URL.",
+                        None if url else Severity.WARNING,
+                    )
 
     def tags(self) -> Iterator[Finding]:
         tags = self.document.data.get("tags")
@@ -382,7 +646,9 @@ class PathRules:
             name = tag.get("name") if isinstance(tag, dict) else None
             if isinstance(name, str):
                 if name in declared:
-                    yield found("tag-duplicate", f"/tags/{position}", f"The tag {name!r} is declared twice.")
+                    yield found(
+                        "tag-duplicate", f"/tags/{position}", f"The tag {name!r} is declared twice."
+                    )
                 declared[name] = tag.get("parent")
         if self.document.family is Family.V32:
             for position, name in enumerate(declared):
@@ -391,12 +657,20 @@ class PathRules:
                     parent, steps = declared[parent], steps + 1
                 # What is no string is wrong by the official schema, which says so.
                 if isinstance(parent, str) and (steps > len(declared) or parent not in declared):
-                    yield found("tag-parent", f"/tags/{position}", f"The parent of the tag {name!r} is not declared, or is itself.")
+                    yield found(
+                        "tag-parent",
+                        f"/tags/{position}",
+                        f"The parent of the tag {name!r} is not declared, or is itself.",
+                    )
         for node in self.index.operations:
             used = node.value.get("tags")
             for name in used if isinstance(used, list) else ():
                 if isinstance(name, str) and name not in declared:
-                    yield found("tag-undeclared", f"{node.place.pointer}/tags", f"The tag {name!r} is not declared.")
+                    yield found(
+                        "tag-undeclared",
+                        f"{node.place.pointer}/tags",
+                        f"The tag {name!r} is not declared.",
+                    )
 
 
 def _repeated(names: list[str]) -> list[str]:
@@ -414,6 +688,8 @@ def _operation(node: Node) -> str:
 def _scopes(scheme: JsonObject) -> set[str]:
     flows = scheme.get("flows")
     tables = (
-        [flow.get("scopes") for flow in flows.values() if isinstance(flow, dict)] if isinstance(flows, dict) else [scheme.get("scopes")]
+        [flow.get("scopes") for flow in flows.values() if isinstance(flow, dict)]
+        if isinstance(flows, dict)
+        else [scheme.get("scopes")]
     )
     return {scope for table in tables if isinstance(table, dict) for scope in table}

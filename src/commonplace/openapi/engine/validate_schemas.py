@@ -59,7 +59,9 @@ class SchemaRules:
         yield from self.component_names()
         arrays = self.document.family is Family.V30
         for node in self.index.schemas:
-            if not _JUDGED.isdisjoint(node.schema) or (arrays and node.schema.get("type") == "array"):
+            if not _JUDGED.isdisjoint(node.schema) or (
+                arrays and node.schema.get("type") == "array"
+            ):
                 yield from self.schema(node)
         if strict:
             for node in self.index.schemas:
@@ -76,23 +78,40 @@ class SchemaRules:
                 judged[key] = self.reference(node)
             verdict = judged[key]
             if verdict is not None:
-                yield Finding(verdict.rule, f"{node.place.pointer}/$ref", verdict.message, verdict.severity)
+                yield Finding(
+                    verdict.rule, f"{node.place.pointer}/$ref", verdict.message, verdict.severity
+                )
 
     def reference(self, node: RefNode) -> Finding | None:
         try:
             target = self._target(node)
         except CommonplaceError as error:
             if error.code is CIRCULAR_REF:
-                return found("ref-circular", "", f"{node.ref} leads only to other references and back.")
-            if error.details.get("external") and error.details.get("cause") not in ("SPEC_NOT_FOUND", "SPEC_SYNTAX"):
-                why = f" {error.message.removeprefix(f'{node.ref}: ')}" if "cause" in error.details else ""
-                return found("ref-external", "", f"{node.ref} is in another file and was not checked.{why}")
+                return found(
+                    "ref-circular", "", f"{node.ref} leads only to other references and back."
+                )
+            if error.details.get("external") and error.details.get("cause") not in (
+                "SPEC_NOT_FOUND",
+                "SPEC_SYNTAX",
+            ):
+                why = (
+                    f" {error.message.removeprefix(f'{node.ref}: ')}"
+                    if "cause" in error.details
+                    else ""
+                )
+                return found(
+                    "ref-external", "", f"{node.ref} is in another file and was not checked.{why}"
+                )
             return found("ref-unresolved", "", error.message)
         kind = self._kind_of(node.ref)
         wanted = _KINDS.get(node.node_type)
         if kind is not None and wanted is not None and kind != wanted:
-            return found("ref-kind", "", f"{node.ref} is one of the {kind}, but {wanted} are needed here.")
-        if not isinstance(target.value, dict) and not (node.node_type == "schema" and isinstance(target.value, bool)):
+            return found(
+                "ref-kind", "", f"{node.ref} is one of the {kind}, but {wanted} are needed here."
+            )
+        if not isinstance(target.value, dict) and not (
+            node.node_type == "schema" and isinstance(target.value, bool)
+        ):
             return found("ref-kind", "", f"{node.ref} is not an object.")
         return None
 
@@ -110,7 +129,11 @@ class SchemaRules:
         if self.document.is_v2:
             names = {place: kind for kind, place in V2_COMPONENTS.items()}
             return names.get(parts[1]) if len(parts) == 3 and parts[0] == "#" else None
-        return parts[2] if len(parts) == 4 and parts[:2] == ["#", "components"] and parts[2] in _KINDS.values() else None
+        return (
+            parts[2]
+            if len(parts) == 4 and parts[:2] == ["#", "components"] and parts[2] in _KINDS.values()
+            else None
+        )
 
     def component_names(self) -> Iterator[Finding]:
         if self.document.is_v2:
@@ -120,13 +143,35 @@ class SchemaRules:
             for name in values if isinstance(values, dict) and kind in _KINDS.values() else ():
                 if not _COMPONENT_NAME.fullmatch(name):
                     pointer = f"/components/{kind}/{name.replace('~', '~0').replace('/', '~1')}"
-                    yield found("component-name", pointer, f"The name {name!r} holds characters that are not allowed.")
+                    yield found(
+                        "component-name",
+                        pointer,
+                        f"The name {name!r} holds characters that are not allowed.",
+                    )
 
     def unused(self) -> Iterator[Finding]:
         depth = 3 if self.document.is_v2 else 4
-        used = {"/".join(ref.split("/")[:depth]) for node in self.index.refs for ref in (node.ref, decoded(node.ref))}
-        used |= {value for node in self.index.schemas for value in _mapping(node.schema).values() if isinstance(value, str)}
-        for kind in ("schemas", "parameters", "responses", "requestBodies", "headers", "examples", "links", "callbacks"):
+        used = {
+            "/".join(ref.split("/")[:depth])
+            for node in self.index.refs
+            for ref in (node.ref, decoded(node.ref))
+        }
+        used |= {
+            value
+            for node in self.index.schemas
+            for value in _mapping(node.schema).values()
+            if isinstance(value, str)
+        }
+        for kind in (
+            "schemas",
+            "parameters",
+            "responses",
+            "requestBodies",
+            "headers",
+            "examples",
+            "links",
+            "callbacks",
+        ):
             base = self.document.component_pointer(kind)
             for name in self.document.components(kind):
                 pointer = f"{base}/{name.replace('~', '~0').replace('/', '~1')}"
@@ -139,7 +184,9 @@ class SchemaRules:
         schema = node.schema
         if "$ref" in schema and not self.document.family.json_schema:
             if len(schema) > 1 and any(not key.startswith("x-") for key in schema if key != "$ref"):
-                yield found("ref-siblings", node.place, "Fields beside $ref are ignored in this version.")
+                yield found(
+                    "ref-siblings", node.place, "Fields beside $ref are ignored in this version."
+                )
             return
         kind = schema.get("type")
         if kind == "array" and "items" not in schema and self.document.family is Family.V30:
@@ -147,8 +194,17 @@ class SchemaRules:
         if "discriminator" in schema:
             yield from self.discriminator(node)
         xml = schema.get("xml")
-        if self.document.family is Family.V32 and isinstance(xml, dict) and "nodeType" in xml and ("attribute" in xml or "wrapped" in xml):
-            yield found("xml-conflict", f"{node.place.pointer}/xml", "nodeType excludes attribute and wrapped.")
+        if (
+            self.document.family is Family.V32
+            and isinstance(xml, dict)
+            and "nodeType" in xml
+            and ("attribute" in xml or "wrapped" in xml)
+        ):
+            yield found(
+                "xml-conflict",
+                f"{node.place.pointer}/xml",
+                "nodeType excludes attribute and wrapped.",
+            )
         yield from self.contradictions(node)
 
     def required(self, node: SchemaNode) -> Iterator[Finding]:
@@ -156,7 +212,11 @@ class SchemaRules:
         known = properties if isinstance(properties, dict) else {}
         for name in required if isinstance(required, list) else ():
             if isinstance(name, str) and name not in known:
-                yield found("required-undefined", f"{node.place.pointer}/required", f"{name!r} is required but not among the properties.")
+                yield found(
+                    "required-undefined",
+                    f"{node.place.pointer}/required",
+                    f"{name!r} is required but not among the properties.",
+                )
 
     def contradictions(self, node: SchemaNode) -> Iterator[Finding]:
         schema = node.schema
@@ -166,23 +226,41 @@ class SchemaRules:
             first: Any = schema.get(low)
             last: Any = schema.get(high)
             if _number(first) and _number(last) and first > last:
-                yield found("bounds", f"{node.place.pointer}/{low}", f"{low} {first} is above {high} {last}.")
+                yield found(
+                    "bounds",
+                    f"{node.place.pointer}/{low}",
+                    f"{low} {first} is above {high} {last}.",
+                )
         values = schema.get("enum")
         if isinstance(values, list):
             yield from self.enum(node, values)
         pattern = schema.get("pattern")
         if isinstance(pattern, str) and not plausible_pattern(pattern):
-            yield found("pattern", f"{node.place.pointer}/pattern", f"{pattern[:100]!r} is not a valid regular expression.")
+            yield found(
+                "pattern",
+                f"{node.place.pointer}/pattern",
+                f"{pattern[:100]!r} is not a valid regular expression.",
+            )
 
     def enum(self, node: SchemaNode, values: list[Json]) -> Iterator[Finding]:
         kinds = _types(node.schema)
-        if kinds == ["string"] and all(type(value) is str for value in values) and len(set(values)) == len(values):
+        if (
+            kinds == ["string"]
+            and all(type(value) is str for value in values)
+            and len(set(values)) == len(values)
+        ):
             return  # nearly all of them
         seen: set[str] = set()
         for position, value in enumerate(values):
-            if kinds and not any(_is(kind, value) for kind in kinds) and not (value is None and _nullable(node.schema)):
+            if (
+                kinds
+                and not any(_is(kind, value) for kind in kinds)
+                and not (value is None and _nullable(node.schema))
+            ):
                 where = f"{node.place.pointer}/enum/{position}"
-                yield found("enum-type", where, f"{str(value)[:60]!r} is not of type {' or '.join(kinds)}.")
+                yield found(
+                    "enum-type", where, f"{str(value)[:60]!r} is not of type {' or '.join(kinds)}."
+                )
             if isinstance(value, (str, int, float)):
                 key = f"{type(value).__name__}:{value}"
                 if key in seen:
@@ -197,10 +275,17 @@ class SchemaRules:
             required = schema.get("required")
             properties = schema.get("properties")
             if isinstance(declared, str) and not (
-                isinstance(required, list) and declared in required and isinstance(properties, dict) and declared in properties
+                isinstance(required, list)
+                and declared in required
+                and isinstance(properties, dict)
+                and declared in properties
             ):
                 where = f"{node.place.pointer}/discriminator"
-                yield found("discriminator-property", where, f"{declared!r} is not a required property of this schema.")
+                yield found(
+                    "discriminator-property",
+                    where,
+                    f"{declared!r} is not a required property of this schema.",
+                )
             return
         for key, target in _mapping(schema).items():
             if isinstance(target, str) and not self._mapped(target):
@@ -217,12 +302,18 @@ class SchemaRules:
 
 
 # Keywords that a rule looks at; schemas without any of them are passed over.
-_JUDGED = frozenset({"$ref", "discriminator", "xml", "enum", "pattern"} | {keyword for pair in _BOUNDS for keyword in pair})
+_JUDGED = frozenset(
+    {"$ref", "discriminator", "xml", "enum", "pattern"}
+    | {keyword for pair in _BOUNDS for keyword in pair}
+)
 
 
 @lru_cache(maxsize=4096)
 def plausible_pattern(pattern: str) -> bool:
-    """Whether a pattern is a regular expression. ECMA-262 differs from Python, so only what breaks in both counts."""
+    """Whether a pattern is a regular expression.
+
+    ECMA-262 differs from Python, so only what breaks in both counts.
+    """
     try:
         re.compile(pattern)
         return True

@@ -1,4 +1,6 @@
-"""Queries over an index: filters, groups and pages that all walk tools share, and the fields each of them shows."""
+"""Queries over an index: filters, groups and pages that all walk tools share, and the fields
+each of them shows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,13 @@ import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.index import ROOT, Index, Node, Place, RefNode, SchemaNode
-from commonplace.openapi.engine.match import extension_filter, glob, match_path, match_status, type_of
+from commonplace.openapi.engine.match import (
+    extension_filter,
+    glob,
+    match_path,
+    match_status,
+    type_of,
+)
 from commonplace.openapi.engine.refs import Inliner, at_pointer
 from commonplace.openapi.engine.walk_order import in_order
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
@@ -84,8 +92,13 @@ def _listed(result: JsonObject, name: str, items: list[JsonObject]) -> JsonObjec
     return result
 
 
-def fit(items: Iterable[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES) -> tuple[list[JsonObject], bool]:
-    """As many items as an answer holds. The first one alone being too large is an error: paging would not help."""
+def fit(
+    items: Iterable[JsonObject], limit_bytes: int = ANSWER_LIMIT_BYTES
+) -> tuple[list[JsonObject], bool]:
+    """As many items as an answer holds.
+
+    The first one alone being too large is an error: paging would not help.
+    """
     used = 0
     kept: list[JsonObject] = []
     for item in items:
@@ -107,7 +120,9 @@ def encoded_size(value: Json) -> int:
     try:
         return len(orjson.dumps(value))
     except (TypeError, ValueError):
-        raise CommonplaceError(ANSWER_TOO_LARGE, "The result nests too deeply to be shown.", hint="Ask without detail.") from None
+        raise CommonplaceError(
+            ANSWER_TOO_LARGE, "The result nests too deeply to be shown.", hint="Ask without detail."
+        ) from None
 
 
 @dataclass(slots=True)
@@ -133,7 +148,12 @@ class Walk:
         }
         return {name: sorted(refs)[:100] for name, refs in found.items() if refs}
 
-    def _select(self, nodes: Sequence[Item], value: Callable[[Item], Json], *tests: Callable[[Item], bool] | None) -> Sequence[Item]:
+    def _select(
+        self,
+        nodes: Sequence[Item],
+        value: Callable[[Item], Json],
+        *tests: Callable[[Item], bool] | None,
+    ) -> Sequence[Item]:
         extension = extension_filter(self.query.extension)
         for test in tests:
             if test is not None:
@@ -143,12 +163,20 @@ class Walk:
         return nodes
 
     def _followed(self, value: Json) -> Json:
-        """An object behind its references where that is asked for; itself where they lead to something else."""
+        """An object behind its references where that is asked for; itself where they lead to
+        something else.
+        """
         target = self.inliner.resolver.try_follow(value) if self.query.resolve_refs else value
         return target if type(target) is type(value) else value
 
     def operations(
-        self, *, method: str | None, path: str | None, tag: str | None, operation_id: str | None, deprecated: bool
+        self,
+        *,
+        method: str | None,
+        path: str | None,
+        tag: str | None,
+        operation_id: str | None,
+        deprecated: bool,
     ) -> JsonObject:
         matched = self._select(
             self.index.operations,
@@ -177,20 +205,33 @@ class Walk:
 
         def detail(node: Node) -> JsonObject:
             place = {"method": node.scope.method.upper(), "path": node.scope.path}
-            return place | _present(callback=node.scope.callback, webhook=node.scope.webhook) | {"operation": self._out(node.value)}
+            return (
+                place
+                | _present(callback=node.scope.callback, webhook=node.scope.webhook)
+                | {"operation": self._out(node.value)}
+            )
 
-        return self._answer(self.index.operations, matched, "operations", summary, detail, keys) | self._beside_paths()
+        return (
+            self._answer(self.index.operations, matched, "operations", summary, detail, keys)
+            | self._beside_paths()
+        )
 
     def _beside_paths(self) -> JsonObject:
         """How many operations of `total` are not under `paths`, where there are any."""
         callbacks = sum(1 for node in self.index.operations if node.scope.callback)
-        webhooks = sum(1 for node in self.index.operations if node.scope.webhook and not node.scope.callback)
+        webhooks = sum(
+            1 for node in self.index.operations if node.scope.webhook and not node.scope.callback
+        )
         return _present(webhook_operations=webhooks, callback_operations=callbacks)
 
     def paths(self, *, path: str | None) -> JsonObject:
-        everything = [node for node in self.index.paths if node.scope.path and not node.scope.webhook]
+        everything = [
+            node for node in self.index.paths if node.scope.path and not node.scope.webhook
+        ]
         matched = self._select(everything, _value, _path_test(path))
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {"segment": lambda node: (first_segment(node.scope.path),)}
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+            "segment": lambda node: (first_segment(node.scope.path),)
+        }
 
         def summary(node: Node) -> JsonObject:
             item = self._followed(node.value)
@@ -199,7 +240,11 @@ class Walk:
             )
 
         def detail(node: Node) -> JsonObject:
-            return {"path": node.scope.path} | _present(callback=node.scope.callback) | {"path_item": self._out(node.value)}
+            return (
+                {"path": node.scope.path}
+                | _present(callback=node.scope.callback)
+                | {"path_item": self._out(node.value)}
+            )
 
         return self._answer(everything, matched, "paths", summary, detail, keys)
 
@@ -208,9 +253,21 @@ class Walk:
         extra = item.get("additionalOperations")
         return count + (len(extra) if type(extra) is dict else 0)
 
-    def schemas(self, *, name: str | None, type_: str | None, component: bool, inline: bool, named: bool = False) -> JsonObject:
+    def schemas(
+        self,
+        *,
+        name: str | None,
+        type_: str | None,
+        component: bool,
+        inline: bool,
+        named: bool = False,
+    ) -> JsonObject:
         if component and inline:
-            raise CommonplaceError(INVALID_ARGUMENT, "component and inline exclude each other.", hint="Pass one of them.")
+            raise CommonplaceError(
+                INVALID_ARGUMENT,
+                "component and inline exclude each other.",
+                hint="Pass one of them.",
+            )
         wanted = type_.lower() if type_ else None
         matched = self._select(
             self._called(name) if name else self.index.schemas,
@@ -228,10 +285,14 @@ class Walk:
         def summary(node: SchemaNode) -> JsonObject:
             schema = self._followed(node.schema)
             properties = schema.get("properties")
-            fields: JsonObject = {"name": node.name or node.place.json_path} | _present(type=type_of(schema))
+            fields: JsonObject = {"name": node.name or node.place.json_path} | _present(
+                type=type_of(schema)
+            )
             fields["location"] = _location(node)
             fields["property_count"] = len(properties) if type(properties) is dict else 0
-            return fields | _present(required=_strings(schema.get("required")), ref=_text(node.schema.get("$ref")))
+            return fields | _present(
+                required=_strings(schema.get("required")), ref=_text(node.schema.get("$ref"))
+            )
 
         def detail(node: SchemaNode) -> JsonObject:
             return {
@@ -244,7 +305,10 @@ class Walk:
         return self._answer(self.index.schemas, matched, "schemas", summary, detail, keys)
 
     def _called(self, pattern: str) -> list[SchemaNode]:
-        """The schemas whose name a pattern means, in document order. There are far fewer names than schemas."""
+        """The schemas whose name a pattern means, in document order.
+
+        There are far fewer names than schemas.
+        """
         known: dict[str, list[int]] | None = self.index.memo.get("schema names")
         if known is None:
             known = {}
@@ -252,10 +316,17 @@ class Walk:
                 if node.name:
                     known.setdefault(node.name, []).append(position)
             self.index.memo["schema names"] = known
-        found = [position for name, positions in known.items() if glob(pattern, name) for position in positions]
+        found = [
+            position
+            for name, positions in known.items()
+            if glob(pattern, name)
+            for position in positions
+        ]
         return [self.index.schemas[position] for position in sorted(found)]
 
-    def parameters(self, *, name: str | None, location: str | None, path: str | None, method: str | None) -> JsonObject:
+    def parameters(
+        self, *, name: str | None, location: str | None, path: str | None, method: str | None
+    ) -> JsonObject:
         resolve = self.query.resolve_refs or bool(name or location)
 
         def value(node: Node) -> JsonObject:
@@ -269,7 +340,9 @@ class Walk:
             self.index.parameters,
             _value,
             (lambda node: own_name(node).casefold() == name.casefold()) if name else None,
-            (lambda node: str(value(node).get("in", "")).lower() == location.lower()) if location else None,
+            (lambda node: str(value(node).get("in", "")).lower() == location.lower())
+            if location
+            else None,
             _path_test(path),
             _method_test(method),
         )
@@ -312,18 +385,30 @@ class Walk:
 
         def place(node: Node) -> JsonObject:
             own = node.name if not node.scope.status else ""
-            return {"status": node.scope.status} | _present(path=node.scope.path, method=node.scope.method.upper(), name=own)
+            return {"status": node.scope.status} | _present(
+                path=node.scope.path, method=node.scope.method.upper(), name=own
+            )
 
         def summary(node: Node) -> JsonObject:
             found = self._followed(node.value)
-            return place(node) | _present(description=_text(found.get("description")), ref=_text(node.value.get("$ref")))
+            return place(node) | _present(
+                description=_text(found.get("description")), ref=_text(node.value.get("$ref"))
+            )
 
         def detail(node: Node) -> JsonObject:
             return place(node) | {"response": self._out(node.value)}
 
         return self._answer(self.index.responses, matched, "responses", summary, detail, keys)
 
-    def headers(self, *, name: str | None, path: str | None, method: str | None, status: str | None, component: bool) -> JsonObject:
+    def headers(
+        self,
+        *,
+        name: str | None,
+        path: str | None,
+        method: str | None,
+        status: str | None,
+        component: bool,
+    ) -> JsonObject:
         matched = self._select(
             self.index.headers,
             _value,
@@ -339,7 +424,9 @@ class Walk:
         }
 
         def place(node: Node) -> JsonObject:
-            return {"name": node.name} | _present(path=node.scope.path, method=node.scope.method.upper(), status=node.scope.status)
+            return {"name": node.name} | _present(
+                path=node.scope.path, method=node.scope.method.upper(), status=node.scope.status
+            )
 
         def summary(node: Node) -> JsonObject:
             found = self._followed(node.value)
@@ -373,32 +460,59 @@ class Walk:
         def detail(node: Node) -> JsonObject:
             return {"name": node.name, "security_scheme": self._out(node.value)}
 
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {"type": lambda node: (field(node, "type") or "(untyped)",)}
+        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+            "type": lambda node: (field(node, "type") or "(untyped)",)
+        }
         return self._answer(self.index.security_schemes, matched, "schemes", summary, detail, keys)
 
     def refs(self, *, target: str | None, node_type: str | None) -> JsonObject:
         everything = self.index.refs
         kind = node_type.lower() if node_type else None
         matched = [
-            node for node in everything if (not target or glob(target, node.ref)) and (kind is None or node.node_type.lower() == kind)
+            node
+            for node in everything
+            if (not target or glob(target, node.ref))
+            and (kind is None or node.node_type.lower() == kind)
         ]
         if self.query.extension:
             extension = extension_filter(self.query.extension)
             holders = {id(node.place): node for node in matched}
-            matched = [node for node in holders.values() if extension is not None and extension(self._at(node))]
+            matched = [
+                node
+                for node in holders.values()
+                if extension is not None and extension(self._at(node))
+            ]
         if not self.query.detail and not self.query.group_by:
-            counts = sorted(Counter(node.ref for node in matched).items(), key=lambda entry: (-entry[1], entry[0]))
-            result: JsonObject = {"total": len({node.ref for node in everything}), "matched": len(counts)}
-            return _listed(result, "refs", [{"ref": ref, "count": count} for ref, count in self.query.page(counts)])
+            counts = sorted(
+                Counter(node.ref for node in matched).items(),
+                key=lambda entry: (-entry[1], entry[0]),
+            )
+            result: JsonObject = {
+                "total": len({node.ref for node in everything}),
+                "matched": len(counts),
+            }
+            return _listed(
+                result,
+                "refs",
+                [{"ref": ref, "count": count} for ref, count in self.query.page(counts)],
+            )
 
         def detail(node: RefNode) -> JsonObject:
-            found: JsonObject = {"ref": node.ref, "source_path": node.place.json_path, "node_type": node.node_type}
+            found: JsonObject = {
+                "ref": node.ref,
+                "source_path": node.place.json_path,
+                "node_type": node.node_type,
+            }
             if self.query.resolve_refs:
                 found["value"] = self._out({"$ref": node.ref})
             return found
 
-        keys: dict[str, Callable[[RefNode], Iterable[str]]] = {"node_type": lambda node: (node.node_type,)}
-        return self._answer(everything, matched, "details", lambda node: {"ref": node.ref}, detail, keys)
+        keys: dict[str, Callable[[RefNode], Iterable[str]]] = {
+            "node_type": lambda node: (node.node_type,)
+        }
+        return self._answer(
+            everything, matched, "details", lambda node: {"ref": node.ref}, detail, keys
+        )
 
     def _at(self, node: RefNode) -> Json:
         return at_pointer(self.document.data, node.place.pointer)
@@ -424,7 +538,9 @@ class Walk:
                 )
             if self.query.detail:
                 raise CommonplaceError(
-                    INVALID_ARGUMENT, "group_by returns counts and detail returns objects; pass one of them.", details={"field": "group_by"}
+                    INVALID_ARGUMENT,
+                    "group_by returns counts and detail returns objects; pass one of them.",
+                    details={"field": "group_by"},
                 )
         return answer(
             self.query,
@@ -464,7 +580,12 @@ def _path_test(pattern: str | None) -> Callable[[Node], bool] | None:
 def _is_named(place: Place) -> bool:
     """Whether it stands directly in components.schemas or definitions."""
     above = place.parent
-    if above is not None and above.step == "schemas" and above.parent is not None and above.parent.step == "components":
+    if (
+        above is not None
+        and above.step == "schemas"
+        and above.parent is not None
+        and above.parent.step == "components"
+    ):
         return above.parent.parent == ROOT
     return above is not None and above.step == "definitions" and above.parent == ROOT
 

@@ -12,15 +12,25 @@ Item = TypeVar("Item")
 
 
 def in_order(index: Index, nodes: Sequence[Item]) -> Sequence[Item]:
-    """Sort by path, method, status and name; schemas by name or place, what is under paths first. References stay as they stand."""
+    """Sort by path, method, status and name; schemas by name or place, what is under paths first.
+
+    References stay as they stand.
+    """
     first = nodes[0] if nodes else None
     if isinstance(first, Node):
-        return sorted(nodes, key=lambda node: _node_order(node) if isinstance(node, Node) else (False, "", "", 0, "", ""))
+        return sorted(
+            nodes,
+            key=lambda node: (
+                _node_order(node) if isinstance(node, Node) else (False, "", "", 0, "", "")
+            ),
+        )
     if not isinstance(first, SchemaNode):
         return nodes
     ranks: dict[int, int] | None = index.memo.get("schema ranks")
     if ranks is None:
-        ranks = {id(node): rank for rank, node in enumerate(sorted(index.schemas, key=_schema_order))}
+        ranks = {
+            id(node): rank for rank, node in enumerate(sorted(index.schemas, key=_schema_order))
+        }
         index.memo["schema ranks"] = ranks
     known = ranks
     return sorted(nodes, key=lambda node: known[id(node)])

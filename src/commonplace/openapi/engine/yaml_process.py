@@ -1,6 +1,9 @@
-"""Large YAML is parsed in a process of its own: the parser holds the interpreter lock for seconds, and everybody would wait for it.
+"""Large YAML is parsed in a process of its own: the parser holds the interpreter lock for
+seconds, and everybody would wait for it.
 
-python -m commonplace.openapi.engine.yaml_process < one line of limits, then the text > one line about it, then its JSON"""
+python -m commonplace.openapi.engine.yaml_process < one line of limits, then the text > one line
+about it, then its JSON
+"""
 
 from __future__ import annotations
 
@@ -28,27 +31,38 @@ def yaml_to_json(text: str, limits: Limits) -> tuple[bytes, tuple[Duplicate, ...
     head = orjson.dumps(asdict(limits))
     try:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
     except OSError:
         return None
     with _guard:
         _running.add(process)
     try:
-        answer, _ = process.communicate(head + b"\n" + text.encode("utf-8", "surrogatepass"), SECONDS)
+        answer, _ = process.communicate(
+            head + b"\n" + text.encode("utf-8", "surrogatepass"), SECONDS
+        )
     except subprocess.TimeoutExpired:
         raise CommonplaceError(
-            SPEC_TOO_LARGE, f"Parsing the YAML text took more than {SECONDS:.0f} s.", hint="Convert it to JSON."
+            SPEC_TOO_LARGE,
+            f"Parsing the YAML text took more than {SECONDS:.0f} s.",
+            hint="Convert it to JSON.",
         ) from None
     finally:
         _end(process)
     said, _, document = answer.partition(b"\n")
     if not said:
-        raise CommonplaceError(SPEC_TOO_LARGE, "The YAML text could not be parsed: it needs more memory than there is.")
+        raise CommonplaceError(
+            SPEC_TOO_LARGE, "The YAML text could not be parsed: it needs more memory than there is."
+        )
     outcome: dict[str, Any] = orjson.loads(said)
     if "code" in outcome:
         code = next(code for code in CODES if code.name == outcome["code"])
-        raise CommonplaceError(code, outcome["message"], hint=outcome["hint"], details=outcome["details"])
+        raise CommonplaceError(
+            code, outcome["message"], hint=outcome["hint"], details=outcome["details"]
+        )
     return document, tuple(Duplicate(**duplicate) for duplicate in outcome["duplicates"])
 
 
@@ -75,12 +89,25 @@ def _answer(source: bytes) -> bytes:
     head, _, text = source.partition(b"\n")
     numbers = Numbers()
     try:
-        data, duplicates = parse_yaml(text.decode("utf-8", "surrogatepass"), Limits(**orjson.loads(head)), numbers)
+        data, duplicates = parse_yaml(
+            text.decode("utf-8", "surrogatepass"), Limits(**orjson.loads(head)), numbers
+        )
     except CommonplaceError as error:
-        return orjson.dumps({"code": error.code.name, "message": error.message, "hint": error.hint, "details": dict(error.details)})
+        return orjson.dumps(
+            {
+                "code": error.code.name,
+                "message": error.message,
+                "hint": error.hint,
+                "details": dict(error.details),
+            }
+        )
     said = orjson.dumps({"duplicates": [asdict(duplicate) for duplicate in duplicates]})
     written = orjson.dumps(numbers.marked(data))
-    return said + b"\n" + (numbers.written(written.decode(), json=True).encode() if len(numbers) else written)
+    return (
+        said
+        + b"\n"
+        + (numbers.written(written.decode(), json=True).encode() if len(numbers) else written)
+    )
 
 
 if __name__ == "__main__":

@@ -20,7 +20,18 @@ from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, W
 from commonplace.openapi.model import SUPPORTED, Document, Family
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import LIMIT, OFFSET, OVERWRITE, Once, deliver, in_thread, output_scope, page, text_for, whole
+from commonplace.openapi.tools.writing import (
+    LIMIT,
+    OFFSET,
+    OVERWRITE,
+    Once,
+    deliver,
+    in_thread,
+    output_scope,
+    page,
+    text_for,
+    whole,
+)
 
 MOST_FAULTS = 1000
 _TARGET = re.compile(r"(2\.0|3\.[012])(\.\d{1,2})?")
@@ -28,8 +39,14 @@ _TARGET = re.compile(r"(2\.0|3\.[012])(\.\d{1,2})?")
 
 class ConvertInput(Arguments):
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    target: str = Field(max_length=20, description="Target version: 2.0, 3.0, 3.1 or 3.2; an exact one such as 3.1.2 is declared as given.")
-    output: OptionalText = Field(None, max_length=4096, description="File path to write the converted document to.")
+    target: str = Field(
+        max_length=20,
+        description="Target version: 2.0, 3.0, 3.1 or 3.2; an exact one such as 3.1.2 is "
+        "declared as given.",
+    )
+    output: OptionalText = Field(
+        None, max_length=4096, description="File path to write the converted document to."
+    )
     overwrite: bool = Field(False, description=OVERWRITE)
     limit: int | None = Field(None, ge=1, description=LIMIT)
     offset: int = Field(0, ge=0, description=OFFSET)
@@ -68,7 +85,11 @@ class ConvertOutput(TypedDict):
 def _faults(document: Document) -> Iterator[Issue]:
     """What is wrong with a document that is converted to its own version, and so stays as it is."""
     for finding in islice(structural_findings(document), MOST_FAULTS):
-        yield Issue("critical", finding.pointer, f"The document breaks its version and was not repaired: {finding.message}")
+        yield Issue(
+            "critical",
+            finding.pointer,
+            f"The document breaks its version and was not repaired: {finding.message}",
+        )
 
 
 def convert_tool(service: OpenApiService) -> Tool:
@@ -83,13 +104,21 @@ def convert_tool(service: OpenApiService) -> Tool:
             result = name_breaking_changes(document, data, result, family)
             if family is document.family:
                 result = replace(result, issues=(*result.issues, *_faults(document)))
-            counts = {name: sum(issue.severity == name for issue in result.issues) for name in ("critical", "warning", "info")}
-            ranked = sorted(result.issues, key=lambda issue: ("critical", "warning", "info").index(issue.severity))
+            counts = {
+                name: sum(issue.severity == name for issue in result.issues)
+                for name in ("critical", "warning", "info")
+            }
+            ranked = sorted(
+                result.issues,
+                key=lambda issue: ("critical", "warning", "info").index(issue.severity),
+            )
             issues = page([issue.as_dict() for issue in ranked], args.limit, args.offset)
             answer: dict[str, Any] = {
                 "source_version": document.version,
                 "target_version": args.target,
-                "document_version": str(result.document.get("openapi", result.document.get("swagger", PATCH[family]))),
+                "document_version": str(
+                    result.document.get("openapi", result.document.get("swagger", PATCH[family]))
+                ),
                 "success": counts["critical"] == 0,
                 "issue_count": len(result.issues),
                 "critical_count": counts["critical"],
@@ -99,7 +128,14 @@ def convert_tool(service: OpenApiService) -> Tool:
                 "issues": issues,
             }
             text = Once(lambda: text_for(result.document, document, args.output))
-            deliver(service, answer, text, args.output, include=not args.output, overwrite=args.overwrite)
+            deliver(
+                service,
+                answer,
+                text,
+                args.output,
+                include=not args.output,
+                overwrite=args.overwrite,
+            )
             return answer
 
         return await in_thread(service, ctx, work, document)
@@ -109,8 +145,10 @@ def convert_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Convert an API description",
         description=(
-            "Convert an OpenAPI document between versions 2.0, 3.0, 3.1 and 3.2. The result is valid in its version; what could not be "
-            "expressed is an issue (info: a choice, warning: lossy, critical: impossible) with its path. success means no critical issue."
+            "Convert an OpenAPI document between versions 2.0, 3.0, 3.1 and 3.2. The result is "
+            "valid in its version; what could not be "
+            "expressed is an issue (info: a choice, warning: lossy, critical: impossible) with "
+            "its path. success means no critical issue."
         ),
         input=ConvertInput,
         output=ConvertOutput,

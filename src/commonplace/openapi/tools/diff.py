@@ -19,12 +19,22 @@ from commonplace.openapi.tools.spec import READING, SpecInput
 
 
 class DiffInput(Arguments):
-    base: SpecInput = Field(description="The original document: exactly one of file, url, content, ref.")
-    revision: SpecInput = Field(description="The revised document: exactly one of file, url, content, ref.")
+    base: SpecInput = Field(
+        description="The original document: exactly one of file, url, content, ref."
+    )
+    revision: SpecInput = Field(
+        description="The revised document: exactly one of file, url, content, ref."
+    )
     breaking_only: bool = Field(False, description="Only show changes that break clients.")
     no_info: bool = Field(False, description="Leave informational changes out.")
-    literal: bool = Field(False, description="Across OpenAPI versions, also count differences of format as breaking.")
-    limit: int | None = Field(None, ge=0, description="Max changes to return (default 100, at most 1000); counts are of all.")
+    literal: bool = Field(
+        False, description="Across OpenAPI versions, also count differences of format as breaking."
+    )
+    limit: int | None = Field(
+        None,
+        ge=0,
+        description="Max changes to return (default 100, at most 1000); counts are of all.",
+    )
     offset: int = Field(0, ge=0, description="Skip the first N changes.")
 
 
@@ -62,8 +72,10 @@ def diff_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Compare two API descriptions",
         description=(
-            "Compare two OpenAPI documents by meaning and say which changes break clients: critical and error break, "
-            "warning may, info does not. Narrowed requests and widened responses break. breaking_only=true for release checks."
+            "Compare two OpenAPI documents by meaning and say which changes break clients: "
+            "critical and error break, "
+            "warning may, info does not. Narrowed requests and widened responses break. "
+            "breaking_only=true for release checks."
         ),
         input=DiffInput,
         output=DiffOutput,
@@ -76,9 +88,13 @@ def diff_tool(service: OpenApiService) -> Tool:
     )
 
 
-def answer(service: OpenApiService, base: Document, revision: Document, args: DiffInput) -> dict[str, Any]:
+def answer(
+    service: OpenApiService, base: Document, revision: Document, args: DiffInput
+) -> dict[str, Any]:
     base, revision = service.as_one(base)[0], service.as_one(revision)[0]
-    changes = diff(base, revision, service.resolver(base), service.resolver(revision), literal=args.literal)
+    changes = diff(
+        base, revision, service.resolver(base), service.resolver(revision), literal=args.literal
+    )
     if args.breaking_only:
         changes = [change for change in changes if change.level in BREAKING]
     if args.no_info:

@@ -16,7 +16,17 @@ from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, W
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import LIMIT, OFFSET, OVERWRITE, Once, changed_text, deliver, in_thread, output_scope, page
+from commonplace.openapi.tools.writing import (
+    LIMIT,
+    OFFSET,
+    OVERWRITE,
+    Once,
+    changed_text,
+    deliver,
+    in_thread,
+    output_scope,
+    page,
+)
 
 MOST_ERRORS = 100
 
@@ -25,14 +35,25 @@ class FixInput(Arguments):
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
     dry_run: bool = Field(False, description="Preview the fixes; nothing is written.")
     include_document: bool = Field(False, description="Include the fixed document in the answer.")
-    output: OptionalText = Field(None, max_length=4096, description="File path to write the fixed document to.")
+    output: OptionalText = Field(
+        None, max_length=4096, description="File path to write the fixed document to."
+    )
     overwrite: bool = Field(False, description=OVERWRITE)
-    fix_duplicate_operationids: bool = Field(False, description="Deduplicate operationId values: later ones get a number.")
-    fix_schema_names: bool = Field(False, description="Rename generic schema names such as Response[User], with all references.")
-    prune: bool = Field(False, description="Remove paths without operations and schemas that nothing refers to.")
+    fix_duplicate_operationids: bool = Field(
+        False, description="Deduplicate operationId values: later ones get a number."
+    )
+    fix_schema_names: bool = Field(
+        False,
+        description="Rename generic schema names such as Response[User], with all references.",
+    )
+    prune: bool = Field(
+        False, description="Remove paths without operations and schemas that nothing refers to."
+    )
     prune_paths: bool = Field(False, description="Only remove paths without operations.")
     prune_schemas: bool = Field(False, description="Only remove schemas that nothing refers to.")
-    stub_missing_refs: bool = Field(False, description="Create stub schemas and responses for missing $ref targets.")
+    stub_missing_refs: bool = Field(
+        False, description="Create stub schemas and responses for missing $ref targets."
+    )
     limit: int | None = Field(None, ge=1, description=LIMIT)
     offset: int = Field(0, ge=0, description=OFFSET)
 
@@ -66,7 +87,10 @@ def _left(service: OpenApiService, document: Document, data: dict[str, Any]) -> 
     errors = validate(fixed, service.resolver(fixed)).errors
     return {
         "error_count": len(errors),
-        "errors": [{"path": finding.pointer, "message": finding.message} for finding in errors[:MOST_ERRORS]],
+        "errors": [
+            {"path": finding.pointer, "message": finding.message}
+            for finding in errors[:MOST_ERRORS]
+        ],
     }
 
 
@@ -76,7 +100,9 @@ def fix_tool(service: OpenApiService) -> Tool:
 
         def work() -> dict[str, Any]:
             renames = args.prune or args.prune_schemas or args.fix_schema_names
-            spread = renames and any(not node.ref.startswith("#") for node in index_of(document).refs)
+            spread = renames and any(
+                not node.ref.startswith("#") for node in index_of(document).refs
+            )
             options = FixOptions(
                 args.fix_duplicate_operationids,
                 args.fix_schema_names,
@@ -97,7 +123,14 @@ def fix_tool(service: OpenApiService) -> Tool:
             }
             output = None if args.dry_run else args.output
             text = Once(lambda: changed_text(document, fixed.document, output))
-            deliver(service, answer, text, output, include=args.include_document, overwrite=args.overwrite)
+            deliver(
+                service,
+                answer,
+                text,
+                output,
+                include=args.include_document,
+                overwrite=args.overwrite,
+            )
             return answer
 
         return await in_thread(service, ctx, work, document)
@@ -107,8 +140,10 @@ def fix_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Fix an API description",
         description=(
-            "Repair an OpenAPI document: undeclared and not-required path parameters always; on request duplicate operationIds, generic "
-            "schema names, unused schemas and empty paths, missing $ref targets. Comments and key order stay. Use dry_run to preview."
+            "Repair an OpenAPI document: undeclared and not-required path parameters always; on "
+            "request duplicate operationIds, generic "
+            "schema names, unused schemas and empty paths, missing $ref targets. Comments and "
+            "key order stay. Use dry_run to preview."
         ),
         input=FixInput,
         output=FixOutput,

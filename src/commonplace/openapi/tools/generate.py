@@ -10,7 +10,13 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.openapi.engine.generate.run import FILE_NAMES, Generated, generate, is_package_name
-from commonplace.openapi.errors import ANSWER_TOO_LARGE, FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import (
+    ANSWER_TOO_LARGE,
+    FOREIGN_FILE,
+    INVALID_SPEC,
+    SPEC_INPUT,
+    WRITE_FAILED,
+)
 from commonplace.openapi.output import write_package
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
@@ -18,7 +24,9 @@ from commonplace.openapi.tools.writing import ANSWER_LIMIT_BYTES, in_thread, out
 
 
 def _require_output_dir(schema: dict[str, Any]) -> None:
-    """Publish `output_dir` as required, as the contract does; callers who want the files in the answer pass it empty."""
+    """Publish `output_dir` as required, as the contract does; callers who want the files in the
+    answer pass it empty.
+    """
     schema["required"] = [*schema.get("required", ()), "output_dir"]
 
 
@@ -26,13 +34,31 @@ class GenerateInput(Arguments):
     model_config = ConfigDict(json_schema_extra=_require_output_dir)
 
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    output_dir: OptionalText = Field(None, max_length=4096, description="Folder for the generated files; empty only with include_files.")
-    package_name: str = Field("api", max_length=60, description="Package name (default: api): lower-case letters, digits and _.")
+    output_dir: OptionalText = Field(
+        None,
+        max_length=4096,
+        description="Folder for the generated files; empty only with include_files.",
+    )
+    package_name: str = Field(
+        "api",
+        max_length=60,
+        description="Package name (default: api): lower-case letters, digits and _.",
+    )
     client: bool = Field(False, description="Generate an HTTP client.")
-    server: bool = Field(False, description="Generate a server interface with routing and validation (Go).")
-    types: bool = Field(True, description="Generate type definitions. Client and server are made of them, so they come with both.")
-    language: Literal["go", "python"] = Field("go", description="go (standard library only) or python (pydantic models, httpx client).")
-    include_files: bool = Field(False, description="Return the files in the answer, for callers without a folder.")
+    server: bool = Field(
+        False, description="Generate a server interface with routing and validation (Go)."
+    )
+    types: bool = Field(
+        True,
+        description="Generate type definitions. Client and server are made of them, so they come "
+        "with both.",
+    )
+    language: Literal["go", "python"] = Field(
+        "go", description="go (standard library only) or python (pydantic models, httpx client)."
+    )
+    include_files: bool = Field(
+        False, description="Return the files in the answer, for callers without a folder."
+    )
 
     @field_validator("package_name")
     @classmethod
@@ -80,11 +106,17 @@ def generate_tool(service: OpenApiService) -> Tool:
             )
         if not (args.types or args.client or args.server):
             raise CommonplaceError(
-                INVALID_ARGUMENT, "Nothing to generate.", hint="Set types, client or server.", details={"field": "types"}
+                INVALID_ARGUMENT,
+                "Nothing to generate.",
+                hint="Set types, client or server.",
+                details={"field": "types"},
             )
         if args.server and args.language == "python":
             raise CommonplaceError(
-                INVALID_ARGUMENT, "There is no server for Python.", hint="Set client, or language go.", details={"field": "server"}
+                INVALID_ARGUMENT,
+                "There is no server for Python.",
+                hint="Set client, or language go.",
+                details={"field": "server"},
             )
         document = await service.document(args.spec.spec, ctx.auth)
 
@@ -106,9 +138,11 @@ def generate_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Generate code",
         description=(
-            "Generate code from an OpenAPI document. Go, standard library only: types, client, server interface with "
+            "Generate code from an OpenAPI document. Go, standard library only: types, client, "
+            "server interface with "
             "routing and validation. "
-            "Python: pydantic models and an httpx client. Writes to output_dir, or returns the files with include_files."
+            "Python: pydantic models and an httpx client. Writes to output_dir, or returns the "
+            "files with include_files."
         ),
         input=GenerateInput,
         output=GenerateOutput,
@@ -118,7 +152,14 @@ def generate_tool(service: OpenApiService) -> Tool:
         open_world=True,
         scope=output_scope,
         field_codes={"spec": SPEC_INPUT},
-        errors=(*READING, INVALID_SPEC, INVALID_ARGUMENT, FOREIGN_FILE, ANSWER_TOO_LARGE, WRITE_FAILED),
+        errors=(
+            *READING,
+            INVALID_SPEC,
+            INVALID_ARGUMENT,
+            FOREIGN_FILE,
+            ANSWER_TOO_LARGE,
+            WRITE_FAILED,
+        ),
         message_first=True,
     )
 
@@ -140,7 +181,8 @@ def _answer(service: OpenApiService, args: GenerateInput, made: Generated) -> di
         "package_name": args.package_name,
         "file_count": len(made.files),
         "files": [
-            {"name": name, "size": sizes[name], **({"content": text} if args.include_files else {})} for name, text in made.files.items()
+            {"name": name, "size": sizes[name], **({"content": text} if args.include_files else {})}
+            for name, text in made.files.items()
         ],
         "generated_types": made.types,
         "generated_operations": made.operations,
@@ -149,10 +191,17 @@ def _answer(service: OpenApiService, args: GenerateInput, made: Generated) -> di
     }
     if made.warnings:
         answer["warnings"] = [
-            {"path": one.path, "message": one.message, "severity": "critical" if one.critical else "warning"} for one in made.warnings[:100]
+            {
+                "path": one.path,
+                "message": one.message,
+                "severity": "critical" if one.critical else "warning",
+            }
+            for one in made.warnings[:100]
         ]
     if args.output_dir:
-        answer["output_dir"], removed = write_package(service.access, args.output_dir, made.files, FILE_NAMES[args.language])
+        answer["output_dir"], removed = write_package(
+            service.access, args.output_dir, made.files, FILE_NAMES[args.language]
+        )
         if removed:
             answer["removed"] = removed
     return answer

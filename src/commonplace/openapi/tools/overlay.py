@@ -10,18 +10,41 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.overlay import apply_overlay, validate_overlay
-from commonplace.openapi.errors import FOREIGN_FILE, INVALID_OVERLAY, INVALID_SPEC, OVERLAY_TARGET_UNMATCHED, SPEC_INPUT, WRITE_FAILED
+from commonplace.openapi.errors import (
+    FOREIGN_FILE,
+    INVALID_OVERLAY,
+    INVALID_SPEC,
+    OVERLAY_TARGET_UNMATCHED,
+    SPEC_INPUT,
+    WRITE_FAILED,
+)
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
-from commonplace.openapi.tools.writing import OVERWRITE, Once, changed_text, deliver, in_thread, output_scope, with_numbers
+from commonplace.openapi.tools.writing import (
+    OVERWRITE,
+    Once,
+    changed_text,
+    deliver,
+    in_thread,
+    output_scope,
+    with_numbers,
+)
 
 
 class OverlayApplyInput(Arguments):
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    overlay: SpecInput = Field(description="The Overlay document (1.0 or 1.1): exactly one of file, url, content, ref.")
-    dry_run: bool = Field(False, description="Preview: what each action matches; nothing is written or returned as document.")
+    overlay: SpecInput = Field(
+        description="The Overlay document (1.0 or 1.1): exactly one of file, url, content, ref."
+    )
+    dry_run: bool = Field(
+        False,
+        description="Preview: what each action matches; nothing is written or returned as "
+        "document.",
+    )
     strict: bool = Field(False, description="Fail if any target matches nothing.")
-    output: OptionalText = Field(None, max_length=4096, description="File path to write the result to.")
+    output: OptionalText = Field(
+        None, max_length=4096, description="File path to write the result to."
+    )
     overwrite: bool = Field(False, description=OVERWRITE)
 
 
@@ -46,8 +69,12 @@ class OverlayApplyOutput(TypedDict):
 
 
 class OverlayValidateInput(Arguments):
-    spec: SpecInput | None = Field(None, description="The Overlay document: exactly one of file, url, content, ref.")
-    overlay: SpecInput | None = Field(None, description="The same as spec, under the reference's name.")
+    spec: SpecInput | None = Field(
+        None, description="The Overlay document: exactly one of file, url, content, ref."
+    )
+    overlay: SpecInput | None = Field(
+        None, description="The same as spec, under the reference's name."
+    )
 
     @model_validator(mode="after")
     def _one(self) -> OverlayValidateInput:
@@ -101,11 +128,21 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
                 "changes": [change.as_dict() for change in made.changes[:1000]],
                 "warning_count": len(made.warnings),
                 "warnings": made.warnings[:200],
-                "summary": f"{made.applied} of {len(made.changes)} actions {'would apply' if args.dry_run else 'applied'}.",
+                "summary": f"{made.applied} of {len(made.changes)} actions "
+                f"{'would apply' if args.dry_run else 'applied'}.",
             }
             if not args.dry_run:
-                text = Once(lambda: changed_text(with_numbers(document, tree), made.document, args.output))
-                deliver(service, answer, text, args.output, include=not args.output, overwrite=args.overwrite)
+                text = Once(
+                    lambda: changed_text(with_numbers(document, tree), made.document, args.output)
+                )
+                deliver(
+                    service,
+                    answer,
+                    text,
+                    args.output,
+                    include=not args.output,
+                    overwrite=args.overwrite,
+                )
             return answer
 
         return await in_thread(service, ctx, work, document)
@@ -130,8 +167,10 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
             toolset="openapi",
             title="Apply an overlay",
             description=(
-                "Apply an Overlay document (1.0, 1.1; JSONPath by RFC 9535) to an OpenAPI document. dry_run shows what each action "
-                "matches; strict fails where a target matches nothing. Comments and key order of YAML stay."
+                "Apply an Overlay document (1.0, 1.1; JSONPath by RFC 9535) to an OpenAPI "
+                "document. dry_run shows what each action "
+                "matches; strict fails where a target matches nothing. Comments and key order of "
+                "YAML stay."
             ),
             input=OverlayApplyInput,
             output=OverlayApplyOutput,
@@ -141,14 +180,22 @@ def overlay_tools(service: OpenApiService) -> list[Tool]:
             open_world=True,
             scope=output_scope,
             field_codes={"spec": SPEC_INPUT, "overlay": SPEC_INPUT},
-            errors=(*READING, INVALID_SPEC, INVALID_OVERLAY, OVERLAY_TARGET_UNMATCHED, FOREIGN_FILE, WRITE_FAILED),
+            errors=(
+                *READING,
+                INVALID_SPEC,
+                INVALID_OVERLAY,
+                OVERLAY_TARGET_UNMATCHED,
+                FOREIGN_FILE,
+                WRITE_FAILED,
+            ),
             message_first=True,
         ),
         Tool(
             name="oas_overlay_validate",
             toolset="openapi",
             title="Validate an overlay",
-            description="Check an Overlay document (1.0, 1.1) against its specification: structure, and JSONPath syntax by RFC 9535.",
+            description="Check an Overlay document (1.0, 1.1) against its specification: "
+            "structure, and JSONPath syntax by RFC 9535.",
             input=OverlayValidateInput,
             output=OverlayValidateOutput,
             handler=validate,

@@ -17,10 +17,18 @@ from commonplace.openapi.tools.spec import READING, SpecInput
 
 class ParseInput(Arguments):
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    full: bool = Field(False, description="Also return the whole document, with descriptions untruncated. Large documents: use pointer.")
-    resolve_refs: bool = Field(False, description="Replace $ref pointers by what they name before returning (with full).")
+    full: bool = Field(
+        False,
+        description="Also return the whole document, with descriptions untruncated. Large "
+        "documents: use pointer.",
+    )
+    resolve_refs: bool = Field(
+        False, description="Replace $ref pointers by what they name before returning (with full)."
+    )
     pointer: str | None = Field(
-        None, max_length=4096, description="With full: only this part, as a JSON pointer such as /components/schemas/Pet."
+        None,
+        max_length=4096,
+        description="With full: only this part, as a JSON pointer such as /components/schemas/Pet.",
     )
 
 
@@ -55,8 +63,10 @@ def parse_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Parse an API description",
         description=(
-            "Read an OpenAPI document (2.0, 3.0, 3.1, 3.2) and return its version, title, counts, servers and tags. "
-            "Start here; then query parts with the oas_walk_* tools instead of asking for the full document."
+            "Read an OpenAPI document (2.0, 3.0, 3.1, 3.2) and return its version, title, "
+            "counts, servers and tags. "
+            "Start here; then query parts with the oas_walk_* tools instead of asking for the "
+            "full document."
         ),
         input=ParseInput,
         output=ParseOutput,

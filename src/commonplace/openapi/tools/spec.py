@@ -41,14 +41,24 @@ OptionalContent = Annotated[
 class SpecInput(Arguments):
     """Where the document is. Exactly one field."""
 
-    file: OptionalText = Field(None, max_length=4096, description="Path to an OpenAPI file on disk (JSON or YAML).")
-    url: OptionalText = Field(None, max_length=8192, description="http(s) URL to fetch the document from.")
-    content: OptionalContent = Field(None, description="The document itself, as a JSON or YAML string.")
-    ref: OptionalText = Field(None, max_length=4096, description="A file stored in this server: file:PROJECT/PATH.")
+    file: OptionalText = Field(
+        None, max_length=4096, description="Path to an OpenAPI file on disk (JSON or YAML)."
+    )
+    url: OptionalText = Field(
+        None, max_length=8192, description="http(s) URL to fetch the document from."
+    )
+    content: OptionalContent = Field(
+        None, description="The document itself, as a JSON or YAML string."
+    )
+    ref: OptionalText = Field(
+        None, max_length=4096, description="A file stored in this server: file:PROJECT/PATH."
+    )
 
     @model_validator(mode="after")
     def _exactly_one(self) -> SpecInput:
-        given = [name for name in ("file", "url", "content", "ref") if getattr(self, name) is not None]
+        given = [
+            name for name in ("file", "url", "content", "ref") if getattr(self, name) is not None
+        ]
         if len(given) != 1:
             told = f"got {', '.join(given)}" if given else "got none"
             raise ValueError(f"exactly one of file, url, content or ref is needed, {told}")
@@ -60,9 +70,17 @@ class SpecInput(Arguments):
 
 
 def stored_file_tools(arguments: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name the tool that reads stored files when unvalidated arguments refer to one: where it is excluded, so is the reference."""
-    specs = [spec for value in arguments.values() for spec in (value if isinstance(value, list) else (value,))]
-    return ("file_read",) if any(isinstance(spec, dict) and spec.get("ref") for spec in specs) else ()
+    """Name the tool that reads stored files when unvalidated arguments refer to one: where it is
+    excluded, so is the reference.
+    """
+    specs = [
+        spec
+        for value in arguments.values()
+        for spec in (value if isinstance(value, list) else (value,))
+    ]
+    return (
+        ("file_read",) if any(isinstance(spec, dict) and spec.get("ref") for spec in specs) else ()
+    )
 
 
 READING = (

@@ -24,12 +24,19 @@ from commonplace.openapi.tools.spec import READING, SpecInput
 
 class ValidateInput(Arguments):
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    strict: bool = Field(False, description="Also apply rules beyond the specification; contradictions count as errors.")
+    strict: bool = Field(
+        False,
+        description="Also apply rules beyond the specification; contradictions count as errors.",
+    )
     no_warnings: bool = Field(False, description="Leave warnings out.")
     ignore: list[str] = Field(
-        default_factory=list, max_length=200, description="Rules to ignore: rule, or rule:/pointer/pattern with * wildcards."
+        default_factory=list,
+        max_length=200,
+        description="Rules to ignore: rule, or rule:/pointer/pattern with * wildcards.",
     )
-    limit: int | None = Field(None, ge=0, description="Max errors and max warnings to return (default 100, at most 1000).")
+    limit: int | None = Field(
+        None, ge=0, description="Max errors and max warnings to return (default 100, at most 1000)."
+    )
     offset: int = Field(0, ge=0, description="Skip the first N errors and the first N warnings.")
 
 
@@ -65,8 +72,10 @@ def validate_tool(service: OpenApiService) -> Tool:
         toolset="openapi",
         title="Validate an API description",
         description=(
-            "Check an OpenAPI document against the official schema of its version and the rules of the specification. "
-            "Each error or warning has a rule id, JSON pointer, line and a way to mend it. oas_fix repairs some of them."
+            "Check an OpenAPI document against the official schema of its version and the rules "
+            "of the specification. "
+            "Each error or warning has a rule id, JSON pointer, line and a way to mend it. "
+            "oas_fix repairs some of them."
         ),
         input=ValidateInput,
         output=ValidateOutput,
@@ -83,7 +92,9 @@ def answer(service: OpenApiService, document: Document, args: ValidateInput) -> 
     report = report_on(service, document, args)
     size = min(args.limit or DEFAULT_LIMIT, MAX_LIMIT)
     warnings = () if args.no_warnings else report.warnings
-    pages = [list(findings[args.offset : args.offset + size]) for findings in (report.errors, warnings)]
+    pages = [
+        list(findings[args.offset : args.offset + size]) for findings in (report.errors, warnings)
+    ]
     placed = with_lines(document, [*pages[0], *pages[1]])
     errors, shown = placed[: len(pages[0])], placed[len(pages[0]) :]
     output: dict[str, Any] = {
@@ -101,42 +112,63 @@ def answer(service: OpenApiService, document: Document, args: ValidateInput) -> 
     if unchecked:
         output["unchecked_count"] = len(unchecked)
         output["note"] = (
-            f"{len(unchecked)} references to other files were not followed, so what they lead to was not checked. "
+            f"{len(unchecked)} references to other files were not followed, so what they lead to "
+            f"was not checked. "
             f"The first: {unchecked[0].message}"
         )
     return output
 
 
 def report_on(service: OpenApiService, document: Document, args: ValidateInput) -> Report:
-    """The findings on a document and on what it takes from other files. Those are named by the component they would become."""
+    """The findings on a document and on what it takes from other files.
+
+    Those are named by the component they would become.
+    """
     resolver = service.resolver(document)
     own = validate(document, resolver, strict=args.strict, ignore=args.ignore)
     whole, made = service.as_one(document)
     if made is None or whole.data is document.data:
         return own
     rest = validate(whole, service.resolver(whole), strict=args.strict, ignore=args.ignore)
-    lost = list(unsuppressed(whole, list(_lost(whole, service.resolver(whole), made.unresolved)), args.ignore))
+    lost = list(
+        unsuppressed(
+            whole, list(_lost(whole, service.resolver(whole), made.unresolved)), args.ignore
+        )
+    )
 
     def both(mine: Sequence[Finding], theirs: Sequence[Finding]) -> list[Finding]:
         known = {(finding.rule.id, finding.pointer) for finding in mine}
         new = [one for one in theirs if (one.rule.id, one.pointer) not in known]
         return [*mine, *(_from_elsewhere(finding, made.origins, document) for finding in new)]
 
-    return Report(both(own.errors, rest.errors), both(own.warnings, [*rest.warnings, *lost]), max(own.suppressed, rest.suppressed))
+    return Report(
+        both(own.errors, rest.errors),
+        both(own.warnings, [*rest.warnings, *lost]),
+        max(own.suppressed, rest.suppressed),
+    )
 
 
 def _lost(whole: Document, resolver: Resolver, unresolved: Sequence[str]) -> Iterator[Finding]:
-    """References of other files that lead nowhere from there, though the same words lead to something from the document itself."""
+    """References of other files that lead nowhere from there, though the same words lead to
+    something from the document itself.
+    """
     for node in index_of(whole).refs if unresolved else ():
         if node.ref in unresolved and resolver.try_follow({"$ref": node.ref}) != {"$ref": node.ref}:
-            yield found("ref-external", f"{node.place.pointer}/$ref", f"{node.ref} is in another file and was not checked.")
+            yield found(
+                "ref-external",
+                f"{node.place.pointer}/$ref",
+                f"{node.ref} is in another file and was not checked.",
+            )
 
 
 def _from_elsewhere(finding: Finding, origins: Mapping[str, str], document: Document) -> Finding:
     for pointer, origin in origins.items():
         if finding.pointer == pointer or finding.pointer.startswith(pointer + "/"):
-            return replace(finding, message=f"{finding.message} It comes from {origin}.", elsewhere=True)
-    # What a path item of another file holds stands under its path, where this document has only the reference.
+            return replace(
+                finding, message=f"{finding.message} It comes from {origin}.", elsewhere=True
+            )
+    # What a path item of another file holds stands under its path, where this document has only the
+    # reference.
     return replace(finding, elsewhere=at_pointer(document.data, finding.pointer) is MISSING)
 
 

@@ -23,7 +23,10 @@ def _lowered(value: Any) -> Any:
     return value
 
 
-PATH = "Path pattern: * is one segment, ** any number, e.g. /users/* or /repos/**/issues; without a slash * is any text: *users*."
+PATH = (
+    "Path pattern: * is one segment, ** any number, e.g. /users/* or /repos/**/issues; "
+    "without a slash * is any text: *users*."
+)
 METHOD = "HTTP method (get, post, ...), any case."
 EXTENSION = "Filter by extension: x-name (it is there) or x-name=value, e.g. x-internal=true."
 GROUPED = "Return {key, count} groups instead of items, largest first."
@@ -31,78 +34,135 @@ GROUPED = "Return {key, count} groups instead of items, largest first."
 
 class WalkInput(Arguments):
     spec: SpecInput = Field(description="The OAS document: exactly one of file, url, content, ref.")
-    detail: bool = Field(False, description="Return full objects instead of summaries (default limit 25).")
-    resolve_refs: bool = Field(False, description="Replace $ref pointers by what they name in the output.")
-    limit: int | None = Field(None, ge=0, description="Max results (default 100; 25 in detail mode; at most 1000).")
+    detail: bool = Field(
+        False, description="Return full objects instead of summaries (default limit 25)."
+    )
+    resolve_refs: bool = Field(
+        False, description="Replace $ref pointers by what they name in the output."
+    )
+    limit: int | None = Field(
+        None, ge=0, description="Max results (default 100; 25 in detail mode; at most 1000)."
+    )
     offset: int = Field(0, ge=0, description="Skip the first N results.")
     extension: OptionalText = Field(None, max_length=400, description=EXTENSION)
 
     def query(self) -> Query:
         group_by = getattr(self, "group_by", None)
-        return Query(self.detail, self.resolve_refs, self.limit or None, self.offset, group_by, self.extension)
+        return Query(
+            self.detail,
+            self.resolve_refs,
+            self.limit or None,
+            self.offset,
+            group_by,
+            self.extension,
+        )
 
 
 class WalkOperationsInput(WalkInput):
     method: OptionalText = Field(None, max_length=40, description=METHOD)
     path: OptionalText = Field(None, max_length=2000, description=PATH)
     tag: OptionalText = Field(None, max_length=400, description="Only operations with this tag.")
-    operation_id: OptionalText = Field(None, max_length=400, description="Only the operation with this operationId.")
+    operation_id: OptionalText = Field(
+        None, max_length=400, description="Only the operation with this operationId."
+    )
     deprecated: bool = Field(False, description="Only deprecated operations.")
-    group_by: Annotated[Literal["tag", "method"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    group_by: Annotated[Literal["tag", "method"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class WalkSchemasInput(WalkInput):
-    name: OptionalText = Field(None, max_length=400, description="Component or property name; * and ? are wildcards; any case.")
-    type: OptionalText = Field(None, max_length=100, description="Exact type (object, array, string, ...); not part of a type list.")
+    name: OptionalText = Field(
+        None,
+        max_length=400,
+        description="Component or property name; * and ? are wildcards; any case.",
+    )
+    type: OptionalText = Field(
+        None,
+        max_length=100,
+        description="Exact type (object, array, string, ...); not part of a type list.",
+    )
     component: bool = Field(False, description="Only schemas inside components or definitions.")
     inline: bool = Field(False, description="Only schemas outside components.")
-    named: bool = Field(False, description="Only the components themselves, without what is nested in them.")
-    group_by: Annotated[Literal["type", "location"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    named: bool = Field(
+        False, description="Only the components themselves, without what is nested in them."
+    )
+    group_by: Annotated[Literal["type", "location"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class WalkParametersInput(WalkInput):
-    name: OptionalText = Field(None, max_length=400, description="Parameter name, any case; $ref parameters are resolved for this.")
+    name: OptionalText = Field(
+        None,
+        max_length=400,
+        description="Parameter name, any case; $ref parameters are resolved for this.",
+    )
     in_: OptionalText = Field(
-        None, alias="in", max_length=40, description="Location: query, header, path, cookie; $ref parameters are resolved for this."
+        None,
+        alias="in",
+        max_length=40,
+        description="Location: query, header, path, cookie; $ref parameters are resolved for this.",
     )
     path: OptionalText = Field(None, max_length=2000, description=PATH)
     method: OptionalText = Field(None, max_length=40, description=METHOD)
-    group_by: Annotated[Literal["location", "name"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    group_by: Annotated[Literal["location", "name"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class WalkResponsesInput(WalkInput):
     status: OptionalText = Field(None, max_length=40, description="Status code: 200, 4xx, default.")
     path: OptionalText = Field(None, max_length=2000, description=PATH)
     method: OptionalText = Field(None, max_length=40, description=METHOD)
-    group_by: Annotated[Literal["status_code", "method"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    group_by: Annotated[Literal["status_code", "method"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class WalkHeadersInput(WalkInput):
-    name: OptionalText = Field(None, max_length=400, description="Header name; * and ? are wildcards; any case.")
+    name: OptionalText = Field(
+        None, max_length=400, description="Header name; * and ? are wildcards; any case."
+    )
     path: OptionalText = Field(None, max_length=2000, description=PATH)
     method: OptionalText = Field(None, max_length=40, description=METHOD)
     status: OptionalText = Field(None, max_length=40, description="Status code: 200, 4xx, default.")
     component: bool = Field(False, description="Only headers inside components.")
-    group_by: Annotated[Literal["name", "status_code"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    group_by: Annotated[Literal["name", "status_code"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class WalkSecurityInput(WalkInput):
     name: OptionalText = Field(None, max_length=400, description="Scheme name, any case.")
-    type: OptionalText = Field(None, max_length=40, description="apiKey, http, oauth2, openIdConnect, mutualTLS, basic.")
-    group_by: Annotated[Literal["type"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    type: OptionalText = Field(
+        None, max_length=40, description="apiKey, http, oauth2, openIdConnect, mutualTLS, basic."
+    )
+    group_by: Annotated[Literal["type"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class WalkPathsInput(WalkInput):
     path: OptionalText = Field(None, max_length=2000, description=PATH)
-    group_by: Annotated[Literal["segment"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    group_by: Annotated[Literal["segment"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class WalkRefsInput(WalkInput):
-    target: OptionalText = Field(None, max_length=2000, description="Reference; * and ? are wildcards, e.g. *schemas/Pet.")
-    node_type: OptionalText = Field(
-        None, max_length=40, description="schema, parameter, response, requestBody, header, link, example, pathItem, securityScheme, ..."
+    target: OptionalText = Field(
+        None, max_length=2000, description="Reference; * and ? are wildcards, e.g. *schemas/Pet."
     )
-    group_by: Annotated[Literal["node_type"] | None, BeforeValidator(_lowered)] = Field(None, description=GROUPED)
+    node_type: OptionalText = Field(
+        None,
+        max_length=40,
+        description="schema, parameter, response, requestBody, header, link, example, pathItem, "
+        "securityScheme, ...",
+    )
+    group_by: Annotated[Literal["node_type"] | None, BeforeValidator(_lowered)] = Field(
+        None, description=GROUPED
+    )
 
 
 class Group(TypedDict):
@@ -241,7 +301,10 @@ class HeadersOutput(WalkOutput):
     headers: NotRequired[list[HeaderDetail]]
 
 
-SecuritySummary = TypedDict("SecuritySummary", {"name": str, "type": str, "in": NotRequired[str], "description": NotRequired[str]})
+SecuritySummary = TypedDict(
+    "SecuritySummary",
+    {"name": str, "type": str, "in": NotRequired[str], "description": NotRequired[str]},
+)
 
 
 class SecurityDetail(TypedDict):
@@ -290,7 +353,14 @@ class RefsOutput(WalkOutput):
 
 
 def walk_tools(service: OpenApiService) -> list[Tool]:
-    def tool(kind: str, title: str, description: str, input_: type[WalkInput], output: Any, ask: Callable[[Walk, Any], JsonObject]) -> Tool:
+    def tool(
+        kind: str,
+        title: str,
+        description: str,
+        input_: type[WalkInput],
+        output: Any,
+        ask: Callable[[Walk, Any], JsonObject],
+    ) -> Tool:
         async def handler(ctx: Context, args: WalkInput) -> JsonObject:
             document = await service.document(args.spec.spec, ctx.auth)
 
@@ -299,9 +369,32 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
                 if kind != "refs" and (args.resolve_refs or spread(document)):
                     seen, made = service.as_one(document)
                     if made is not None and made.unresolved:
-                        answer = ask(Walk(seen, index_of(seen), service.inliner(seen), args.query(), service.answer_bytes), args)
-                        return {**answer, "unresolved_refs": sorted({*answer.get("unresolved_refs", ()), *made.unresolved})[:100]}
-                return ask(Walk(seen, index_of(seen), service.inliner(seen), args.query(), service.answer_bytes), args)
+                        answer = ask(
+                            Walk(
+                                seen,
+                                index_of(seen),
+                                service.inliner(seen),
+                                args.query(),
+                                service.answer_bytes,
+                            ),
+                            args,
+                        )
+                        return {
+                            **answer,
+                            "unresolved_refs": sorted(
+                                {*answer.get("unresolved_refs", ()), *made.unresolved}
+                            )[:100],
+                        }
+                return ask(
+                    Walk(
+                        seen,
+                        index_of(seen),
+                        service.inliner(seen),
+                        args.query(),
+                        service.answer_bytes,
+                    ),
+                    args,
+                )
 
             return await service.run(ctx.auth, work)
 
@@ -324,22 +417,32 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
         tool(
             "operations",
             "Query operations",
-            "List or count operations by method, path pattern, tag, operationId, deprecation or extension. "
+            "List or count operations by method, path pattern, tag, operationId, deprecation or "
+            "extension. "
             "Summaries by default; detail=true for whole operations.",
             WalkOperationsInput,
             OperationsOutput,
             lambda walk, args: walk.operations(
-                method=args.method, path=args.path, tag=args.tag, operation_id=args.operation_id, deprecated=args.deprecated
+                method=args.method,
+                path=args.path,
+                tag=args.tag,
+                operation_id=args.operation_id,
+                deprecated=args.deprecated,
             ),
         ),
         tool(
             "schemas",
             "Query schemas",
-            "List or count schemas, also nested ones, by name, type or place. component=true restricts to components.",
+            "List or count schemas, also nested ones, by name, type or place. component=true "
+            "restricts to components.",
             WalkSchemasInput,
             SchemasOutput,
             lambda walk, args: walk.schemas(
-                name=args.name, type_=args.type, component=args.component, inline=args.inline, named=args.named
+                name=args.name,
+                type_=args.type,
+                component=args.component,
+                inline=args.inline,
+                named=args.named,
             ),
         ),
         tool(
@@ -348,7 +451,9 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
             "List or count parameters by location, name, path or method.",
             WalkParametersInput,
             ParametersOutput,
-            lambda walk, args: walk.parameters(name=args.name, location=args.in_, path=args.path, method=args.method),
+            lambda walk, args: walk.parameters(
+                name=args.name, location=args.in_, path=args.path, method=args.method
+            ),
         ),
         tool(
             "responses",
@@ -356,16 +461,23 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
             "List or count responses by status code (200, 4xx, default), path or method.",
             WalkResponsesInput,
             ResponsesOutput,
-            lambda walk, args: walk.responses(status=args.status, path=args.path, method=args.method),
+            lambda walk, args: walk.responses(
+                status=args.status, path=args.path, method=args.method
+            ),
         ),
         tool(
             "headers",
             "Query headers",
-            "List or count response headers by name, path, method or status; component=true for shared ones.",
+            "List or count response headers by name, path, method or status; component=true for "
+            "shared ones.",
             WalkHeadersInput,
             HeadersOutput,
             lambda walk, args: walk.headers(
-                name=args.name, path=args.path, method=args.method, status=args.status, component=args.component
+                name=args.name,
+                path=args.path,
+                method=args.method,
+                status=args.status,
+                component=args.component,
             ),
         ),
         tool(
@@ -387,7 +499,8 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
         tool(
             "refs",
             "Query references",
-            "List $ref targets with how often they are used, or every place that uses one (detail=true).",
+            "List $ref targets with how often they are used, or every place that uses one "
+            "(detail=true).",
             WalkRefsInput,
             RefsOutput,
             lambda walk, args: walk.refs(target=args.target, node_type=args.node_type),

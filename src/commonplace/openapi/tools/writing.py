@@ -34,11 +34,20 @@ OVERWRITE = "Replace `output` even if it holds something else than an OpenAPI do
 
 def output_scope(args: Any) -> Scope:
     """Writing needs the scope; looking does not."""
-    return Scope.WRITE if getattr(args, "output", None) or getattr(args, "output_dir", None) else Scope.READ
+    return (
+        Scope.WRITE
+        if getattr(args, "output", None) or getattr(args, "output_dir", None)
+        else Scope.READ
+    )
 
 
-async def in_thread(service: OpenApiService, ctx: Context, work: Callable[[], T], *documents: Document) -> T:
-    """CPU work off the event loop. Where it fails on a document that breaks its own specification, the document is to blame."""
+async def in_thread(
+    service: OpenApiService, ctx: Context, work: Callable[[], T], *documents: Document
+) -> T:
+    """CPU work off the event loop.
+
+    Where it fails on a document that breaks its own specification, the document is to blame.
+    """
 
     def run() -> T:
         try:
@@ -46,7 +55,9 @@ async def in_thread(service: OpenApiService, ctx: Context, work: Callable[[], T]
                 return work()
         except RecursionError:
             raise CommonplaceError(
-                SPEC_TOO_DEEP, "The document nests too deeply for this operation.", hint="Split deeply nested schemas into components."
+                SPEC_TOO_DEEP,
+                "The document nests too deeply for this operation.",
+                hint="Split deeply nested schemas into components.",
             ) from None
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             for document in documents:
@@ -58,14 +69,20 @@ async def in_thread(service: OpenApiService, ctx: Context, work: Callable[[], T]
 
 def refuse_broken(document: Document) -> None:
     """Raise INVALID_SPEC if the document breaks the official schema of its version."""
-    findings = [finding for finding, _ in zip(structural_findings(document), range(5), strict=False)]
+    findings = [
+        finding for finding, _ in zip(structural_findings(document), range(5), strict=False)
+    ]
     if findings:
         first = findings[0]
         raise CommonplaceError(
             INVALID_SPEC,
             f"The document is too broken for this: {first.pointer or '/'}: {first.message}",
             hint="oas_validate lists everything that is wrong.",
-            details={"errors": [{"path": finding.pointer, "message": finding.message} for finding in findings]},
+            details={
+                "errors": [
+                    {"path": finding.pointer, "message": finding.message} for finding in findings
+                ]
+            },
         )
 
 
@@ -85,7 +102,10 @@ def with_numbers(document: Document, *others: Document | Tree) -> Document:
 
 
 def changed_text(document: Document, data: dict[str, Any], output: str | None = None) -> str:
-    """The new value in the document's own form; in YAML, only what changed is rewritten. A file name may ask for the other form."""
+    """The new value in the document's own form; in YAML, only what changed is rewritten.
+
+    A file name may ask for the other form.
+    """
     if format_of(output) not in (None, document.format):
         return text_for(data, document, output)
     if data is document.data:
@@ -104,7 +124,11 @@ def _same_json(text: str, data: dict[str, Any], numbers: Numbers) -> str:
         return to_json(data, numbers)
     marked = numbers.marked(data)
     if found is None:
-        made = json.dumps(marked, ensure_ascii=False, separators=(", ", ": ") if re.match(r'\s*\{"[^"]*": ', text) else (",", ":"))
+        made = json.dumps(
+            marked,
+            ensure_ascii=False,
+            separators=(", ", ": ") if re.match(r'\s*\{"[^"]*": ', text) else (",", ":"),
+        )
     else:
         made = json.dumps(marked, ensure_ascii=False, indent=found.group(2)) + "\n"
     return numbers.written(made, json=True)
@@ -123,7 +147,9 @@ def deliver(
     include: bool,
     overwrite: bool = False,
 ) -> None:
-    """Put the result where the caller wants it: a file, the answer, or (too large for one) a note on how to get it."""
+    """Put the result where the caller wants it: a file, the answer, or (too large for one) a
+    note on how to get it.
+    """
     if output:
         answer["written_to"] = write_document(service.access, output, text(), overwrite=overwrite)
     if include:
@@ -132,7 +158,8 @@ def deliver(
             answer["document"] = made
         else:
             answer["document_omitted"] = (
-                f"The document has {len(made)} bytes, more than an answer holds. Pass `output` to get it as a file."
+                f"The document has {len(made)} bytes, more than an answer holds. Pass `output` "
+                f"to get it as a file."
             )
 
 
@@ -144,7 +171,13 @@ def text_for(data: dict[str, Any], document: Document, output: str | None) -> st
 def format_of(output: str | None) -> Format | None:
     """What the name of a file says about its content."""
     ending = (output or "").lower()
-    return "json" if ending.endswith(".json") else "yaml" if ending.endswith((".yaml", ".yml")) else None
+    return (
+        "json"
+        if ending.endswith(".json")
+        else "yaml"
+        if ending.endswith((".yaml", ".yml"))
+        else None
+    )
 
 
 class Once:

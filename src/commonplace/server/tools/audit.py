@@ -17,15 +17,33 @@ TIME = r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?)?$"
 
 
 class AuditQuery(Arguments):
-    tool: str | None = Field(default=None, max_length=128, description="Only calls of this tool, by any of its names.")
-    tenant: str | None = Field(default=None, max_length=128, description="Only calls of this tenant.")
-    outcome: Literal["ok", "refused", "rejected", "failed"] | None = Field(default=None, description="Only calls that ended so.")
-    code: str | None = Field(default=None, max_length=64, description="Only calls that ended with this error code.")
-    trace_id: str | None = Field(default=None, max_length=64, description="Only the call with this trace id.")
-    since: str | None = Field(default=None, pattern=TIME, description="Not before this time (ISO 8601, UTC).")
-    until: str | None = Field(default=None, pattern=TIME, description="Before this time (ISO 8601, UTC).")
-    reads: bool = Field(default=False, description="Also the latest reads that this process keeps in memory.")
-    limit: int = Field(default=50, ge=1, le=MAX_RECORDS, description="Most records returned, newest first.")
+    tool: str | None = Field(
+        default=None, max_length=128, description="Only calls of this tool, by any of its names."
+    )
+    tenant: str | None = Field(
+        default=None, max_length=128, description="Only calls of this tenant."
+    )
+    outcome: Literal["ok", "refused", "rejected", "failed"] | None = Field(
+        default=None, description="Only calls that ended so."
+    )
+    code: str | None = Field(
+        default=None, max_length=64, description="Only calls that ended with this error code."
+    )
+    trace_id: str | None = Field(
+        default=None, max_length=64, description="Only the call with this trace id."
+    )
+    since: str | None = Field(
+        default=None, pattern=TIME, description="Not before this time (ISO 8601, UTC)."
+    )
+    until: str | None = Field(
+        default=None, pattern=TIME, description="Before this time (ISO 8601, UTC)."
+    )
+    reads: bool = Field(
+        default=False, description="Also the latest reads that this process keeps in memory."
+    )
+    limit: int = Field(
+        default=50, ge=1, le=MAX_RECORDS, description="Most records returned, newest first."
+    )
 
 
 class Record(TypedDict):
@@ -76,7 +94,8 @@ def tools(service: ServerService) -> tuple[Tool, ...]:
             name="audit_query",
             toolset="server",
             title="Query the audit trail",
-            description="Changes and refusals, newest first: who, which tool, redacted arguments, outcome, duration.",
+            description="Changes and refusals, newest first: who, which tool, redacted "
+            "arguments, outcome, duration.",
             input=AuditQuery,
             output=Records,
             handler=audit_query,

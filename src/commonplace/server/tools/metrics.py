@@ -1,4 +1,6 @@
-"""metrics_snapshot: calls and latencies per method since the process started (contract 001, plus quantiles)."""
+"""metrics_snapshot: calls and latencies per method since the process started (contract 001, plus
+quantiles).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ def tool(service: ServerService) -> Tool:
         name="metrics_snapshot",
         toolset="server",
         title="Metrics snapshot",
-        description="Calls, errors and latencies (mean, max, p50, p95, p99) per method since this process started; "
+        description="Calls, errors and latencies (mean, max, p50, p95, p99) per method since "
+        "this process started; "
         "your own tenant's, or the whole server's with scope admin.",
         input=Nothing,
         output=Snapshot,

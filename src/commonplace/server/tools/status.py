@@ -67,7 +67,8 @@ def tool(service: ServerService) -> Tool:
         name="server_status",
         toolset="server",
         title="Server status",
-        description="Version, what your key may do, and your calls of the last hour; with scope admin everybody's, memory and caches.",
+        description="Version, what your key may do, and your calls of the last hour; with scope "
+        "admin everybody's, memory and caches.",
         input=Nothing,
         output=Status,
         handler=server_status,

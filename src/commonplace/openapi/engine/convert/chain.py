@@ -29,8 +29,13 @@ class Conversion:
         return sum(issue.severity == "critical" for issue in self.issues)
 
 
-def convert(document: dict[str, Any], source: Family, target: Family, version: str | None = None) -> Conversion:
-    """The document in the target version. `version` is the exact one to declare (such as 3.1.2); it belongs to the target's family."""
+def convert(
+    document: dict[str, Any], source: Family, target: Family, version: str | None = None
+) -> Conversion:
+    """The document in the target version.
+
+    `version` is the exact one to declare (such as 3.1.2); it belongs to the target's family.
+    """
     issues = Issues()
     declared = version or PATCH[target]
     here, there = LADDER.index(source), LADDER.index(target)
@@ -43,13 +48,17 @@ def convert(document: dict[str, Any], source: Family, target: Family, version: s
         here += 1 if up else -1
         reached = LADDER[here]
         patch = declared if reached is target else PATCH[reached]
-        document = _up(document, reached, issues, patch) if up else _down(document, reached, issues, patch)
+        document = (
+            _up(document, reached, issues, patch) if up else _down(document, reached, issues, patch)
+        )
     tell_dangling(document, issues)
     return Conversion(document, tuple(_last_word(issues.found)))
 
 
 def _last_word(issues: list[Issue]) -> Iterator[Issue]:
-    """A later step may drop what an earlier one kept as an extension: only the dropping is told, at the place in the source."""
+    """A later step may drop what an earlier one kept as an extension: only the dropping is told,
+    at the place in the source.
+    """
     dropped = next((issue for issue in issues if issue.path == "/x-webhooks"), None)
     for issue in issues:
         if dropped is None or issue.path not in ("/webhooks", "/x-webhooks"):
@@ -62,10 +71,20 @@ def _last_word(issues: list[Issue]) -> Iterator[Issue]:
 def _up(document: dict[str, Any], reached: Family, issues: Issues, version: str) -> dict[str, Any]:
     if reached is Family.V30:
         return SwaggerUp(document, issues).convert(version)
-    return up_to_3_1(document, issues, version) if reached is Family.V31 else up_to_3_2(document, issues, version)
+    return (
+        up_to_3_1(document, issues, version)
+        if reached is Family.V31
+        else up_to_3_2(document, issues, version)
+    )
 
 
-def _down(document: dict[str, Any], reached: Family, issues: Issues, version: str) -> dict[str, Any]:
+def _down(
+    document: dict[str, Any], reached: Family, issues: Issues, version: str
+) -> dict[str, Any]:
     if reached is Family.V20:
         return down_to_2_0(document, issues)
-    return down_to_3_0(document, issues, version) if reached is Family.V30 else down_to_3_1(document, issues, version)
+    return (
+        down_to_3_0(document, issues, version)
+        if reached is Family.V30
+        else down_to_3_1(document, issues, version)
+    )

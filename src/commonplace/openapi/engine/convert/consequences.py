@@ -1,4 +1,6 @@
-"""What a conversion to an older version changes for clients, found by comparing its result with the source."""
+"""What a conversion to an older version changes for clients, found by comparing its result with
+the source.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +14,49 @@ from commonplace.openapi.engine.diff import BREAKING, diff
 from commonplace.openapi.engine.refs import Resolver
 from commonplace.openapi.model import V2_COMPONENTS, Document, Family
 
-_SOURCE_OF = tuple((f"/{section}/", f"/components/{kind}/") for kind, section in V2_COMPONENTS.items())
-_NOT_COMPARED = "The result was not compared with the source, so breaking changes may be missing here: {}"
+_SOURCE_OF = tuple(
+    (f"/{section}/", f"/components/{kind}/") for kind, section in V2_COMPONENTS.items()
+)
+_NOT_COMPARED = (
+    "The result was not compared with the source, so breaking changes may be missing here: {}"
+)
 
 
-def name_breaking_changes(source: Document, data: dict[str, Any], conversion: Conversion, target: Family) -> Conversion:
-    """Add an issue for each breaking change of a downward conversion that no issue names at its place.
+def name_breaking_changes(
+    source: Document, data: dict[str, Any], conversion: Conversion, target: Family
+) -> Conversion:
+    """Add an issue for each breaking change of a downward conversion that no issue names at its
+    place.
 
-    `data` is the converted value: the document's own, or with other files taken in. Upward conversions are returned as they are."""
+    `data` is the converted value: the document's own, or with other files taken in. Upward
+    conversions are returned as they are.
+    """
     if LADDER.index(target) >= LADDER.index(source.family):
         return conversion
     before = replace(source, data=data, derived={})
-    version = str(conversion.document.get("openapi") or conversion.document.get("swagger") or target.value)
+    version = str(
+        conversion.document.get("openapi") or conversion.document.get("swagger") or target.value
+    )
     after = replace(source, data=conversion.document, family=target, version=version, derived={})
     try:
         changes = diff(before, after, Resolver(before), Resolver(after))
     except (CommonplaceError, RecursionError) as error:
         why = error.message if isinstance(error, CommonplaceError) else "it nests too deeply."
-        return replace(conversion, issues=(*conversion.issues, Issue("warning", "", _NOT_COMPARED.format(why))))
+        return replace(
+            conversion, issues=(*conversion.issues, Issue("warning", "", _NOT_COMPARED.format(why)))
+        )
     named = _Named(conversion.issues)
     found = []
     for change in changes:
         path = source_path(change.path)
         if change.level in BREAKING and not named.at(path):
-            found.append(Issue("warning", path, f"{change.message} Clients of the source may break ({change.rule.id})."))
+            found.append(
+                Issue(
+                    "warning",
+                    path,
+                    f"{change.message} Clients of the source may break ({change.rule.id}).",
+                )
+            )
     return replace(conversion, issues=(*conversion.issues, *dict.fromkeys(found)))
 
 

@@ -1,4 +1,6 @@
-"""References of a result that lead nowhere: whatever the steps overlooked is told, never passed over."""
+"""References of a result that lead nowhere: whatever the steps overlooked is told, never passed
+over.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +56,11 @@ class _Dangling(Rewriter):
 
     def _look_at(self, node: dict[str, Json]) -> dict[str, Json]:
         reference = node.get("$ref")
-        if isinstance(reference, str) and reference.startswith("#/") and not self._resources and not _leads(self.document, reference):
+        if (
+            isinstance(reference, str)
+            and reference.startswith("#/")
+            and not self._resources
+            and not _leads(self.document, reference)
+        ):
             self.issues.critical(self.pointer("$ref"), f"{reference!r} leads nowhere.")
         return node

@@ -1,4 +1,6 @@
-"""3.1 to 3.0: JSON Schema 2020-12 as far as 3.0's Schema Objects can say it, and the objects that 3.0 does not have."""
+"""3.1 to 3.0: JSON Schema 2020-12 as far as 3.0's Schema Objects can say it, and the objects
+that 3.0 does not have.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,19 @@ from commonplace.openapi.model import Family
 
 _UNSPOKEN = frozenset(("$comment", "$schema", "$id", "$anchor", "$vocabulary", "$dynamicAnchor"))
 OCTETS = "application/octet-stream"
-_ANNOTATIONS = frozenset(("title", "description", "default", "deprecated", "readOnly", "writeOnly", "example", "externalDocs", "xml"))
+_ANNOTATIONS = frozenset(
+    (
+        "title",
+        "description",
+        "default",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "example",
+        "externalDocs",
+        "xml",
+    )
+)
 
 
 class DownTo30(Rewriter):
@@ -45,7 +59,11 @@ class DownTo30(Rewriter):
         split_types(result)
         if refuses_null:
             result.pop("nullable", None)
-        elif result.get("nullable") is True and isinstance(result.get("enum"), list) and None not in result["enum"]:
+        elif (
+            result.get("nullable") is True
+            and isinstance(result.get("enum"), list)
+            and None not in result["enum"]
+        ):
             result["enum"] = [*result["enum"], None]
         if result.get("type") == "array" and "items" not in result:
             result["items"] = {}
@@ -57,27 +75,49 @@ class DownTo30(Rewriter):
         if result.get("required") == []:
             del result["required"]
         if result.get("enum") == []:
-            self.issues.warning(self.pointer("enum"), "An empty `enum`, which admits nothing, is not allowed in 3.0 and was dropped.")
+            self.issues.warning(
+                self.pointer("enum"),
+                "An empty `enum`, which admits nothing, is not allowed in 3.0 and was dropped.",
+            )
             del result["enum"]
-        if isinstance(result.get("additionalProperties"), dict) and result["additionalProperties"] == {"not": {}}:
+        if isinstance(result.get("additionalProperties"), dict) and result[
+            "additionalProperties"
+        ] == {"not": {}}:
             result["additionalProperties"] = False
         for key in [key for key in result if key not in SCHEMA_30 and not key.startswith("x-")]:
             if key == "$defs" or key in _UNSPOKEN:
                 pass
             else:
-                self.issues.warning(self.pointer(key), f"`{key}` has no form in a 3.0 schema and was dropped: the schema admits more.")
+                self.issues.warning(
+                    self.pointer(key),
+                    f"`{key}` has no form in a 3.0 schema and was dropped: the schema admits more.",
+                )
             del result[key]
         return node if result == node else result
 
     def _reference(self, schema: dict[str, Any]) -> dict[str, Any]:
         reference = schema["$ref"]
-        if isinstance(reference, str) and not reference.startswith("#/") and reference.startswith("#"):
-            self.issues.critical(self.pointer("$ref"), f"The anchor {reference!r} cannot be followed in 3.0; any value is admitted.")
+        if (
+            isinstance(reference, str)
+            and not reference.startswith("#/")
+            and reference.startswith("#")
+        ):
+            self.issues.critical(
+                self.pointer("$ref"),
+                f"The anchor {reference!r} cannot be followed in 3.0; any value is admitted.",
+            )
             return {key: value for key, value in schema.items() if key != "$ref"}
-        rest = {key: value for key, value in schema.items() if key != "$ref" and key not in _UNSPOKEN and key != "$defs"}
+        rest = {
+            key: value
+            for key, value in schema.items()
+            if key != "$ref" and key not in _UNSPOKEN and key != "$defs"
+        }
         if not rest:
             return {"$ref": reference}
-        self.issues.info(self.pointer(), "3.0 ignores what stands beside `$ref`, so the reference moved into `allOf`.")
+        self.issues.info(
+            self.pointer(),
+            "3.0 ignores what stands beside `$ref`, so the reference moved into `allOf`.",
+        )
         parts = rest.get("allOf")
         return {**rest, "allOf": [{"$ref": reference}, *(parts if isinstance(parts, list) else [])]}
 
@@ -92,15 +132,24 @@ class DownTo30(Rewriter):
             schema.setdefault("example", examples[0])
             if len(examples) > 1:
                 self.issues.info(
-                    self.pointer("examples"), f"3.0 schemas have one example; {len(examples) - 1} of {len(examples)} were dropped."
+                    self.pointer("examples"),
+                    f"3.0 schemas have one example; {len(examples) - 1} of {len(examples)} were "
+                    f"dropped.",
                 )
 
     def _bounds(self, schema: dict[str, Any]) -> None:
-        for exclusive, bound, tighter in (("exclusiveMinimum", "minimum", max), ("exclusiveMaximum", "maximum", min)):
+        for exclusive, bound, tighter in (
+            ("exclusiveMinimum", "minimum", max),
+            ("exclusiveMaximum", "maximum", min),
+        ):
             limit = schema.get(exclusive)
             if isinstance(limit, (int, float)) and not isinstance(limit, bool):
                 inclusive = schema.get(bound)
-                if isinstance(inclusive, (int, float)) and inclusive != limit and tighter(inclusive, limit) == inclusive:
+                if (
+                    isinstance(inclusive, (int, float))
+                    and inclusive != limit
+                    and tighter(inclusive, limit) == inclusive
+                ):
                     del schema[exclusive]
                 else:
                     schema[bound] = limit
@@ -112,7 +161,10 @@ class DownTo30(Rewriter):
             del schema["contentEncoding"]
             schema["format"] = "byte"
             if schema.pop("contentMediaType", OCTETS) != OCTETS:
-                self.issues.info(self.pointer("contentMediaType"), f"3.0 cannot say that these bytes are {media_type}; it was dropped.")
+                self.issues.info(
+                    self.pointer("contentMediaType"),
+                    f"3.0 cannot say that these bytes are {media_type}; it was dropped.",
+                )
         elif encoding is None and media_type == OCTETS and "format" not in schema:
             del schema["contentMediaType"]
             schema["format"] = "binary"
@@ -128,7 +180,10 @@ class DownTo30(Rewriter):
             if isinstance(otherwise, dict):
                 extra.append({"anyOf": [condition, otherwise]})
             if extra:
-                self.issues.info(self.pointer("if"), "`if` is unknown to 3.0; the condition is said with `not` and `anyOf`.")
+                self.issues.info(
+                    self.pointer("if"),
+                    "`if` is unknown to 3.0; the condition is said with `not` and `anyOf`.",
+                )
         for keyword in ("dependentRequired", "dependentSchemas"):
             dependent = schema.pop(keyword, None)
             for name, demand in dependent.items() if isinstance(dependent, dict) else ():
@@ -144,7 +199,10 @@ class DownTo30(Rewriter):
         prefix = schema.pop("prefixItems", None)
         if not isinstance(prefix, list):
             return
-        self.issues.warning(self.pointer("prefixItems"), "3.0 has no tuples; every item may have any of the listed forms.")
+        self.issues.warning(
+            self.pointer("prefixItems"),
+            "3.0 has no tuples; every item may have any of the listed forms.",
+        )
         rest = schema.get("items")
         limit = schema.get("maxItems")
         if rest == {"not": {}}:  # what `items: false` has become
@@ -179,7 +237,12 @@ class DownTo30(Rewriter):
                 continue
             del schema[keyword]
             only = real[0]
-            if isinstance(only, dict) and "$ref" not in only and isinstance(only.get("type"), str) and not (only.keys() & schema.keys()):
+            if (
+                isinstance(only, dict)
+                and "$ref" not in only
+                and isinstance(only.get("type"), str)
+                and not (only.keys() & schema.keys())
+            ):
                 schema.update(only)
             else:
                 parts = schema.get("allOf")
@@ -188,7 +251,8 @@ class DownTo30(Rewriter):
 
     def _patterns(self, schema: dict[str, Any], forms: list[Any]) -> None:
         self.issues.warning(
-            self.pointer("patternProperties"), "3.0 cannot name members by pattern; every other member may have these forms."
+            self.pointer("patternProperties"),
+            "3.0 cannot name members by pattern; every other member may have these forms.",
         )
         additional = schema.get("additionalProperties", True)
         if additional is True or additional == {}:
@@ -204,14 +268,19 @@ class DownTo30(Rewriter):
         if identifier is None:
             return node
         result = {key: value for key, value in node.items() if key != "identifier"}
-        self.issues.info(self.pointer("identifier"), "`identifier` is unknown to 3.0; the licence's address on spdx.org is given.")
+        self.issues.info(
+            self.pointer("identifier"),
+            "`identifier` is unknown to 3.0; the licence's address on spdx.org is given.",
+        )
         result.setdefault("url", f"https://spdx.org/licenses/{identifier}.html")
         return result
 
     def on_info(self, node: dict[str, Any]) -> Json:
         if "summary" not in node:
             return node
-        self.issues.info(self.pointer("summary"), "`summary` is unknown to 3.0 here; it is kept as `x-summary`.")
+        self.issues.info(
+            self.pointer("summary"), "`summary` is unknown to 3.0 here; it is kept as `x-summary`."
+        )
         return {("x-summary" if key == "summary" else key): value for key, value in node.items()}
 
     def on_operation(self, node: dict[str, Any]) -> Json:
@@ -223,7 +292,9 @@ class DownTo30(Rewriter):
 
     def _plain_reference(self, node: dict[str, Any]) -> dict[str, Any]:
         if "$ref" in node and len(node) > 1:
-            self.issues.info(self.pointer(), "3.0 ignores what stands beside a reference, so it was dropped.")
+            self.issues.info(
+                self.pointer(), "3.0 ignores what stands beside a reference, so it was dropped."
+            )
             return {"$ref": node["$ref"]}
         return node
 
@@ -232,7 +303,11 @@ class DownTo30(Rewriter):
 
     def on_parameter(self, node: dict[str, Any]) -> Json:
         node = self._plain_reference(node)
-        return {**node, "required": True} if node.get("in") == "path" and node.get("required") is not True else node
+        return (
+            {**node, "required": True}
+            if node.get("in") == "path" and node.get("required") is not True
+            else node
+        )
 
     def on_header(self, node: dict[str, Any]) -> Json:
         return self._plain_reference(node)
@@ -249,13 +324,20 @@ class DownTo30(Rewriter):
         if isinstance(operation, str) and operation.startswith("#/webhooks/"):
             return {**node, "operationRef": "#/x-" + operation[2:]}
         if isinstance(operation, str) and operation.startswith("#/components/pathItems/"):
-            self.issues.warning(self.pointer("operationRef"), "3.0 has no `components.pathItems`, so that this leads nowhere.")
+            self.issues.warning(
+                self.pointer("operationRef"),
+                "3.0 has no `components.pathItems`, so that this leads nowhere.",
+            )
         return node
 
     def on_security_scheme(self, node: dict[str, Any]) -> Json:
         if self.at[-1] not in self.mutual_tls:
             return self._plain_reference(node)
-        self.issues.critical(self.pointer(), "3.0 has no mutual TLS; the scheme was dropped and must be demanded outside of the document.")
+        self.issues.critical(
+            self.pointer(),
+            "3.0 has no mutual TLS; the scheme was dropped and must be demanded outside of the "
+            "document.",
+        )
         return DROP
 
     def on_requirement(self, node: dict[str, Any]) -> Json:
@@ -268,9 +350,16 @@ class DownTo30(Rewriter):
         return {key: value for key, value in node.items() if key != "pathItems"}
 
     def on_document(self, node: dict[str, Any]) -> Json:
-        result = {key: value for key, value in node.items() if key not in ("webhooks", "jsonSchemaDialect")}
+        result = {
+            key: value
+            for key, value in node.items()
+            if key not in ("webhooks", "jsonSchemaDialect")
+        }
         if "webhooks" in node:
-            self.issues.critical("/webhooks", "3.0 has no webhooks; they are kept as `x-webhooks`, which most tools ignore.")
+            self.issues.critical(
+                "/webhooks",
+                "3.0 has no webhooks; they are kept as `x-webhooks`, which most tools ignore.",
+            )
             result["x-webhooks"] = node["webhooks"]
         result.setdefault("paths", {})
         return result
@@ -278,16 +367,28 @@ class DownTo30(Rewriter):
 
 def _is_null(branch: Json) -> bool:
     """Null alone, as it looks after its own rewriting."""
-    return isinstance(branch, dict) and branch.get("enum") == [None] and branch.keys() <= {"enum", "nullable"} | _ANNOTATIONS
+    return (
+        isinstance(branch, dict)
+        and branch.get("enum") == [None]
+        and branch.keys() <= {"enum", "nullable"} | _ANNOTATIONS
+    )
 
 
 def _mutual_tls(document: dict[str, Any]) -> set[str]:
     """The names of mutual TLS, given directly or by reference to another name."""
     schemes = (document.get("components") or {}).get("securitySchemes") or {}
-    found = {name for name, scheme in schemes.items() if isinstance(scheme, dict) and scheme.get("type") == "mutualTLS"}
+    found = {
+        name
+        for name, scheme in schemes.items()
+        if isinstance(scheme, dict) and scheme.get("type") == "mutualTLS"
+    }
     while True:
         references = {f"#/components/securitySchemes/{name}" for name in found}
-        more = {name for name, scheme in schemes.items() if isinstance(scheme, dict) and scheme.get("$ref") in references} - found
+        more = {
+            name
+            for name, scheme in schemes.items()
+            if isinstance(scheme, dict) and scheme.get("$ref") in references
+        } - found
         if not more:
             return found
         found |= more
@@ -295,7 +396,10 @@ def _mutual_tls(document: dict[str, Any]) -> set[str]:
 
 def down_to_3_0(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
     document = with_plain_references(
-        document, lambda where: issues.warning(where, "3.0 has no `$dynamicRef`; it refers to the anchor it starts from.")
+        document,
+        lambda where: issues.warning(
+            where, "3.0 has no `$dynamicRef`; it refers to the anchor it starts from."
+        ),
     )
     document = with_lasting_references(document, issues, Family.V31, Family.V30)
     result = DownTo30(document, issues).rewrite(document, "document")

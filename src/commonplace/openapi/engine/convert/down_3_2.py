@@ -1,4 +1,6 @@
-"""3.2 to 3.1: what 3.2 added is expressed in the older way, kept as an extension, or reported as lost."""
+"""3.2 to 3.1: what 3.2 added is expressed in the older way, kept as an extension, or reported as
+lost.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _FIELDS: dict[str, frozenset[str]] = {
     "xml": frozenset(("name", "namespace", "prefix", "attribute", "wrapped")),
     "discriminator": frozenset(("propertyName", "mapping")),
     "response": frozenset(("description", "headers", "content", "links")),
-    "security_scheme": frozenset(("type", "description", "name", "in", "scheme", "bearerFormat", "flows", "openIdConnectUrl")),
+    "security_scheme": frozenset(
+        ("type", "description", "name", "in", "scheme", "bearerFormat", "flows", "openIdConnectUrl")
+    ),
 }
 _FLOWS = frozenset(("implicit", "password", "clientCredentials", "authorizationCode"))
 
@@ -37,7 +41,9 @@ class DownTo31(Rewriter):
         result = {key: value for key, value in node.items() if key not in lost}
         for key in lost:
             if isinstance(node[key], str) and f"x-{key}" not in result:
-                self.issues.info(self.pointer(key), f"`{key}` is new in 3.2; it is kept as `x-{key}`.")
+                self.issues.info(
+                    self.pointer(key), f"`{key}` is new in 3.2; it is kept as `x-{key}`."
+                )
                 result[f"x-{key}"] = node[key]
             else:
                 self.issues.warning(self.pointer(key), f"`{key}` is new in 3.2 and was dropped.")
@@ -56,10 +62,15 @@ class DownTo31(Rewriter):
         return self._only("encoding", node)
 
     def enter_media_type(self, node: dict[str, Any]) -> dict[str, Any]:
-        """What references to media types lead to stands here already; one that leads nowhere has no form in 3.1."""
+        """What references to media types lead to stands here already; one that leads nowhere has
+        no form in 3.1.
+        """
         if "$ref" not in node:
             return node
-        self.issues.critical(self.pointer("$ref"), f"{node['$ref']!r} leads to no media type; the content is not described.")
+        self.issues.critical(
+            self.pointer("$ref"),
+            f"{node['$ref']!r} leads to no media type; the content is not described.",
+        )
         return {}
 
     def on_media_type(self, node: dict[str, Any]) -> Json:
@@ -67,10 +78,14 @@ class DownTo31(Rewriter):
         result = {key: value for key, value in node.items() if key != "itemSchema"}
         if item is not None:
             if "schema" in node:
-                self.issues.warning(self.pointer("itemSchema"), "`itemSchema` is new in 3.2 and was dropped beside `schema`.")
+                self.issues.warning(
+                    self.pointer("itemSchema"),
+                    "`itemSchema` is new in 3.2 and was dropped beside `schema`.",
+                )
             else:
                 self.issues.warning(
-                    self.pointer("itemSchema"), "`itemSchema` is new in 3.2; the stream is described as an array of its items."
+                    self.pointer("itemSchema"),
+                    "`itemSchema` is new in 3.2; the stream is described as an array of its items.",
                 )
                 result = {"schema": {"type": "array", "items": item}, **result}
         elif result.keys() == node.keys():
@@ -80,11 +95,16 @@ class DownTo31(Rewriter):
     def on_example(self, node: dict[str, Any]) -> Json:
         if not node.keys() & {"dataValue", "serializedValue"}:
             return node
-        result = {key: value for key, value in node.items() if key not in ("dataValue", "serializedValue")}
+        result = {
+            key: value for key, value in node.items() if key not in ("dataValue", "serializedValue")
+        }
         if "dataValue" in node:
             result["value"] = node["dataValue"]
             if "serializedValue" in node:
-                self.issues.info(self.pointer("serializedValue"), "`serializedValue` is new in 3.2; it is kept as `x-serializedValue`.")
+                self.issues.info(
+                    self.pointer("serializedValue"),
+                    "`serializedValue` is new in 3.2; it is kept as `x-serializedValue`.",
+                )
                 result["x-serializedValue"] = node["serializedValue"]
         elif "externalValue" not in node:
             result["value"] = node["serializedValue"]
@@ -109,7 +129,9 @@ class DownTo31(Rewriter):
             if self.at and len(self.at) > 1:
                 result["wrapped"] = True
         elif kind != "none":
-            self.issues.warning(self.pointer("nodeType"), f"XML node type {kind!r} has no form in 3.1.")
+            self.issues.warning(
+                self.pointer("nodeType"), f"XML node type {kind!r} has no form in 3.1."
+            )
         return result
 
     def on_security_scheme(self, node: dict[str, Any]) -> Json:
@@ -120,8 +142,14 @@ class DownTo31(Rewriter):
             lost = [name for name in flows if name not in _FLOWS and not name.startswith("x-")]
             if lost:
                 for name in lost:
-                    self.issues.critical(self.pointer("flows", name), f"OAuth flow {name!r} is new in 3.2 and was dropped.")
-                node = {**node, "flows": {name: flow for name, flow in flows.items() if name not in lost}}
+                    self.issues.critical(
+                        self.pointer("flows", name),
+                        f"OAuth flow {name!r} is new in 3.2 and was dropped.",
+                    )
+                node = {
+                    **node,
+                    "flows": {name: flow for name, flow in flows.items() if name not in lost},
+                }
         return self._only("security_scheme", node)
 
     def on_parameter(self, node: dict[str, Any]) -> Json:
@@ -136,20 +164,36 @@ class DownTo31(Rewriter):
                     break
             return DROP if isinstance(target, dict) and target.get("in") == "querystring" else node
         if node.get("in") == "querystring":
-            self.issues.critical(self.pointer(), "A parameter for the whole query string has no form in 3.1 and was dropped.")
+            self.issues.critical(
+                self.pointer(),
+                "A parameter for the whole query string has no form in 3.1 and was dropped.",
+            )
             return DROP
         result = node
         if node.get("in") == "cookie" and node.get("style") == "cookie":
-            self.issues.warning(self.pointer("style"), "Style `cookie` is new in 3.2; `form` is used.")
+            self.issues.warning(
+                self.pointer("style"), "Style `cookie` is new in 3.2; `form` is used."
+            )
             result = {**result, "style": "form"}
         if "allowReserved" in node and node.get("in") != "query":
-            self.issues.warning(self.pointer("allowReserved"), "`allowReserved` outside of queries is new in 3.2 and was dropped.")
+            self.issues.warning(
+                self.pointer("allowReserved"),
+                "`allowReserved` outside of queries is new in 3.2 and was dropped.",
+            )
             result = {key: value for key, value in result.items() if key != "allowReserved"}
         if "content" in node and node.keys() & {"example", "examples"}:
-            self.issues.info(self.pointer(), "Examples beside `content` are new in 3.2; they moved into the content.")
+            self.issues.info(
+                self.pointer(),
+                "Examples beside `content` are new in 3.2; they moved into the content.",
+            )
             given = {key: node[key] for key in ("example", "examples") if key in node}
-            content = {kind: {**given, **media} if isinstance(media, dict) else media for kind, media in result["content"].items()}
-            result = {key: value for key, value in result.items() if key not in given} | {"content": content}
+            content = {
+                kind: {**given, **media} if isinstance(media, dict) else media
+                for kind, media in result["content"].items()
+            }
+            result = {key: value for key, value in result.items() if key not in given} | {
+                "content": content
+            }
         return result
 
     on_header = on_parameter
@@ -159,7 +203,10 @@ class DownTo31(Rewriter):
         if not lost:
             return node
         for key in lost:
-            self.issues.critical(self.pointer(key), f"`{key}` has no form in 3.1 and was dropped; it is kept as `x-{key}`.")
+            self.issues.critical(
+                self.pointer(key),
+                f"`{key}` has no form in 3.1 and was dropped; it is kept as `x-{key}`.",
+            )
         return {(f"x-{key}" if key in lost else key): value for key, value in node.items()}
 
     def on_components(self, node: dict[str, Any]) -> Json:
@@ -173,7 +220,9 @@ class DownTo31(Rewriter):
             self.issues.info("/$self", "`$self` is new in 3.2; it is kept as `x-self`.")
             result["x-self"] = node["$self"]
         dialect = node.get("jsonSchemaDialect")
-        if isinstance(dialect, str) and dialect.startswith("https://spec.openapis.org/oas/3.2/dialect/"):
+        if isinstance(dialect, str) and dialect.startswith(
+            "https://spec.openapis.org/oas/3.2/dialect/"
+        ):
             del result["jsonSchemaDialect"]
         return result
 

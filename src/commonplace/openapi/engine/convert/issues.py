@@ -11,7 +11,9 @@ SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """`info`: a choice was made; `warning`: something was lost or widened; `critical`: the target has no form for it."""
+    """`info`: a choice was made; `warning`: something was lost or widened; `critical`: the
+    target has no form for it.
+    """
 
     severity: Severity
     path: str  # JSON pointer into the source document
@@ -30,8 +32,12 @@ class Issues:
     _sources: dict[str, str] = field(default_factory=dict)
 
     def moved(self, name: str, route: tuple[str, ...]) -> None:
-        """What stood at `route` is now the component schema `name`: what is told about it is told at its place in the source."""
-        source = self._source("".join("/" + token.replace("~", "~0").replace("/", "~1") for token in route))
+        """What stood at `route` is now the component schema `name`: what is told about it is
+        told at its place in the source.
+        """
+        source = self._source(
+            "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in route)
+        )
         for section in ("/components/schemas/", "/definitions/"):
             self._sources[section + name] = source
 

@@ -1,14 +1,49 @@
-"""Which keywords each version has a word for: Schema Objects of 2.0 and 3.0, and what 2.0 parameters say about their value."""
+"""Which keywords each version has a word for: Schema Objects of 2.0 and 3.0, and what 2.0
+parameters say about their value.
+"""
 
 from __future__ import annotations
 
-_BOUNDS = ("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern")
+_BOUNDS = (
+    "multipleOf",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+)
 _LISTS = ("maxItems", "minItems", "uniqueItems", "enum")
-_SHARED = ("$ref", "type", "format", "items", "title", "description", "default", *_BOUNDS, *_LISTS, "maxProperties", "minProperties")
-_OBJECTS = ("required", "properties", "additionalProperties", "allOf", "discriminator", "readOnly", "xml", "externalDocs", "example")
+_SHARED = (
+    "$ref",
+    "type",
+    "format",
+    "items",
+    "title",
+    "description",
+    "default",
+    *_BOUNDS,
+    *_LISTS,
+    "maxProperties",
+    "minProperties",
+)
+_OBJECTS = (
+    "required",
+    "properties",
+    "additionalProperties",
+    "allOf",
+    "discriminator",
+    "readOnly",
+    "xml",
+    "externalDocs",
+    "example",
+)
 
 SCHEMA_20 = frozenset((*_SHARED, *_OBJECTS))
 SCHEMA_30 = SCHEMA_20 | {"oneOf", "anyOf", "not", "nullable", "writeOnly", "deprecated"}
 ITEM_KEYWORDS = ("type", "format", "items", "collectionFormat", "default", *_BOUNDS, *_LISTS)
-"""What a 2.0 parameter, header or items object says about its value, in the order it is written; everything else is about the parameter."""
+"""What a 2.0 parameter, header or items object says about its value, in the order it is written;
+everything else is about the parameter.
+"""
 VALUE_KEYWORDS = frozenset((*ITEM_KEYWORDS, "x-nullable")) - {"collectionFormat"}

@@ -1,7 +1,10 @@
-"""References that lead to places which the next version does not have, turned into references to components before a step.
+"""References that lead to places which the next version does not have, turned into references to
+components before a step.
 
-A schema that is named by where it stands (`#/paths/~1a/get/...`, `.../oneOf/0`) becomes a component, and its old place refers to it.
-Other objects stand copied where they were referred to. So the steps themselves meet references to components only."""
+A schema that is named by where it stands (`#/paths/~1a/get/...`, `.../oneOf/0`) becomes a
+component, and its old place refers to it. Other objects stand copied where they were referred to.
+So the steps themselves meet references to components only.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,36 @@ from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.shape import ONE, ONE_OR_LIST, OPEN_SHAPE, SHAPE, Json, Rewriter
 from commonplace.openapi.model import Family
 
-Edge = tuple[str, str]  # kind of object and its field; "*" for objects whose every member is of one kind
+Edge = tuple[
+    str, str
+]  # kind of object and its field; "*" for objects whose every member is of one kind
 Route = tuple[str, ...]
 
-# Anything but a reference to a whole component; path items are components only since 3.1, media types since 3.2.
-_INNER = re.compile(rb'"#/(?!(?:components/(?!pathItems/|mediaTypes/)[^/"]+|definitions|parameters|responses)/[^/"]+")')
+# Anything but a reference to a whole component; path items are components only since 3.1, media
+# types since 3.2.
+_INNER = re.compile(
+    rb'"#/(?!(?:components/(?!pathItems/|mediaTypes/)[^/"]+|definitions|parameters|responses)/[^/"]+")'
+)
 _ILLEGAL = re.compile(r"[^A-Za-z0-9._-]+")
-_NOISE = frozenset(("components", "schemas", "definitions", "paths", "schema", "properties", "content"))
-_OBJECTS = ("response", "parameter", "example", "request_body", "header", "security_scheme", "link", "callback", "path_item")
+_NOISE = frozenset(
+    ("components", "schemas", "definitions", "paths", "schema", "properties", "content")
+)
+_OBJECTS = (
+    "response",
+    "parameter",
+    "example",
+    "request_body",
+    "header",
+    "security_scheme",
+    "link",
+    "callback",
+    "path_item",
+)
 _OBJECTS_2 = ("response", "parameter", "path_item")  # in 2.0, or dissolved by the step to it
 
-_EVERY: frozenset[Edge] = frozenset((kind, field) for kind, fields in SHAPE.items() for field in fields) | {
-    (kind, "*") for kind in OPEN_SHAPE
-}
+_EVERY: frozenset[Edge] = frozenset(
+    (kind, field) for kind, fields in SHAPE.items() for field in fields
+) | {(kind, "*") for kind in OPEN_SHAPE}
 _ONLY_3_2: frozenset[Edge] = frozenset(
     [
         ("components", "mediaTypes"),
@@ -52,7 +72,8 @@ _KEPT: dict[tuple[Family, Family], frozenset[Edge]] = {
     | {("document", "components")}
     | {("components", one) for one in ("schemas", "parameters", "responses")}
     | {("schema", one) for one in ("properties", "allOf", "items", "additionalProperties")},
-    (Family.V30, Family.V31): _EVERY - {("schema", one) for one in ("allOf", "anyOf", "oneOf", "not")},
+    (Family.V30, Family.V31): _EVERY
+    - {("schema", one) for one in ("allOf", "anyOf", "oneOf", "not")},
     (Family.V31, Family.V30): _EVERY
     - {("document", "webhooks"), ("components", "pathItems")}
     - {("schema", one) for one in SHAPE["schema"] if one not in ("properties", "not")},
@@ -66,12 +87,18 @@ class _Target(NamedTuple):
     stays: bool
 
 
-def with_lasting_references(document: dict[str, Any], issues: Issues, source: Family, target: Family) -> dict[str, Any]:
-    """The document with references only to places that are still there after the step from one version to its neighbour."""
+def with_lasting_references(
+    document: dict[str, Any], issues: Issues, source: Family, target: Family
+) -> dict[str, Any]:
+    """The document with references only to places that are still there after the step from one
+    version to its neighbour.
+    """
     if "$self" not in document and not _has_inner_references(document):
         return document
     places = _Places(document, issues, source, target)
-    places.rewrite(document, "document")  # finds the targets; what is made of them is made by the second walk
+    places.rewrite(
+        document, "document"
+    )  # finds the targets; what is made of them is made by the second walk
     places.made.clear()
     return places.with_components(places.rewrite(document, "document"))
 
@@ -84,7 +111,9 @@ def _has_inner_references(document: dict[str, Any]) -> bool:
 
 
 class _Places(Rewriter):
-    def __init__(self, document: dict[str, Any], issues: Issues, source: Family, target: Family) -> None:
+    def __init__(
+        self, document: dict[str, Any], issues: Issues, source: Family, target: Family
+    ) -> None:
         super().__init__()
         self.document = document
         self.issues = issues
@@ -116,7 +145,10 @@ class _Places(Rewriter):
         return node
 
     def _is_resource(self, node: dict[str, Json]) -> bool:
-        """Whether pointers inside start here. On the way to 3.0 they have already been written from the document's root."""
+        """Whether pointers inside start here.
+
+        On the way to 3.0 they have already been written from the document's root.
+        """
         return self.source is Family.V32 and isinstance(node.get("$id"), str)
 
     def on_schema(self, node: dict[str, Json]) -> Json:
@@ -135,7 +167,10 @@ class _Places(Rewriter):
         mapping = node.get("mapping")
         if not isinstance(mapping, dict):
             return node
-        new = {value: self._component(one) if isinstance(one, str) else one for value, one in mapping.items()}
+        new = {
+            value: self._component(one) if isinstance(one, str) else one
+            for value, one in mapping.items()
+        }
         return node if new == mapping else {**node, "mapping": new}
 
     def _component(self, reference: str) -> str:
@@ -152,7 +187,9 @@ class _Places(Rewriter):
             self._values[target.route] = target.value
             self.issues.moved(name, target.route)
             self.issues.info(
-                self.pointer("$ref"), f"{self.target} keeps no place {reference!r}; what stands there became the component {name!r}."
+                self.pointer("$ref"),
+                f"{self.target} keeps no place {reference!r}; what stands there became the "
+                f"component {name!r}.",
             )
         return self._reference_to(self.names[target.route])
 
@@ -182,14 +219,25 @@ class _Places(Rewriter):
                 self._copy(route, self.names[route])
         if not self.made:
             return document
-        schemas = {**self._section(document), **{name: self.made[name] for name in self.names.values()}}
+        schemas = {
+            **self._section(document),
+            **{name: self.made[name] for name in self.names.values()},
+        }
         if self.source is Family.V20:
             return {**document, "definitions": schemas}
         components = document.get("components")
-        return {**document, "components": {**(components if isinstance(components, dict) else {}), "schemas": schemas}}
+        return {
+            **document,
+            "components": {
+                **(components if isinstance(components, dict) else {}),
+                "schemas": schemas,
+            },
+        }
 
     def _copy(self, route: Route, name: str) -> None:
-        """A target whose place keeps it: it is a plain schema, or stands where no walk goes (an extension, an example)."""
+        """A target whose place keeps it: it is a plain schema, or stands where no walk goes (an
+        extension, an example).
+        """
         value = self._values[route]
         if isinstance(value, bool) and not self.source.json_schema:
             value = {} if value else {"not": {}}
@@ -207,16 +255,31 @@ class _Places(Rewriter):
             if reference != node["$ref"]:
                 node = {**node, "$ref": reference}
             target = self._find(reference) if reference.startswith("#/") else None
-            stays = target is not None and target.stays and kind != "media_type"  # to which 3.1 allows no reference at all
+            stays = (
+                target is not None and target.stays and kind != "media_type"
+            )  # to which 3.1 allows no reference at all
             if target is None or stays or not isinstance(target.value, dict):
                 return node
             if any(reference in around for around in self._copied):
-                self.issues.critical(self.pointer("$ref"), f"{reference!r} contains itself, which cannot be said in {self.target}.")
+                self.issues.critical(
+                    self.pointer("$ref"),
+                    f"{reference!r} contains itself, which cannot be said in {self.target}.",
+                )
                 return {}
             copied.append(reference)
-            self.issues.info(self.pointer("$ref"), f"{self.target} keeps no place {reference!r}; what it names stands here instead.")
-            beside = {key: value for key, value in node.items() if key != "$ref" and (kind == "path_item" or key == "description")}
-            node = {**target.value, **(beside if kind == "path_item" or self.source.json_schema else {})}
+            self.issues.info(
+                self.pointer("$ref"),
+                f"{self.target} keeps no place {reference!r}; what it names stands here instead.",
+            )
+            beside = {
+                key: value
+                for key, value in node.items()
+                if key != "$ref" and (kind == "path_item" or key == "description")
+            }
+            node = {
+                **target.value,
+                **(beside if kind == "path_item" or self.source.json_schema else {}),
+            }
         return node
 
     def _leave(self, node: dict[str, Any]) -> Json:
@@ -239,9 +302,17 @@ class _Places(Rewriter):
 
 
 def _is_plain(schema: dict[str, Json]) -> bool:
-    """Without schemas inside. A reference would hide from the steps what they look for: null, a binary string, a file."""
-    return not any(isinstance(value, dict) or key.startswith("$") for key, value in schema.items()) and not any(
-        isinstance(one, (dict, list)) for value in schema.values() if isinstance(value, list) for one in value
+    """Without schemas inside.
+
+    A reference would hide from the steps what they look for: null, a binary string, a file.
+    """
+    return not any(
+        isinstance(value, dict) or key.startswith("$") for key, value in schema.items()
+    ) and not any(
+        isinstance(one, (dict, list))
+        for value in schema.values()
+        if isinstance(value, list)
+        for one in value
     )
 
 
@@ -265,7 +336,9 @@ def _follow(document: dict[str, Any], reference: str, kept: frozenset[Edge]) -> 
             stays = stays and (kind, "*") in kept
             kind = "" if key.startswith("x-") else OPEN_SHAPE[kind]
             continue
-        stays = stays and (kind, key) in kept and not referring  # what stands beside a reference is mostly dropped
+        stays = (
+            stays and (kind, key) in kept and not referring
+        )  # what stands beside a reference is mostly dropped
         container, child = SHAPE.get(kind, {}).get(key, (ONE, ""))
         single = container == ONE or (container == ONE_OR_LIST and isinstance(node, dict))
         kind, members = (child, "") if single else ("", child)

@@ -15,8 +15,20 @@ _TIGHTER: dict[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), min),
 }
-_NO_RULES = frozenset(("title", "description", "example", "externalDocs", "xml", "discriminator", "additionalProperties"))
-"""What says nothing about a value, or nothing that a 2.0 parameter could repeat: the first is as good as any."""
+_NO_RULES = frozenset(
+    (
+        "title",
+        "description",
+        "example",
+        "externalDocs",
+        "xml",
+        "discriminator",
+        "additionalProperties",
+    )
+)
+"""What says nothing about a value, or nothing that a 2.0 parameter could repeat: the first is as
+good as any.
+"""
 
 
 class SchemaDown(Rewriter):
@@ -32,42 +44,58 @@ class SchemaDown(Rewriter):
             return {"$ref": node["$ref"]} if len(node) > 1 else node
         result = dict(node)
         if result.pop("nullable", False) is True:
-            self.issues.info(self.pointer("nullable"), "2.0 has no `nullable`; it is kept as `x-nullable`.")
+            self.issues.info(
+                self.pointer("nullable"), "2.0 has no `nullable`; it is kept as `x-nullable`."
+            )
             result["x-nullable"] = True
         discriminator = result.get("discriminator")
         if isinstance(discriminator, dict):
             discriminator = result["discriminator"] = _with_old_mapping(discriminator)
             name = discriminator.get("propertyName")
             required, properties = result.get("required"), result.get("properties")
-            if isinstance(required, list) and isinstance(properties, dict) and name in required and name in properties:
+            if (
+                isinstance(required, list)
+                and isinstance(properties, dict)
+                and name in required
+                and name in properties
+            ):
                 result["discriminator"] = name
             else:
                 self.issues.warning(
-                    self.pointer("discriminator"), "2.0 wants the property here and required; it is kept as `x-discriminator`."
+                    self.pointer("discriminator"),
+                    "2.0 wants the property here and required; it is kept as `x-discriminator`.",
                 )
                 result["x-discriminator"] = result.pop("discriminator")
                 discriminator = {}
             if discriminator.get("mapping"):
                 self.issues.warning(
-                    self.pointer("discriminator", "mapping"), "2.0 knows no mapping: values must be the names of definitions."
+                    self.pointer("discriminator", "mapping"),
+                    "2.0 knows no mapping: values must be the names of definitions.",
                 )
                 result["x-discriminator-mapping"] = discriminator["mapping"]
         for keyword in ("oneOf", "anyOf", "not"):
             if keyword in result:
                 self.issues.warning(
-                    self.pointer(keyword), f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits more."
+                    self.pointer(keyword),
+                    f"2.0 has no `{keyword}`; it is kept as `x-{keyword}`, and the schema admits "
+                    f"more.",
                 )
                 result[f"x-{keyword}"] = result.pop(keyword)
         for keyword in ("writeOnly", "deprecated"):
             if keyword in result:
                 value = result.pop(keyword)
                 if value is True:
-                    self.issues.info(self.pointer(keyword), f"2.0 has no `{keyword}` in schemas; it is kept as `x-{keyword}`.")
+                    self.issues.info(
+                        self.pointer(keyword),
+                        f"2.0 has no `{keyword}` in schemas; it is kept as `x-{keyword}`.",
+                    )
                     result[f"x-{keyword}"] = True
         if isinstance(result.get("enum"), list):
             result["enum"] = each_once(result["enum"])
         for key in [key for key in result if key not in SCHEMA_20 and not key.startswith("x-")]:
-            self.issues.warning(self.pointer(key), f"`{key}` is no keyword of a 2.0 schema and was dropped.")
+            self.issues.warning(
+                self.pointer(key), f"`{key}` is no keyword of a 2.0 schema and was dropped."
+            )
             del result[key]
         return node if result == node else result
 
@@ -92,7 +120,12 @@ def _with_old_mapping(discriminator: dict[str, Json]) -> dict[str, Json]:
     mapping = discriminator.get("mapping")
     if not isinstance(mapping, dict):
         return discriminator
-    return {**discriminator, "mapping": {key: old_reference(one) if isinstance(one, str) else one for key, one in mapping.items()}}
+    return {
+        **discriminator,
+        "mapping": {
+            key: old_reference(one) if isinstance(one, str) else one for key, one in mapping.items()
+        },
+    }
 
 
 class ValueDown:
@@ -113,7 +146,11 @@ class ValueDown:
             except LookupError:
                 self.issues.critical(at, f"{reference!r} leads nowhere; a string is assumed.")
                 return {"type": "string"}
-        result = {key: value for key, value in schema.items() if key not in ("allOf", "anyOf", "oneOf", "not")}
+        result = {
+            key: value
+            for key, value in schema.items()
+            if key not in ("allOf", "anyOf", "oneOf", "not")
+        }
         for part in schema.get("allOf") or ():
             self._merge(result, self.flatten(part, at, depth + 1), at)
         for keyword in ("oneOf", "anyOf"):
@@ -121,9 +158,15 @@ class ValueDown:
             if isinstance(branches, list) and branches:
                 kinds = [self.flatten(branch, at, depth + 1) for branch in branches]
                 types = {kind.get("type") for kind in kinds}
-                self.issues.warning(at, f"2.0 parameters have one type; `{keyword}` was reduced to its first branch or to a string.")
+                self.issues.warning(
+                    at,
+                    f"2.0 parameters have one type; `{keyword}` was reduced to its first branch "
+                    f"or to a string.",
+                )
                 if "type" not in result:
-                    result["type"] = next(iter(types)) if len(types) == 1 and None not in types else "string"
+                    result["type"] = (
+                        next(iter(types)) if len(types) == 1 and None not in types else "string"
+                    )
                 if result.get("type") == "array" and "items" not in result:
                     result["items"] = next((kind["items"] for kind in kinds if "items" in kind), {})
         return result
@@ -140,12 +183,22 @@ class ValueDown:
             schema[key] = self._both(key, schema[key], value, at) if key in schema else value
 
     def _both(self, key: str, one: Any, other: Any, at: str) -> Any:
-        """What two parts of an `allOf` demand together; where one keyword cannot say it, the first is kept and an issue made."""
+        """What two parts of an `allOf` demand together; where one keyword cannot say it, the
+        first is kept and an issue made.
+        """
         if one == other or key in _NO_RULES or key.startswith("x-"):
             return one
         if key == "properties" and isinstance(one, dict) and isinstance(other, dict):
-            shared = {name: {"allOf": [one[name], other[name]]} for name in one if name in other and one[name] != other[name]}
-            return {**one, **{name: part for name, part in other.items() if name not in one}, **shared}
+            shared = {
+                name: {"allOf": [one[name], other[name]]}
+                for name in one
+                if name in other and one[name] != other[name]
+            }
+            return {
+                **one,
+                **{name: part for name, part in other.items() if name not in one},
+                **shared,
+            }
         if key == "required" and isinstance(one, list) and isinstance(other, list):
             return [*one, *(name for name in other if name not in one)]
         if key == "enum" and isinstance(one, list) and isinstance(other, list):
@@ -154,7 +207,14 @@ class ValueDown:
                 return common
         elif key in _TIGHTER and _is_number(one) and _is_number(other):
             return _TIGHTER[key](one, other)
-        elif key in ("exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "readOnly", "writeOnly", "deprecated"):
+        elif key in (
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "uniqueItems",
+            "readOnly",
+            "writeOnly",
+            "deprecated",
+        ):
             return one is True or other is True
         elif key == "nullable":
             return one is True and other is True
@@ -162,23 +222,34 @@ class ValueDown:
             return {"allOf": [one, other]}
         elif key == "type" and (one, other) in (("integer", "number"), ("number", "integer")):
             return "integer"
-        self.issues.warning(at, f"Parts of `allOf` disagree about `{key}`, and 2.0 has no form for both; the first was kept.")
+        self.issues.warning(
+            at,
+            f"Parts of `allOf` disagree about `{key}`, and 2.0 has no form for both; the first "
+            f"was kept.",
+        )
         return one
 
     def _kind_of(self, flat: dict[str, Any], at: str) -> str:
-        """The type of a value that is described by its enum alone. Values of several types are all given as the text they are sent as."""
+        """The type of a value that is described by its enum alone.
+
+        Values of several types are all given as the text they are sent as.
+        """
         values = flat.get("enum")
         if not isinstance(values, list) or "type" in flat:
             return "string"
         for kind, fits in _KINDS.items():
             if values and all(fits(value) for value in values):
                 return kind
-        self.issues.warning(at, "2.0 parameters have one type; the values of `enum` are given as text.")
+        self.issues.warning(
+            at, "2.0 parameters have one type; the values of `enum` are given as text."
+        )
         texts = (value if isinstance(value, str) else json.dumps(value) for value in values)
         flat["enum"] = list(dict.fromkeys(texts))
         return "string"
 
-    def value(self, schema: Json, at: str, *, file: bool = False, collection: str | None = None) -> dict[str, Any]:
+    def value(
+        self, schema: Json, at: str, *, file: bool = False, collection: str | None = None
+    ) -> dict[str, Any]:
         flat = self.flatten(schema, at)
         kind = flat.get("type")
         if file and kind == "string" and flat.get("format") == "binary":
@@ -186,17 +257,25 @@ class ValueDown:
         result: dict[str, Any] = {}
         if kind not in ("string", "number", "integer", "boolean", "array"):
             if kind == "object" or "properties" in flat:
-                self.issues.warning(at, "2.0 parameters cannot be objects; the value is described as a string.")
+                self.issues.warning(
+                    at, "2.0 parameters cannot be objects; the value is described as a string."
+                )
             kind = self._kind_of(flat, at)
             flat = {
-                key: value for key, value in flat.items() if key in ("description", "default", "pattern", "enum") or key.startswith("x-")
+                key: value
+                for key, value in flat.items()
+                if key in ("description", "default", "pattern", "enum") or key.startswith("x-")
             }
             if isinstance(flat.get("default"), (dict, list)):
                 del flat["default"]
         result["type"] = kind
         for key in ITEM_KEYWORDS:
             if key in flat and key not in ("type", "items"):
-                result[key] = each_once(flat[key]) if key == "enum" and isinstance(flat[key], list) else flat[key]
+                result[key] = (
+                    each_once(flat[key])
+                    if key == "enum" and isinstance(flat[key], list)
+                    else flat[key]
+                )
         if kind == "array":
             result["items"] = self.value(flat.get("items") or {}, at)
             if collection is not None and collection != "csv":

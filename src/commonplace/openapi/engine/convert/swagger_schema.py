@@ -1,4 +1,6 @@
-"""Schema Objects of 2.0 as Schema Objects of 3.0, and where 2.0 parameters and headers become schemas."""
+"""Schema Objects of 2.0 as Schema Objects of 3.0, and where 2.0 parameters and headers become
+schemas.
+"""
 
 from __future__ import annotations
 
@@ -38,35 +40,52 @@ class SchemaUp(Rewriter):
             result["nullable"] = True
         split_types(result)
         if isinstance(result.get("items"), list):
-            self.issues.warning(self.pointer("items"), "A list of item schemas became one schema that admits each of them.")
+            self.issues.warning(
+                self.pointer("items"),
+                "A list of item schemas became one schema that admits each of them.",
+            )
             result["items"] = {"anyOf": result["items"]} if result["items"] else {}
         if result.get("type") == "array" and "items" not in result:
             result["items"] = {}
         if result.get("required") == [] or isinstance(result.get("required"), bool):
             del result["required"]
         for key in [key for key in result if key not in SCHEMA_30 and not key.startswith("x-")]:
-            self.issues.warning(self.pointer(key), f"`{key}` is no keyword of a 3.0 schema and was dropped.")
+            self.issues.warning(
+                self.pointer(key), f"`{key}` is no keyword of a 3.0 schema and was dropped."
+            )
             del result[key]
         return result if result != node else node
 
 
 class Restored(Rewriter):
-    """What the step to 2.0 kept as extensions of schemas, parameters, headers and path items, in its own words again."""
+    """What the step to 2.0 kept as extensions of schemas, parameters, headers and path items, in
+    its own words again.
+    """
 
     def __init__(self, issues: Issues) -> None:
         super().__init__()
         self.issues = issues
 
     def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
-        node = self._renamed(node, ("oneOf", "anyOf", "not", "discriminator", "writeOnly", "deprecated"))
+        node = self._renamed(
+            node, ("oneOf", "anyOf", "not", "discriminator", "writeOnly", "deprecated")
+        )
         mapping = node.get("x-discriminator-mapping")
         if not isinstance(node.get("discriminator"), str) or not _is_mapping(mapping):
             return node
         result = {key: value for key, value in node.items() if key != "x-discriminator-mapping"}
-        return {**result, "discriminator": {"propertyName": node["discriminator"], "mapping": mapping}}
+        return {
+            **result,
+            "discriminator": {"propertyName": node["discriminator"], "mapping": mapping},
+        }
 
     def enter_parameter(self, node: dict[str, Json]) -> dict[str, Json]:
-        return self._renamed(node, ("deprecated", "example") if node.get("in") in ("path", "query", "header") else ("deprecated",))
+        return self._renamed(
+            node,
+            ("deprecated", "example")
+            if node.get("in") in ("path", "query", "header")
+            else ("deprecated",),
+        )
 
     def enter_header(self, node: dict[str, Json]) -> dict[str, Json]:
         return self._renamed(node, ("required", "deprecated", "example"))
@@ -75,7 +94,11 @@ class Restored(Rewriter):
         return self._renamed(node, ("summary", "description"))
 
     def _renamed(self, node: dict[str, Json], keywords: tuple[str, ...]) -> dict[str, Json]:
-        found = [one for one in keywords if f"x-{one}" in node and one not in node and _FORMS[one](node[f"x-{one}"])]
+        found = [
+            one
+            for one in keywords
+            if f"x-{one}" in node and one not in node and _FORMS[one](node[f"x-{one}"])
+        ]
         if not found or "$ref" in node:
             return node
         for keyword in found:
@@ -93,7 +116,11 @@ def _is_mapping(value: Json) -> bool:
 
 
 def _is_discriminator(value: Json) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("propertyName"), str) and _is_mapping(value.get("mapping", {}))
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("propertyName"), str)
+        and _is_mapping(value.get("mapping", {}))
+    )
 
 
 _FORMS: dict[str, Callable[[Json], bool]] = {
@@ -108,7 +135,10 @@ _FORMS: dict[str, Callable[[Json], bool]] = {
 
 
 def split_types(schema: dict[str, Any]) -> None:
-    """A list of types as 3.0 says it: `nullable` for null, `anyOf` for several. Changes the (already copied) schema."""
+    """A list of types as 3.0 says it: `nullable` for null, `anyOf` for several.
+
+    Changes the (already copied) schema.
+    """
     types = schema.get("type")
     if types == "null":
         types = ["null"]
@@ -127,7 +157,10 @@ def split_types(schema: dict[str, Any]) -> None:
         return
     del schema["type"]
     if real:
-        branches: list[dict[str, Any]] = [{"type": one, **({"items": schema.get("items", {})} if one == "array" else {})} for one in real]
+        branches: list[dict[str, Any]] = [
+            {"type": one, **({"items": schema.get("items", {})} if one == "array" else {})}
+            for one in real
+        ]
         if schema.get("nullable"):
             del schema["nullable"]
             for branch in branches:
@@ -146,9 +179,20 @@ def value_schema(source: dict[str, Any], issues: Issues, at: list[str]) -> dict[
     items = schema.get("items")
     if isinstance(items, dict):
         if items.get("collectionFormat", "csv") != "csv":
-            issues.warning(pointer_of(at, "items"), f"collectionFormat {items['collectionFormat']!r} of nested items has no 3.0 form.")
-        schema["items"] = value_schema(items, issues, [*at, "items"]) if "$ref" not in items else items
-        schema["items"].update({key: value for key, value in items.items() if key.startswith("x-") and key != "x-nullable"})
+            issues.warning(
+                pointer_of(at, "items"),
+                f"collectionFormat {items['collectionFormat']!r} of nested items has no 3.0 form.",
+            )
+        schema["items"] = (
+            value_schema(items, issues, [*at, "items"]) if "$ref" not in items else items
+        )
+        schema["items"].update(
+            {
+                key: value
+                for key, value in items.items()
+                if key.startswith("x-") and key != "x-nullable"
+            }
+        )
     return dict(SchemaUp(issues, list(at)).on_schema(schema))
 
 

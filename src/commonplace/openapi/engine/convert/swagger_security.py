@@ -1,4 +1,7 @@
-"""Security schemes between 2.0 and 3.0. What 2.0 has no word for it keeps as extensions, and they come back."""
+"""Security schemes between 2.0 and 3.0.
+
+What 2.0 has no word for it keeps as extensions, and they come back.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +12,21 @@ from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.shape import Json
 
-FLOWS_UP = {"implicit": "implicit", "password": "password", "application": "clientCredentials", "accessCode": "authorizationCode"}
+FLOWS_UP = {
+    "implicit": "implicit",
+    "password": "password",
+    "application": "clientCredentials",
+    "accessCode": "authorizationCode",
+}
 FLOWS_DOWN = {new: old for old, new in FLOWS_UP.items()}
 
 
 class SecurityDown:
     """The schemes of one 3.0 document and the demands for them, as 2.0 says them."""
 
-    def __init__(self, components: dict[str, Any], resolved: Callable[[Json], dict[str, Any]], issues: Issues) -> None:
+    def __init__(
+        self, components: dict[str, Any], resolved: Callable[[Json], dict[str, Any]], issues: Issues
+    ) -> None:
         self.components = components
         self._resolved = resolved
         self.issues = issues
@@ -33,44 +43,90 @@ class SecurityDown:
         return found
 
     def _scheme(self, name: str, scheme: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        rest = {key: value for key, value in scheme.items() if key == "description" or key.startswith("x-")}
+        rest = {
+            key: value
+            for key, value in scheme.items()
+            if key == "description" or key.startswith("x-")
+        }
         kind = scheme.get("type")
         if kind == "http":
             if str(scheme.get("scheme", "")).lower() == "basic":
                 return {name: {"type": "basic", **rest}}
             self.issues.warning(
-                pointer_of(at), f"2.0 has no HTTP scheme {scheme.get('scheme')!r}; it is an API key in the Authorization header."
+                pointer_of(at),
+                f"2.0 has no HTTP scheme {scheme.get('scheme')!r}; it is an API key in the "
+                f"Authorization header.",
             )
             words = {f"x-{key}": scheme[key] for key in ("scheme", "bearerFormat") if key in scheme}
-            return {name: {"type": "apiKey", "name": "Authorization", "in": "header", **words, **rest}}
+            return {
+                name: {"type": "apiKey", "name": "Authorization", "in": "header", **words, **rest}
+            }
         if kind == "apiKey":
             if scheme.get("in") == "cookie":
-                self.issues.warning(pointer_of(at), "2.0 has no keys in cookies; it is an API key in the Cookie header.")
-                return {name: {"type": "apiKey", "name": "Cookie", "in": "header", "x-cookie-name": scheme.get("name"), **rest}}
-            return {name: {key: value for key, value in scheme.items() if key in ("type", "name", "in")} | rest}
+                self.issues.warning(
+                    pointer_of(at),
+                    "2.0 has no keys in cookies; it is an API key in the Cookie header.",
+                )
+                return {
+                    name: {
+                        "type": "apiKey",
+                        "name": "Cookie",
+                        "in": "header",
+                        "x-cookie-name": scheme.get("name"),
+                        **rest,
+                    }
+                }
+            return {
+                name: {key: value for key, value in scheme.items() if key in ("type", "name", "in")}
+                | rest
+            }
         if kind == "oauth2":
             return self._oauth(name, scheme, rest, at)
-        self.issues.critical(pointer_of(at), f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the demand for it.")
+        self.issues.critical(
+            pointer_of(at),
+            f"2.0 has no security scheme of type {kind!r}; it was dropped, and so was the demand "
+            f"for it.",
+        )
         return {}
 
-    def _oauth(self, name: str, scheme: dict[str, Any], rest: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        flows = {key: flow for key, flow in (scheme.get("flows") or {}).items() if key in FLOWS_DOWN and isinstance(flow, dict)}
+    def _oauth(
+        self, name: str, scheme: dict[str, Any], rest: dict[str, Any], at: list[str]
+    ) -> dict[str, Any]:
+        flows = {
+            key: flow
+            for key, flow in (scheme.get("flows") or {}).items()
+            if key in FLOWS_DOWN and isinstance(flow, dict)
+        }
         if len(flows) > 1:
-            self.issues.info(pointer_of(at), f"2.0 has one flow per scheme; {name!r} became {len(flows)} schemes.")
+            self.issues.info(
+                pointer_of(at),
+                f"2.0 has one flow per scheme; {name!r} became {len(flows)} schemes.",
+            )
         result = {}
         for index, (kind, flow) in enumerate(flows.items()):
             definition = {"type": "oauth2", "flow": FLOWS_DOWN[kind], **rest}
-            wanted = {"implicit": ("authorizationUrl",), "authorizationCode": ("authorizationUrl", "tokenUrl")}.get(kind, ("tokenUrl",))
+            wanted = {
+                "implicit": ("authorizationUrl",),
+                "authorizationCode": ("authorizationUrl", "tokenUrl"),
+            }.get(kind, ("tokenUrl",))
             definition.update({key: flow.get(key, "") for key in wanted})
             definition["scopes"] = flow.get("scopes") or {}
             if "refreshUrl" in flow:
-                self.issues.info(pointer_of([*at, "flows", kind, "refreshUrl"]), "2.0 has no `refreshUrl`; it is kept as an extension.")
+                self.issues.info(
+                    pointer_of([*at, "flows", kind, "refreshUrl"]),
+                    "2.0 has no `refreshUrl`; it is kept as an extension.",
+                )
                 definition["x-refreshUrl"] = flow["refreshUrl"]
-            result[name if index == 0 else self._new_name(f"{name}_{FLOWS_DOWN[kind]}")] = definition
+            result[name if index == 0 else self._new_name(f"{name}_{FLOWS_DOWN[kind]}")] = (
+                definition
+            )
         return result
 
     def _new_name(self, plain: str) -> str:
-        taken = {*(self.components.get("securitySchemes") or ()), *(one for names in self.schemes.values() for one in names)}
+        taken = {
+            *(self.components.get("securitySchemes") or ()),
+            *(one for names in self.schemes.values() for one in names),
+        }
         name, number = plain, 2
         while name in taken:
             name, number = f"{plain}{number}", number + 1
@@ -100,33 +156,63 @@ def scheme_up(scheme: Json, issues: Issues, at: list[str]) -> Any:
     """A security scheme of 2.0 as 3.0 says it."""
     if not isinstance(scheme, dict):
         return scheme
-    rest = {key: value for key, value in scheme.items() if key == "description" or key.startswith("x-")}
+    rest = {
+        key: value for key, value in scheme.items() if key == "description" or key.startswith("x-")
+    }
     kind = scheme.get("type")
     if kind == "basic":
         return {"type": "http", "scheme": "basic", **rest}
     if kind == "oauth2":
         return _oauth_up(scheme, rest, issues, at)
-    kept = {"x-scheme": "Authorization", "x-cookie-name": "Cookie"}  # what the step to 2.0 made of them
-    word = next((word for word, name in kept.items() if isinstance(rest.get(word), str) and scheme.get("name") == name), None)
+    kept = {
+        "x-scheme": "Authorization",
+        "x-cookie-name": "Cookie",
+    }  # what the step to 2.0 made of them
+    word = next(
+        (
+            word
+            for word, name in kept.items()
+            if isinstance(rest.get(word), str) and scheme.get("name") == name
+        ),
+        None,
+    )
     if kind != "apiKey" or scheme.get("in") != "header" or word is None:
         return dict(scheme)
-    issues.info(pointer_of(at, word), f"`{word}` says what this key stands for, so that is what it became.")
+    issues.info(
+        pointer_of(at, word), f"`{word}` says what this key stands for, so that is what it became."
+    )
     value = rest.pop(word)
     if word == "x-cookie-name":
         return {"type": "apiKey", "name": value, "in": "cookie", **rest}
     form = rest.pop("x-bearerFormat", None)
-    return {"type": "http", "scheme": value, **({"bearerFormat": form} if isinstance(form, str) else {}), **rest}
+    return {
+        "type": "http",
+        "scheme": value,
+        **({"bearerFormat": form} if isinstance(form, str) else {}),
+        **rest,
+    }
 
 
-def _oauth_up(scheme: dict[str, Any], rest: dict[str, Any], issues: Issues, at: list[str]) -> dict[str, Any]:
-    flow: dict[str, Any] = {key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme}
+def _oauth_up(
+    scheme: dict[str, Any], rest: dict[str, Any], issues: Issues, at: list[str]
+) -> dict[str, Any]:
+    flow: dict[str, Any] = {
+        key: scheme[key] for key in ("authorizationUrl", "tokenUrl") if key in scheme
+    }
     if isinstance(rest.get("x-refreshUrl"), str):
         issues.info(pointer_of(at, "x-refreshUrl"), "`x-refreshUrl` became `refreshUrl`.")
         flow["refreshUrl"] = rest.pop("x-refreshUrl")
     scopes = scheme.get("scopes")
-    flow["scopes"] = {name: text for name, text in scopes.items() if not name.startswith("x-")} if isinstance(scopes, dict) else {}
+    flow["scopes"] = (
+        {name: text for name, text in scopes.items() if not name.startswith("x-")}
+        if isinstance(scopes, dict)
+        else {}
+    )
     name = FLOWS_UP.get(str(scheme.get("flow")))
     if name is None:
-        issues.critical(pointer_of(at, "flow"), f"OAuth flow {scheme.get('flow')!r} is unknown; `implicit` is assumed.")
+        issues.critical(
+            pointer_of(at, "flow"),
+            f"OAuth flow {scheme.get('flow')!r} is unknown; `implicit` is assumed.",
+        )
         name = "implicit"
     return {"type": "oauth2", "flows": {name: flow}, **rest}

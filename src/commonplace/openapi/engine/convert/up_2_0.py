@@ -8,7 +8,12 @@ from typing import Any
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
 from commonplace.openapi.engine.convert.places import with_lasting_references
-from commonplace.openapi.engine.convert.swagger_schema import Restored, SchemaUp, pointer_of, value_schema
+from commonplace.openapi.engine.convert.swagger_schema import (
+    Restored,
+    SchemaUp,
+    pointer_of,
+    value_schema,
+)
 from commonplace.openapi.engine.convert.swagger_security import scheme_up
 from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
 from commonplace.openapi.model import Family
@@ -16,7 +21,12 @@ from commonplace.openapi.model import Family
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"
 MULTIPART_TYPE = "multipart/form-data"
-_STYLES = {"csv": ("form", False), "multi": ("form", True), "ssv": ("spaceDelimited", False), "pipes": ("pipeDelimited", False)}
+_STYLES = {
+    "csv": ("form", False),
+    "multi": ("form", True),
+    "ssv": ("spaceDelimited", False),
+    "pipes": ("pipeDelimited", False),
+}
 _COMPONENT_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _HANDLED_ROOT = frozenset(
     [
@@ -71,7 +81,10 @@ class SwaggerUp:
             self.originals[section] = {new: old for old, new in self.renamed[section].items()}
             for old, new in self.renamed[section].items():
                 if old != new:
-                    issues.info(pointer_of([section, old]), f"Renamed to {new!r}: 3.0 allows only letters, digits, `.`, `_`, `-` here.")
+                    issues.info(
+                        pointer_of([section, old]),
+                        f"Renamed to {new!r}: 3.0 allows only letters, digits, `.`, `_`, `-` here.",
+                    )
 
     def convert(self, version: str) -> dict[str, Any]:
         source = self._with_new_references(self.source)
@@ -83,13 +96,21 @@ class SwaggerUp:
         if servers:
             result["servers"] = servers
         result["paths"] = {
-            path: self._path_item(item, ["paths", path]) if isinstance(item, dict) and not path.startswith("x-") else item
+            path: self._path_item(item, ["paths", path])
+            if isinstance(item, dict) and not path.startswith("x-")
+            else item
             for path, item in _mapping(source, "paths").items()
         }
         components = self._components(source)
         if components:
             result["components"] = components
-        result.update({key: value for key, value in source.items() if key not in _HANDLED_ROOT and key != "security"})
+        result.update(
+            {
+                key: value
+                for key, value in source.items()
+                if key not in _HANDLED_ROOT and key != "security"
+            }
+        )
         if "security" in source:
             result["security"] = self._requirements(source["security"])
         return result
@@ -112,12 +133,18 @@ class SwaggerUp:
         return node
 
     def _with_new_mapping(self, discriminator: dict[str, Any]) -> dict[str, Any]:
-        """Mappings give references or names. A property may be called `discriminator` too; then it is a schema as any other."""
+        """Mappings give references or names.
+
+        A property may be called `discriminator` too; then it is a schema as any other.
+        """
         mapping = discriminator.get("mapping")
         if not isinstance(discriminator.get("propertyName"), str) or not isinstance(mapping, dict):
             return dict(self._with_new_references(discriminator))
         names = self.renamed["definitions"]
-        new = {key: names.get(one, self._reference(one)) if isinstance(one, str) else one for key, one in mapping.items()}
+        new = {
+            key: names.get(one, self._reference(one)) if isinstance(one, str) else one
+            for key, one in mapping.items()
+        }
         return {**discriminator, "mapping": new}
 
     def _reference(self, reference: str) -> str:
@@ -137,7 +164,11 @@ class SwaggerUp:
             return f"#/components/responses/{new}{rest}"
         if section == "parameters":
             target = _mapping(self.source, "parameters").get(name)
-            kind = "requestBodies" if isinstance(target, dict) and target.get("in") in ("body", "formData") else "parameters"
+            kind = (
+                "requestBodies"
+                if isinstance(target, dict) and target.get("in") in ("body", "formData")
+                else "parameters"
+            )
             return f"#/components/{kind}/{new}{rest}"
         return reference
 
@@ -149,7 +180,11 @@ class SwaggerUp:
         chosen = _strings(schemes)
         if not chosen:
             if note:
-                self.issues.info("/host", "No scheme is declared; the server address starts with `//` and takes the reader's scheme.")
+                self.issues.info(
+                    "/host",
+                    "No scheme is declared; the server address starts with `//` and takes the "
+                    "reader's scheme.",
+                )
             return [{"url": f"//{host}{base}"}]
         return [{"url": f"{scheme}://{host}{base}"} for scheme in chosen]
 
@@ -176,11 +211,15 @@ class SwaggerUp:
             else:
                 parameters[new] = self._parameter(parameter, at)
         responses = {
-            self.renamed["responses"][name]: self._response(response, self._produced(self.renamed["responses"][name]), ["responses", name])
+            self.renamed["responses"][name]: self._response(
+                response, self._produced(self.renamed["responses"][name]), ["responses", name]
+            )
             for name, response in _mapping(source, "responses").items()
         }
         schemes = {
-            self.renamed["securityDefinitions"][name]: scheme_up(scheme, self.issues, ["securityDefinitions", name])
+            self.renamed["securityDefinitions"][name]: scheme_up(
+                scheme, self.issues, ["securityDefinitions", name]
+            )
             for name, scheme in _mapping(source, "securityDefinitions").items()
         }
         for key, value in (
@@ -195,11 +234,18 @@ class SwaggerUp:
         return components
 
     def _path_item(self, item: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        shared = [(entry, [*at, "parameters", str(index)]) for index, entry in enumerate(item.get("parameters") or [])]
+        shared = [
+            (entry, [*at, "parameters", str(index)])
+            for index, entry in enumerate(item.get("parameters") or [])
+        ]
         result: dict[str, Any] = {}
         for key, value in item.items():
             if key == "parameters":
-                plain = [self._parameter(entry, where) for entry, where in shared if self._place(entry) not in ("body", "formData")]
+                plain = [
+                    self._parameter(entry, where)
+                    for entry, where in shared
+                    if self._place(entry) not in ("body", "formData")
+                ]
                 if plain:
                     result["parameters"] = plain
             elif key in METHODS and isinstance(value, dict):
@@ -219,7 +265,9 @@ class SwaggerUp:
         if not isinstance(reference, str):
             return parameter
         name = reference.rsplit("/", 1)[-1]
-        if name in self.originals["parameters"] and reference.startswith(("#/components/parameters/", "#/components/requestBodies/")):
+        if name in self.originals["parameters"] and reference.startswith(
+            ("#/components/parameters/", "#/components/requestBodies/")
+        ):
             found = self.document["parameters"][self.originals["parameters"][name]]
             return found if isinstance(found, dict) else {}
         try:
@@ -228,19 +276,34 @@ class SwaggerUp:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _operation(self, operation: dict[str, Any], shared: list[tuple[Json, list[str]]], at: list[str]) -> dict[str, Any]:
-        own = [(entry, [*at, "parameters", str(index)]) for index, entry in enumerate(operation.get("parameters") or [])]
+    def _operation(
+        self, operation: dict[str, Any], shared: list[tuple[Json, list[str]]], at: list[str]
+    ) -> dict[str, Any]:
+        own = [
+            (entry, [*at, "parameters", str(index)])
+            for index, entry in enumerate(operation.get("parameters") or [])
+        ]
         consumes = _strings(operation.get("consumes")) if "consumes" in operation else self.consumes
         produces = self._produces(operation)
-        result: dict[str, Any] = {key: value for key, value in operation.items() if key not in _HANDLED_OPERATION and key != "security"}
-        plain = [self._parameter(entry, where) for entry, where in own if self._place(entry) not in ("body", "formData")]
+        result: dict[str, Any] = {
+            key: value
+            for key, value in operation.items()
+            if key not in _HANDLED_OPERATION and key != "security"
+        }
+        plain = [
+            self._parameter(entry, where)
+            for entry, where in own
+            if self._place(entry) not in ("body", "formData")
+        ]
         if plain:
             result["parameters"] = plain
         body = self._request_body([*own, *shared], consumes, own_consumes="consumes" in operation)
         if body is not None:
             result["requestBody"] = body
         result["responses"] = {
-            code: self._response(response, produces, [*at, "responses", code]) if not code.startswith("x-") else response
+            code: self._response(response, produces, [*at, "responses", code])
+            if not code.startswith("x-")
+            else response
             for code, response in _mapping(operation, "responses").items()
         }
         if "schemes" in operation:
@@ -251,11 +314,17 @@ class SwaggerUp:
             result["security"] = self._requirements(operation["security"])
         return result
 
-    def _request_body(self, parameters: list[tuple[Json, list[str]]], consumes: list[str], *, own_consumes: bool) -> dict[str, Any] | None:
+    def _request_body(
+        self, parameters: list[tuple[Json, list[str]]], consumes: list[str], *, own_consumes: bool
+    ) -> dict[str, Any] | None:
         bodies = [(entry, at) for entry, at in parameters if self._place(entry) == "body"]
         if bodies:
             entry, at = bodies[0]
-            if "$ref" in entry and not own_consumes and str(entry["$ref"]).startswith("#/components/requestBodies/"):
+            if (
+                "$ref" in entry
+                and not own_consumes
+                and str(entry["$ref"]).startswith("#/components/requestBodies/")
+            ):
                 return {"$ref": entry["$ref"]}
             return self._body(self._resolved(entry), consumes or [JSON_TYPE], at)
         fields: dict[str, tuple[dict[str, Any], list[str]]] = {}
@@ -265,7 +334,9 @@ class SwaggerUp:
                 fields.setdefault(str(field.get("name", "")), (field, at))
         return self._form(list(fields.values()), consumes) if fields else None
 
-    def _body(self, parameter: dict[str, Any], consumes: list[str], at: list[str]) -> dict[str, Any]:
+    def _body(
+        self, parameter: dict[str, Any], consumes: list[str], at: list[str]
+    ) -> dict[str, Any]:
         schema = self._schema(parameter.get("schema", {}), [*at, "schema"])
         body: dict[str, Any] = {}
         if "description" in parameter:
@@ -284,7 +355,9 @@ class SwaggerUp:
             body.setdefault("x-body-name", parameter["name"])
         return body
 
-    def _form(self, fields: list[tuple[dict[str, Any], list[str]]], consumes: list[str]) -> dict[str, Any]:
+    def _form(
+        self, fields: list[tuple[dict[str, Any], list[str]]], consumes: list[str]
+    ) -> dict[str, Any]:
         properties: dict[str, Any] = {}
         encoding: dict[str, Any] = {}
         required: list[str] = []
@@ -321,11 +394,17 @@ class SwaggerUp:
     def _style(self, parameter: dict[str, Any], place: str, at: list[str]) -> tuple[str, bool]:
         collection = parameter.get("collectionFormat", "csv")
         if collection == "tsv":
-            self.issues.warning(pointer_of(at, "collectionFormat"), "Tab-separated values have no 3.0 style; commas are used.")
+            self.issues.warning(
+                pointer_of(at, "collectionFormat"),
+                "Tab-separated values have no 3.0 style; commas are used.",
+            )
             collection = "csv"
         if place in ("path", "header"):
             if collection != "csv":
-                self.issues.warning(pointer_of(at, "collectionFormat"), f"{collection!r} is not possible in a {place}; commas are used.")
+                self.issues.warning(
+                    pointer_of(at, "collectionFormat"),
+                    f"{collection!r} is not possible in a {place}; commas are used.",
+                )
             return "simple", False
         return _STYLES.get(str(collection), ("form", False))
 
@@ -333,23 +412,33 @@ class SwaggerUp:
         if not isinstance(parameter, dict) or "$ref" in parameter:
             return parameter
         place = str(parameter.get("in", ""))
-        result = {key: value for key, value in parameter.items() if key not in VALUE_KEYWORDS and key not in ("collectionFormat", "schema")}
+        result = {
+            key: value
+            for key, value in parameter.items()
+            if key not in VALUE_KEYWORDS and key not in ("collectionFormat", "schema")
+        }
         if place == "path":
             result["required"] = True
         if place != "query":
             result.pop("allowEmptyValue", None)
         if parameter.get("type") == "array":
             style, explode = self._style(parameter, place, at)
-            if (style, explode) != (("simple", False) if place in ("path", "header") else ("form", True)):
+            if (style, explode) != (
+                ("simple", False) if place in ("path", "header") else ("form", True)
+            ):
                 result.update(style=style, explode=explode)
         result["schema"] = value_schema(parameter, self.issues, at)
         return result
 
     def _shared_responses(self, source: dict[str, Any]) -> dict[str, list[list[str]]]:
-        """What the operations that refer to a shared response produce: in 2.0 its media types are theirs."""
+        """What the operations that refer to a shared response produce: in 2.0 its media types
+        are theirs.
+        """
         found: dict[str, list[list[str]]] = {}
         for item in _mapping(source, "paths").values():
-            for operation in (item.get(method) for method in METHODS) if isinstance(item, dict) else ():
+            for operation in (
+                (item.get(method) for method in METHODS) if isinstance(item, dict) else ()
+            ):
                 if not isinstance(operation, dict):
                     continue
                 produces = self._produces(operation)
@@ -364,25 +453,39 @@ class SwaggerUp:
         return _strings(operation.get("produces")) if "produces" in operation else self.produces
 
     def _produced(self, name: str) -> list[str]:
-        """The media types of a shared response: those of the operations that refer to it, the document's where they differ."""
+        """The media types of a shared response: those of the operations that refer to it, the
+        document's where they differ.
+        """
         lists = self.shared.get(f"#/components/responses/{name}") or [self.produces]
         return self.produces if self.produces in lists else lists[0]
 
     def _referred(self, reference: Json, produces: list[str], at: list[str]) -> Any | None:
-        """A shared response as it is in an operation that produces other media types than the rest; None where it is the same."""
+        """A shared response as it is in an operation that produces other media types than the
+        rest; None where it is the same.
+        """
         name = str(reference).removeprefix("#/components/responses/")
         old = self.originals["responses"].get(name, "")
         shared = _mapping(self.document, "responses").get(old)
-        if not isinstance(shared, dict) or not shared.keys() & {"schema", "examples"} or produces == self._produced(name):
+        if (
+            not isinstance(shared, dict)
+            or not shared.keys() & {"schema", "examples"}
+            or produces == self._produced(name)
+        ):
             return None
-        self.issues.info(pointer_of(at), f"The response {old!r} stands here itself, for this operation produces other media types.")
+        self.issues.info(
+            pointer_of(at),
+            f"The response {old!r} stands here itself, for this operation produces other media "
+            f"types.",
+        )
         return self._response(shared, produces, at)
 
     def _response(self, response: Json, produces: list[str], at: list[str]) -> Any:
         if not isinstance(response, dict):
             return response
         if "$ref" in response:
-            return (self._referred(response["$ref"], produces, at) if at[0] == "paths" else None) or response
+            return (
+                self._referred(response["$ref"], produces, at) if at[0] == "paths" else None
+            ) or response
         result: dict[str, Any] = {"description": response.get("description", "")}
         if isinstance(response.get("headers"), dict):
             result["headers"] = {
@@ -394,15 +497,22 @@ class SwaggerUp:
         examples = examples if isinstance(examples, dict) else {}
         if "schema" in response:
             schema = self._schema(response["schema"], [*at, "schema"])
-            is_file = isinstance(response["schema"], dict) and response["schema"].get("type") == "file"
+            is_file = (
+                isinstance(response["schema"], dict) and response["schema"].get("type") == "file"
+            )
             kinds = produces or (["application/octet-stream"] if is_file else [JSON_TYPE])
             result["content"] = {kind: {"schema": schema} for kind in kinds}
         self._examples(result, examples, produces, at)
         result.update(_extensions(response))
         return result
 
-    def _examples(self, response: dict[str, Any], examples: dict[str, Any], produces: list[str], at: list[str]) -> None:
-        """Each example goes to its own media type. Where media types are declared, an example of another one does not add to them."""
+    def _examples(
+        self, response: dict[str, Any], examples: dict[str, Any], produces: list[str], at: list[str]
+    ) -> None:
+        """Each example goes to its own media type.
+
+        Where media types are declared, an example of another one does not add to them.
+        """
         given = {kind: example for kind, example in examples.items() if not kind.startswith("x-")}
         content: dict[str, Any] = response.get("content", {})
         schema = next((media["schema"] for media in content.values()), None)
@@ -416,14 +526,21 @@ class SwaggerUp:
                 message = f"{kind!r} is not produced here; its example is kept as `x-examples`."
                 self.issues.warning(pointer_of(at, "examples", kind), message)
             else:
-                content[here] = {**content.get(here, {} if schema is None else {"schema": schema}), "example": example}
+                content[here] = {
+                    **content.get(here, {} if schema is None else {"schema": schema}),
+                    "example": example,
+                }
         if content:
             response["content"] = content
         if strange:
             response["x-examples"] = strange
 
     def _header(self, header: dict[str, Any], at: list[str]) -> dict[str, Any]:
-        result = {key: value for key, value in header.items() if key not in VALUE_KEYWORDS and key != "collectionFormat"}
+        result = {
+            key: value
+            for key, value in header.items()
+            if key not in VALUE_KEYWORDS and key != "collectionFormat"
+        }
         if header.get("type") == "array":
             self._style(header, "header", at)
         result["schema"] = value_schema(header, self.issues, at)
@@ -433,7 +550,12 @@ class SwaggerUp:
         if not isinstance(requirements, list):
             return requirements
         names = self.renamed["securityDefinitions"]
-        return [{names.get(name, name): scopes for name, scopes in one.items()} if isinstance(one, dict) else one for one in requirements]
+        return [
+            {names.get(name, name): scopes for name, scopes in one.items()}
+            if isinstance(one, dict)
+            else one
+            for one in requirements
+        ]
 
 
 def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:
@@ -442,7 +564,11 @@ def _mapping(node: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _strings(value: Json) -> list[str]:
-    return list(dict.fromkeys(one for one in value if isinstance(one, str))) if isinstance(value, list) else []
+    return (
+        list(dict.fromkeys(one for one in value if isinstance(one, str)))
+        if isinstance(value, list)
+        else []
+    )
 
 
 def _essence(media_type: str) -> str:
@@ -450,4 +576,6 @@ def _essence(media_type: str) -> str:
 
 
 def _extensions(node: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in node.items() if key.startswith("x-") and key != "x-nullable"}
+    return {
+        key: value for key, value in node.items() if key.startswith("x-") and key != "x-nullable"
+    }

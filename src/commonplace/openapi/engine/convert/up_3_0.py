@@ -14,7 +14,10 @@ from commonplace.openapi.model import Family
 
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
 _KEPT_BESIDE_REF = frozenset(("$ref", "description", "title"))
-_PATH_ITEM = frozenset((*SHAPE["path_item"], "$ref", "summary", "description")) - {"query", "additionalOperations"}
+_PATH_ITEM = frozenset((*SHAPE["path_item"], "$ref", "summary", "description")) - {
+    "query",
+    "additionalOperations",
+}
 OCTETS = "application/octet-stream"
 
 
@@ -31,7 +34,11 @@ class UpTo31(Rewriter):
             return node
         kept = []
         for part in parts:
-            rest = {key: value for key, value in part.items() if key != "nullable"} if only_nullable(part) else part
+            rest = (
+                {key: value for key, value in part.items() if key != "nullable"}
+                if only_nullable(part)
+                else part
+            )
             if rest:
                 kept.append(rest)
         return {**node, "allOf": kept, "nullable": True}
@@ -52,7 +59,11 @@ class UpTo31(Rewriter):
             flag = result.get(exclusive)
             if isinstance(flag, bool):
                 if flag and bound in result:
-                    result = {(exclusive if key == bound else key): value for key, value in result.items() if key != exclusive}
+                    result = {
+                        (exclusive if key == bound else key): value
+                        for key, value in result.items()
+                        if key != exclusive
+                    }
                 else:
                     del result[exclusive]
         if "example" in result:
@@ -73,21 +84,33 @@ class UpTo31(Rewriter):
             return schema
         kind, enum = schema.get("type"), schema.get("enum")
         if enum == [None] and kind is None:
-            return {"type": "null", **{key: value for key, value in schema.items() if key != "enum"}}
+            return {
+                "type": "null",
+                **{key: value for key, value in schema.items() if key != "enum"},
+            }
         if isinstance(enum, list) and None not in enum:
-            self.issues.info(self.pointer("enum"), "`nullable` says that null is allowed, so it was added to `enum`.")
+            self.issues.info(
+                self.pointer("enum"),
+                "`nullable` says that null is allowed, so it was added to `enum`.",
+            )
             schema["enum"] = [*enum, None]
         unions = [union for union in ("oneOf", "anyOf") if isinstance(schema.get(union), list)]
         if unions or schema.get("allOf"):
             return self._nullable_combination(schema, unions)
         if isinstance(kind, str):
-            return {key: [kind, "null"] if key == "type" else value for key, value in schema.items()}
+            return {
+                key: [kind, "null"] if key == "type" else value for key, value in schema.items()
+            }
         if enum is None:
-            self.issues.info(self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped.")
+            self.issues.info(
+                self.pointer(), "`nullable` without `type` has no effect in 3.0 and was dropped."
+            )
         return schema
 
     def _nullable_combination(self, schema: dict[str, Any], unions: list[str]) -> dict[str, Any]:
-        """Null as one more branch, or, where that would count it twice or another rule would refuse it, as the other of two."""
+        """Null as one more branch, or, where that would count it twice or another rule would
+        refuse it, as the other of two.
+        """
         kind = schema.get("type")
         if len(unions) == 1 and not schema.keys() & {"allOf", "not"}:
             union = unions[0]
@@ -95,16 +118,30 @@ class UpTo31(Rewriter):
                 widened = {**schema, union: [*schema[union], {"type": "null"}]}
                 return {**widened, "type": [kind, "null"]} if isinstance(kind, str) else widened
         if not unions:
-            self.issues.info(self.pointer(), "`nullable` beside `allOf` became a choice between the schema and null.")
+            self.issues.info(
+                self.pointer(),
+                "`nullable` beside `allOf` became a choice between the schema and null.",
+            )
         # A discriminator stands beside its choice.
-        rules = {key: value for key, value in schema.items() if key == "discriminator" or not _is_annotation(key)}
+        rules = {
+            key: value
+            for key, value in schema.items()
+            if key == "discriminator" or not _is_annotation(key)
+        }
         if rules.keys() == {"allOf"} and len(rules["allOf"]) == 1:
             rules = rules["allOf"][0]
-        kept = {key: value for key, value in schema.items() if key != "discriminator" and _is_annotation(key)}
+        kept = {
+            key: value
+            for key, value in schema.items()
+            if key != "discriminator" and _is_annotation(key)
+        }
         return {**kept, "anyOf": [rules, {"type": "null"}]}
 
     def _refuses_null(self, schema: Json, depth: int = 0) -> bool:
-        """Whether null is surely not admitted. The schema may be rewritten already, or be what a reference finds in the source."""
+        """Whether null is surely not admitted.
+
+        The schema may be rewritten already, or be what a reference finds in the source.
+        """
         if not isinstance(schema, dict) or depth > 20:
             return False
         reference = schema.get("$ref")
@@ -122,27 +159,43 @@ class UpTo31(Rewriter):
             return True
         if any(self._refuses_null(part, depth + 1) for part in parts or ()):
             return True
-        unions = [schema[union] for union in ("oneOf", "anyOf") if isinstance(schema.get(union), list)]
-        return any(all(self._refuses_null(branch, depth + 1) for branch in branches) for branches in unions)
+        unions = [
+            schema[union] for union in ("oneOf", "anyOf") if isinstance(schema.get(union), list)
+        ]
+        return any(
+            all(self._refuses_null(branch, depth + 1) for branch in branches) for branches in unions
+        )
 
     def _reference(self, node: dict[str, Any]) -> dict[str, Any]:
         if len(node) == 1:
             return node
-        kept = {key: value for key, value in node.items() if key in _KEPT_BESIDE_REF or key.startswith("x-")}
+        kept = {
+            key: value
+            for key, value in node.items()
+            if key in _KEPT_BESIDE_REF or key.startswith("x-")
+        }
         lost = [key for key in node if key not in kept]
         if not lost:
             return node
-        self.issues.info(self.pointer(), f"Beside `$ref`, 3.0 ignores {', '.join(lost)} and 3.1 would apply it, so it was dropped.")
+        self.issues.info(
+            self.pointer(),
+            f"Beside `$ref`, 3.0 ignores {', '.join(lost)} and 3.1 would apply it, so it was "
+            f"dropped.",
+        )
         return kept
 
     def on_server(self, node: dict[str, Any]) -> Json:
         variables = node.get("variables")
-        if not isinstance(variables, dict) or not any(isinstance(one, dict) and one.get("enum") == [] for one in variables.values()):
+        if not isinstance(variables, dict) or not any(
+            isinstance(one, dict) and one.get("enum") == [] for one in variables.values()
+        ):
             return node
         return {
             **node,
             "variables": {
-                name: {key: value for key, value in one.items() if key != "enum" or value} if isinstance(one, dict) else one
+                name: {key: value for key, value in one.items() if key != "enum" or value}
+                if isinstance(one, dict)
+                else one
                 for name, one in variables.items()
             },
         }
@@ -151,11 +204,18 @@ class UpTo31(Rewriter):
         """3.1's schema is closed about where `allowReserved` and `allowEmptyValue` make sense."""
         if "$ref" in node:
             return {"$ref": node["$ref"]} if len(node) > 1 else node
-        lost = [key for key in ("allowReserved", "allowEmptyValue") if key in node and node.get("in") != "query"]
+        lost = [
+            key
+            for key in ("allowReserved", "allowEmptyValue")
+            if key in node and node.get("in") != "query"
+        ]
         if not lost:
             return node
         for key in lost:
-            self.issues.info(self.pointer(key), f"`{key}` means something only for query parameters and was dropped.")
+            self.issues.info(
+                self.pointer(key),
+                f"`{key}` means something only for query parameters and was dropped.",
+            )
         return {key: value for key, value in node.items() if key not in lost}
 
     def on_header(self, node: dict[str, Any]) -> Json:
@@ -165,24 +225,43 @@ class UpTo31(Rewriter):
         return {key: value for key, value in node.items() if key not in lost} if lost else node
 
     def on_link(self, node: dict[str, Any]) -> Json:
-        """3.1's schema wants strings as the parameters of a link: expressions, or constants as they stand in a request."""
+        """3.1's schema wants strings as the parameters of a link: expressions, or constants as
+        they stand in a request.
+        """
         parameters = node.get("parameters")
-        if not isinstance(parameters, dict) or all(isinstance(value, str) for value in parameters.values()):
+        if not isinstance(parameters, dict) or all(
+            isinstance(value, str) for value in parameters.values()
+        ):
             return node
-        self.issues.info(self.pointer("parameters"), "3.1 gives the parameters of a link as strings; other constants are written as text.")
-        written = {name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for name, value in parameters.items()}
+        self.issues.info(
+            self.pointer("parameters"),
+            "3.1 gives the parameters of a link as strings; other constants are written as text.",
+        )
+        written = {
+            name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            for name, value in parameters.items()
+        }
         return {**node, "parameters": written}
 
     def on_document(self, node: dict[str, Any]) -> Json:
         hooks = node.get("x-webhooks")
-        if isinstance(hooks, dict) and "webhooks" not in node and not all(_is_path_item(one) for one in hooks.values()):
-            self.issues.info("/x-webhooks", "`x-webhooks` holds more than path items, so it stays an extension.")
+        if (
+            isinstance(hooks, dict)
+            and "webhooks" not in node
+            and not all(_is_path_item(one) for one in hooks.values())
+        ):
+            self.issues.info(
+                "/x-webhooks", "`x-webhooks` holds more than path items, so it stays an extension."
+            )
         elif isinstance(hooks, dict) and "webhooks" not in node:
             self.issues.info("/x-webhooks", "`x-webhooks` became `webhooks`.")
             self.at.append("x-webhooks")
             hooks = self._map(hooks, "path_item")
             self.at.pop()
-            return {("webhooks" if key == "x-webhooks" else key): (hooks if key == "x-webhooks" else v) for key, v in node.items()}
+            return {
+                ("webhooks" if key == "x-webhooks" else key): (hooks if key == "x-webhooks" else v)
+                for key, v in node.items()
+            }
         return node
 
 
@@ -204,6 +283,8 @@ def up_to_3_2(document: dict[str, Any], issues: Issues, version: str) -> dict[st
     """Everything 3.1 can say, 3.2 says the same way."""
     result = {**document, "openapi": version}
     dialect = result.get("jsonSchemaDialect")
-    if isinstance(dialect, str) and dialect.startswith("https://spec.openapis.org/oas/3.1/dialect/"):
+    if isinstance(dialect, str) and dialect.startswith(
+        "https://spec.openapis.org/oas/3.1/dialect/"
+    ):
         del result["jsonSchemaDialect"]
     return result

@@ -1,1 +1,3 @@
-"""Code generation from API descriptions: a language-neutral reading of the document, and one backend per language."""
+"""Code generation from API descriptions: a language-neutral reading of the document, and one
+backend per language.
+"""

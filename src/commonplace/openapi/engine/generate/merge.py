@@ -26,8 +26,12 @@ _STRUCTURAL = frozenset(
         "contentMediaType",
     ]
 )
-_STRING_HINTS = frozenset(("pattern", "minLength", "maxLength", "contentEncoding", "contentMediaType"))
-_NUMBER_HINTS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
+_STRING_HINTS = frozenset(
+    ("pattern", "minLength", "maxLength", "contentEncoding", "contentMediaType")
+)
+_NUMBER_HINTS = frozenset(
+    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+)
 _HINTS = _STRING_HINTS | _NUMBER_HINTS
 
 
@@ -82,7 +86,10 @@ def is_null(schema: Json) -> bool:
 
 
 class Merger:
-    """Merges schemas of one document. References that lead back to a schema being merged end there."""
+    """Merges schemas of one document.
+
+    References that lead back to a schema being merged end there.
+    """
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
@@ -115,7 +122,9 @@ class Merger:
         required = schema.get("required")
         if isinstance(required, list):
             merged.required.update(name for name in required if isinstance(name, str))
-        if "additionalProperties" in schema and (merged.additional is None or merged.additional is True):
+        if "additionalProperties" in schema and (
+            merged.additional is None or merged.additional is True
+        ):
             merged.additional = schema["additionalProperties"]
         if isinstance(schema.get("patternProperties"), dict):
             merged.patterns.update(schema["patternProperties"])
@@ -147,7 +156,13 @@ class Merger:
 
     def _absorb_types(self, merged: Merged, schema: dict[str, Any]) -> None:
         kind = schema.get("type")
-        kinds = [kind] if isinstance(kind, str) else [one for one in kind if isinstance(one, str)] if isinstance(kind, list) else []
+        kinds = (
+            [kind]
+            if isinstance(kind, str)
+            else [one for one in kind if isinstance(one, str)]
+            if isinstance(kind, list)
+            else []
+        )
         if kinds:
             if "null" in kinds or schema.get("nullable") is True:
                 merged.nullable = True
@@ -166,10 +181,20 @@ class Merger:
                 merged.nullable = True
             values = [value for value in values if value is not None]
             if values:
-                merged.enum = values if merged.enum is None else [value for value in merged.enum if value in values] or values
+                merged.enum = (
+                    values
+                    if merged.enum is None
+                    else [value for value in merged.enum if value in values] or values
+                )
 
     def _absorb_choice(
-        self, merged: Merged, branches: list[Json], exclusive: bool, schema: dict[str, Any], within: tuple[str, ...], depth: int
+        self,
+        merged: Merged,
+        branches: list[Json],
+        exclusive: bool,
+        schema: dict[str, Any],
+        within: tuple[str, ...],
+        depth: int,
     ) -> None:
         real = [branch for branch in branches if not is_null(branch)]
         if len(real) < len(branches):
@@ -179,24 +204,41 @@ class Merger:
         real = [branch for branch in real if _says_something(branch, merged)]
         if not real:
             return
-        if len(real) == 1 and (len(real) == len([branch for branch in branches if not is_null(branch)])):
+        if len(real) == 1 and (
+            len(real) == len([branch for branch in branches if not is_null(branch)])
+        ):
             self._absorb(merged, real[0], within, depth + 1)
             return
         discriminator = schema.get("discriminator")
-        merged.choices.append(Choice(real, exclusive, discriminator if isinstance(discriminator, dict) else {}))
+        merged.choices.append(
+            Choice(real, exclusive, discriminator if isinstance(discriminator, dict) else {})
+        )
 
 
 def _says_something(branch: Json, merged: Merged) -> bool:
-    """Branches that only restrict (`required: [a]`, or known properties again) decide nothing about the type."""
+    """Branches that only restrict (`required: [a]`, or known properties again) decide nothing
+    about the type.
+    """
     if branch is True:
         return False
     if not isinstance(branch, dict) or not any(key in _STRUCTURAL for key in branch):
         return False
-    if merged.properties and "$ref" not in branch and not branch.keys() & {"allOf", "anyOf", "oneOf", "items", "enum", "const"}:
+    if (
+        merged.properties
+        and "$ref" not in branch
+        and not branch.keys() & {"allOf", "anyOf", "oneOf", "items", "enum", "const"}
+    ):
         inner = branch.get("properties")
-        if branch.get("type", "object") == "object" and isinstance(inner, dict) and inner.keys() <= merged.properties.keys():
+        if (
+            branch.get("type", "object") == "object"
+            and isinstance(inner, dict)
+            and inner.keys() <= merged.properties.keys()
+        ):
             return False
-        if branch.keys() <= {"type", "required", "description", "title"} and branch.get("type", "object") == "object":
+        if (
+            branch.keys() <= {"type", "required", "description", "title"}
+            and branch.get("type", "object") == "object"
+        ):
             return False
     return True
 
@@ -227,7 +269,15 @@ def infer_types(merged: Merged) -> list[str]:
         return ["object"]
     if merged.items is not None or merged.prefix is not None:
         return ["array"]
-    if merged.hints & _STRING_HINTS or merged.format in ("date-time", "date", "uuid", "uri", "email", "byte", "binary"):
+    if merged.hints & _STRING_HINTS or merged.format in (
+        "date-time",
+        "date",
+        "uuid",
+        "uri",
+        "email",
+        "byte",
+        "binary",
+    ):
         return ["string"]
     if merged.hints & _NUMBER_HINTS:
         return ["number"]

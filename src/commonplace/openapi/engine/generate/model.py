@@ -1,4 +1,7 @@
-"""What a document means to a code generator: types, operations, security schemes. No language's spelling in here."""
+"""What a document means to a code generator: types, operations, security schemes.
+
+No language's spelling in here.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,11 @@ class Use:
 
 @dataclass(slots=True, eq=False)
 class Declaration:
-    """A type with a name. `hint` holds the parts of that name as the document spells them; each backend makes its own of it."""
+    """A type with a name.
+
+    `hint` holds the parts of that name as the document spells them; each backend makes its own of
+    it.
+    """
 
     hint: tuple[str, ...]
     doc: str = ""
@@ -75,7 +82,9 @@ class Field:
 @dataclass(slots=True, eq=False)
 class Struct(Declaration):
     fields: list[Field] = field(default_factory=list)
-    additional: Use | None = None  # type of members beyond the fields, where the schema speaks of them
+    additional: Use | None = (
+        None  # type of members beyond the fields, where the schema speaks of them
+    )
 
 
 @dataclass(slots=True, eq=False)

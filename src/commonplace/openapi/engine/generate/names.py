@@ -44,7 +44,10 @@ _MAX_WORDS = 12
 
 
 def words(name: str) -> list[str]:
-    """`get-userById` is get, user, By, Id. Signs that carry the meaning (`+1`, `>=`) are spelled out."""
+    """`get-userById` is get, user, By, Id.
+
+    Signs that carry the meaning (`+1`, `>=`) are spelled out.
+    """
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name)
     if name[:1] in "+-<>=!" and name[1:2] != "":

@@ -24,7 +24,13 @@ from commonplace.openapi.engine.generate.path_keys import PathKey, read_path_key
 from commonplace.openapi.engine.generate.types import TypeReader
 from commonplace.openapi.engine.shape import METHODS, Json, escape_token
 
-_STYLES = {"path": "simple", "header": "simple", "query": "form", "cookie": "form", "querystring": "form"}
+_STYLES = {
+    "path": "simple",
+    "header": "simple",
+    "query": "form",
+    "cookie": "form",
+    "querystring": "form",
+}
 _SKIPPED_HEADERS = frozenset(("accept", "content-type", "authorization"))
 _BYTES = Use(Primitive(Scalar.BYTES))
 _TEXT = Use(Primitive(Scalar.STRING))
@@ -66,7 +72,11 @@ class ApiReader:
             pointer = f"/paths/{escape_token(path)}"
             for method in METHODS:
                 if isinstance(item.get(method), dict):
-                    found.append(self._operation(path, method.upper(), item, item[method], f"{pointer}/{method}"))
+                    found.append(
+                        self._operation(
+                            path, method.upper(), item, item[method], f"{pointer}/{method}"
+                        )
+                    )
             extra = item.get("additionalOperations")
             for method, operation in extra.items() if isinstance(extra, dict) else ():
                 if isinstance(operation, dict):
@@ -79,9 +89,14 @@ class ApiReader:
         """Warn of operations that only a fragment tells apart: it is never sent."""
         first: dict[tuple[str, str, str], Operation] = {}
         for operation in operations:
-            other = first.setdefault((operation.method, operation.path, operation.fixed_query), operation)
+            other = first.setdefault(
+                (operation.method, operation.path, operation.fixed_query), operation
+            )
             if other is not operation:
-                message = f"Requests look like those of {other.hint!r}; a generated server answers all of them with that operation."
+                message = (
+                    f"Requests look like those of {other.hint!r}; a generated server "
+                    f"answers all of them with that operation."
+                )
                 self.types.warnings.append(Notice(operation.pointer, message, critical=True))
 
     def _resolved(self, node: Json) -> dict[str, Any]:
@@ -93,16 +108,31 @@ class ApiReader:
                 return node
             target = self.merger.resolve(reference)
             if not isinstance(target, dict):
-                self.types.warnings.append(Notice(reference, "The reference leads nowhere and is left out.", critical=True))
+                self.types.warnings.append(
+                    Notice(reference, "The reference leads nowhere and is left out.", critical=True)
+                )
                 return {}
-            node = {**target, **{key: value for key, value in node.items() if key != "$ref" and key not in ("summary", "description")}}
+            node = {
+                **target,
+                **{
+                    key: value
+                    for key, value in node.items()
+                    if key != "$ref" and key not in ("summary", "description")
+                },
+            }
             if "$ref" in node and target.get("$ref") == reference:
                 return {}
         return {}
 
-    def _operation(self, path: str, method: str, item: dict[str, Any], operation: dict[str, Any], pointer: str) -> Operation:
+    def _operation(
+        self, path: str, method: str, item: dict[str, Any], operation: dict[str, Any], pointer: str
+    ) -> Operation:
         identifier = operation.get("operationId")
-        hint = identifier if isinstance(identifier, str) and words(identifier) else f"{method.lower()} {path}"
+        hint = (
+            identifier
+            if isinstance(identifier, str) and words(identifier)
+            else f"{method.lower()} {path}"
+        )
         bodies, required = self._bodies(operation.get("requestBody"), hint)
         tags = operation.get("tags")
         texts = [operation.get("summary"), operation.get("description"), item.get("summary")]
@@ -130,13 +160,25 @@ class ApiReader:
             self.types.warnings.append(Notice(pointer, message, critical=critical))
 
         if key.has_query:
-            warn("The path has a query, which OpenAPI does not allow; it is sent with the query parameters. Declare it as parameters.")
+            warn(
+                "The path has a query, which OpenAPI does not allow; it is sent with the query "
+                "parameters. Declare it as parameters."
+            )
         for pair in key.left_out:
-            warn(f"{pair!r} of the path's query cannot be sent and is left out. Declare it as a query parameter.", critical=True)
+            warn(
+                f"{pair!r} of the path's query cannot be sent and is left out. Declare it as a "
+                f"query parameter.",
+                critical=True,
+            )
         if key.fragment:
-            warn(f"{'#' + key.fragment!r} of the path is a fragment, which no request carries; it is left out.")
+            warn(
+                f"{'#' + key.fragment!r} of the path is a fragment, which no request carries; it "
+                f"is left out."
+            )
 
-    def _parameters(self, key: PathKey, item: dict[str, Any], operation: dict[str, Any], hint: str, pointer: str) -> list[Parameter]:
+    def _parameters(
+        self, key: PathKey, item: dict[str, Any], operation: dict[str, Any], hint: str, pointer: str
+    ) -> list[Parameter]:
         found: dict[tuple[str, str], Parameter] = {}
         asked = {template: name for name, template in key.templates}
         for source in (item.get("parameters"), operation.get("parameters")):
@@ -151,18 +193,35 @@ class ApiReader:
                     place, name = "query", asked[name]
                     parameter = {**parameter, "style": "form"}
                 if place == "path" and "{" + name + "}" not in key.path:
-                    self.types.warnings.append(Notice(pointer, f"Path parameter {name!r} is not in the path and is left out."))
+                    self.types.warnings.append(
+                        Notice(
+                            pointer, f"Path parameter {name!r} is not in the path and is left out."
+                        )
+                    )
                     continue
                 found[(place, name)] = self._parameter(parameter, name, place, hint)
         for name in _template_names(key.path):
             if ("path", name) not in found:
-                self.types.warnings.append(Notice(pointer, f"Path parameter {name!r} is not declared; it is a string."))
+                self.types.warnings.append(
+                    Notice(pointer, f"Path parameter {name!r} is not declared; it is a string.")
+                )
                 schema = {"type": "string"}
-                found[("path", name)] = Parameter(name, "path", True, _TEXT, schema, "simple", False)
-        for name, required in [(name, True) for name, _ in key.templates] + [(name, False) for name in key.expanded]:
+                found[("path", name)] = Parameter(
+                    name, "path", True, _TEXT, schema, "simple", False
+                )
+        for name, required in [(name, True) for name, _ in key.templates] + [
+            (name, False) for name in key.expanded
+        ]:
             if ("query", name) not in found:
-                self.types.warnings.append(Notice(pointer, f"Query parameter {name!r} of the path is not declared; it is a string."))
-                found[("query", name)] = Parameter(name, "query", required, _TEXT, {"type": "string"}, "form", True)
+                self.types.warnings.append(
+                    Notice(
+                        pointer,
+                        f"Query parameter {name!r} of the path is not declared; it is a string.",
+                    )
+                )
+                found[("query", name)] = Parameter(
+                    name, "query", required, _TEXT, {"type": "string"}, "form", True
+                )
         order = {"path": 0, "query": 1, "querystring": 1, "header": 2, "cookie": 3}
         return sorted(found.values(), key=lambda one: (order[one.place], not one.required))
 
@@ -194,7 +253,9 @@ class ApiReader:
 
     def _bodies(self, body: Json, hint: str) -> tuple[list[Body], bool]:
         resolved = self._resolved(body)
-        return self._contents(resolved.get("content"), (hint, "Body")), resolved.get("required") is True
+        return self._contents(resolved.get("content"), (hint, "Body")), resolved.get(
+            "required"
+        ) is True
 
     def _contents(self, content: Json, hint: tuple[str, ...]) -> list[Body]:
         bodies: list[Body] = []
@@ -209,29 +270,52 @@ class ApiReader:
                 twin.media_types.append(media_type)
                 continue
             same_kind = sum(one.kind == kind for one in bodies)
-            where = hint if not bodies else (*hint, kind, *([str(same_kind + 1)] if same_kind else []))
+            where = (
+                hint if not bodies else (*hint, kind, *([str(same_kind + 1)] if same_kind else []))
+            )
             if kind == "bytes":
                 if any(one.kind == "bytes" for one in bodies):
-                    next(one for one in bodies if one.kind == "bytes").media_types.append(media_type)
+                    next(one for one in bodies if one.kind == "bytes").media_types.append(
+                        media_type
+                    )
                     continue
                 use = _BYTES
             elif kind == "text":
                 use = _TEXT
             else:
-                shared = next((one for one in bodies if one.schema == schema and one.kind in ("json", "form", "multipart")), None)
+                shared = next(
+                    (
+                        one
+                        for one in bodies
+                        if one.schema == schema and one.kind in ("json", "form", "multipart")
+                    ),
+                    None,
+                )
                 use = shared.use if shared is not None else self.types.use(schema, where)
             bodies.append(Body(kind, [media_type], use, schema, _encodings(media.get("encoding"))))
         return bodies
 
     def _is_object(self, schema: Json) -> bool:
         merged = self.merger.merge(schema)
-        return bool(merged.properties or merged.types == ["object"] or merged.additional is not None or merged.choices)
+        return bool(
+            merged.properties
+            or merged.types == ["object"]
+            or merged.additional is not None
+            or merged.choices
+        )
 
     def _responses(self, responses: Json, hint: str) -> list[Response]:
         found: list[Response] = []
         for status, response in responses.items() if isinstance(responses, dict) else ():
             status = str(status).upper() if str(status)[-2:].upper() == "XX" else str(status)
-            if not (status == "default" or (len(status) == 3 and status[0] in "12345" and (status[1:].isdigit() or status[1:] == "XX"))):
+            if not (
+                status == "default"
+                or (
+                    len(status) == 3
+                    and status[0] in "12345"
+                    and (status[1:].isdigit() or status[1:] == "XX")
+                )
+            ):
                 continue
             response = self._resolved(response)
             doc = response.get("description")
@@ -243,7 +327,12 @@ class ApiReader:
         found: list[list[tuple[str, list[str]]]] = []
         for requirement in requirements if isinstance(requirements, list) else ():
             if isinstance(requirement, dict):
-                found.append([(str(name), [str(one) for one in scopes or ()]) for name, scopes in requirement.items()])
+                found.append(
+                    [
+                        (str(name), [str(one) for one in scopes or ()])
+                        for name, scopes in requirement.items()
+                    ]
+                )
         return found
 
     def _schemes(self) -> list[SecurityScheme]:
@@ -253,15 +342,29 @@ class ApiReader:
             scheme = self._resolved(scheme)
             kind = scheme.get("type")
             if isinstance(kind, str):
-                texts = {key: str(scheme.get(key) or "") for key in ("in", "name", "scheme", "description")}
-                found.append(SecurityScheme(name, kind, texts["in"], texts["name"], texts["scheme"], texts["description"]))
+                texts = {
+                    key: str(scheme.get(key) or "")
+                    for key in ("in", "name", "scheme", "description")
+                }
+                found.append(
+                    SecurityScheme(
+                        name,
+                        kind,
+                        texts["in"],
+                        texts["name"],
+                        texts["scheme"],
+                        texts["description"],
+                    )
+                )
         return found
 
 
 def _kind(media_type: str) -> BodyKind:
     plain = media_type.split(";", 1)[0].strip().lower()
     if plain.endswith(("/json", "+json")):
-        return "json" if plain not in ("application/json-seq", "application/geo+json-seq") else "bytes"
+        return (
+            "json" if plain not in ("application/json-seq", "application/geo+json-seq") else "bytes"
+        )
     if plain == "application/x-www-form-urlencoded":
         return "form"
     if plain == "multipart/form-data":

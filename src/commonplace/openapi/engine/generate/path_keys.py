@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote
 
-_EXPANSION = re.compile(r"\{([?&#+./;])([^{}]*)\}")  # RFC 6570 operators; OpenAPI knows plain {name} only
+_EXPANSION = re.compile(
+    r"\{([?&#+./;])([^{}]*)\}"
+)  # RFC 6570 operators; OpenAPI knows plain {name} only
 _WHOLE = re.compile(r"\{([^{}]+)\}")
 _QUERY_SAFE = "!$'()*+,;:@/?%-._~[]"
 
@@ -17,7 +19,9 @@ class PathKey:
 
     path: str
     fixed: tuple[str, ...] = ()  # encoded `name=value` pairs that every request carries
-    templates: tuple[tuple[str, str], ...] = ()  # query name and template name of pairs such as `q={text}`
+    templates: tuple[
+        tuple[str, str], ...
+    ] = ()  # query name and template name of pairs such as `q={text}`
     expanded: tuple[str, ...] = ()  # names of `{?q,page}`
     left_out: tuple[str, ...] = ()  # parts of the query that cannot be sent
     fragment: str = ""
@@ -57,4 +61,11 @@ def read_path_key(key: str) -> PathKey:
             left_out.append(pair)
         else:
             fixed.append(quote(pair, safe=_QUERY_SAFE + "="))
-    return PathKey(path, tuple(fixed), tuple(templates), tuple(expanded), tuple(left_out), fragment or "".join(fragments))
+    return PathKey(
+        path,
+        tuple(fixed),
+        tuple(templates),
+        tuple(expanded),
+        tuple(left_out),
+        fragment or "".join(fragments),
+    )

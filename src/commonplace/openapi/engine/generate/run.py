@@ -73,7 +73,11 @@ class Generated:
 
 def is_package_name(name: str) -> bool:
     """A name that Go accepts for a package: a lower-case identifier that is no keyword."""
-    return re.fullmatch(r"[a-z_][a-z0-9_]*", name) is not None and name not in _GO_KEYWORDS and name != "_"
+    return (
+        re.fullmatch(r"[a-z_][a-z0-9_]*", name) is not None
+        and name not in _GO_KEYWORDS
+        and name != "_"
+    )
 
 
 def generate(

@@ -57,7 +57,10 @@ _OCTETS = "application/octet-stream"
 
 
 class TypeReader:
-    """Reads the types of one document. Named schemas are declared once, inline ones where they stand."""
+    """Reads the types of one document.
+
+    Named schemas are declared once, inline ones where they stand.
+    """
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.merger = Merger(document)
@@ -85,7 +88,13 @@ class TypeReader:
         before = len(self.merger.missing)
         schema = self.merger.resolve(reference)
         if len(self.merger.missing) > before:
-            self.warnings.append(Notice(reference, "The reference leads nowhere; its values are plain JSON.", critical=True))
+            self.warnings.append(
+                Notice(
+                    reference,
+                    "The reference leads nowhere; its values are plain JSON.",
+                    critical=True,
+                )
+            )
             self._named[reference] = ANY_USE
             return ANY_USE
         component = reference.startswith("#/components/schemas/") and reference.count("/") == 3
@@ -95,7 +104,9 @@ class TypeReader:
         if target is not None:
             use = self._with_null(target[0], nullable=target[1])
             if component:
-                declaration = Alias(hint, _doc(schema), _deprecated(schema), component=True, target=Use(use.type))
+                declaration = Alias(
+                    hint, _doc(schema), _deprecated(schema), component=True, target=Use(use.type)
+                )
                 self.declarations.append(declaration)
                 if not isinstance(use.type, Named):
                     use = Use(Named(declaration), use.nullable)
@@ -112,7 +123,11 @@ class TypeReader:
     def _declare(self, reference: str, schema: Json, hint: tuple[str, ...], component: bool) -> Use:
         merged = self.merger.merge(schema, (reference,))
         declaration = self._blank(merged, hint)
-        declaration.doc, declaration.deprecated, declaration.component = _doc(schema), _deprecated(schema), component
+        declaration.doc, declaration.deprecated, declaration.component = (
+            _doc(schema),
+            _deprecated(schema),
+            component,
+        )
         use = Use(Named(declaration), merged.nullable)
         self._named[reference] = use
         self.declarations.append(declaration)
@@ -122,7 +137,9 @@ class TypeReader:
         return use
 
     def _fill_waiting(self, start: int) -> None:
-        """Declarations are filled where they are met, and those that many others lead to when the first of these is done."""
+        """Declarations are filled where they are met, and those that many others lead to when
+        the first of these is done.
+        """
         self._nesting += 1
         try:
             while len(self._waiting) > start:
@@ -141,7 +158,11 @@ class TypeReader:
         if target is not None:
             return self._with_null(target[0], nullable=target[1])
         if len(hint) > _MAX_HINT:
-            self.warnings.append(Notice("/".join(hint[:3]), "Inline schemas nest too deeply; the rest is plain JSON."))
+            self.warnings.append(
+                Notice(
+                    "/".join(hint[:3]), "Inline schemas nest too deeply; the rest is plain JSON."
+                )
+            )
             return ANY_USE
         key = orjson.dumps(schema, option=orjson.OPT_NON_STR_KEYS) if _is_shared(schema) else None
         if key is not None and key in self._combined:
@@ -169,11 +190,19 @@ class TypeReader:
         """The one reference a schema stands for, and whether null was added to it."""
         if not isinstance(schema, dict) or _REFERRING.isdisjoint(schema):
             return None
-        rest = {key: value for key, value in schema.items() if key not in _SILENT and not key.startswith("x-")}
+        rest = {
+            key: value
+            for key, value in schema.items()
+            if key not in _SILENT and not key.startswith("x-")
+        }
         nullable = schema.get("nullable") is True
         kind = rest.pop("type", None)
         objects = kind in (None, "object", ["object", "null"], ["object"])
-        if not objects and "$ref" not in rest and not (rest and set(rest) <= {"allOf", "anyOf", "oneOf"}):
+        if (
+            not objects
+            and "$ref" not in rest
+            and not (rest and set(rest) <= {"allOf", "anyOf", "oneOf"})
+        ):
             return None
         nullable = nullable or (isinstance(kind, list) and "null" in kind)
         if set(rest) == {"$ref"} and isinstance(rest["$ref"], str):
@@ -192,16 +221,24 @@ class TypeReader:
         return inner[0], inner[1] or nullable or len(real) < len(parts)
 
     def _blank(self, merged: Merged, hint: tuple[str, ...]) -> Declaration:
-        """An empty declaration of the kind the schema needs; `Alias` stands for everything that inline needs no name."""
+        """An empty declaration of the kind the schema needs; `Alias` stands for everything that
+        inline needs no name.
+        """
         if merged.choices:
             return Union(hint)
         kinds = infer_types(merged)
         if merged.enum is not None and len(kinds) <= 1:
             strings = all(isinstance(value, str) for value in merged.enum)
-            integers = all(isinstance(value, int) and not isinstance(value, bool) for value in merged.enum)
+            integers = all(
+                isinstance(value, int) and not isinstance(value, bool) for value in merged.enum
+            )
             if strings and kinds != ["integer"] and kinds != ["number"]:
                 return Enum(hint, scalar=Scalar.STRING)
-            if integers and kinds in (["integer"], []) and all(-(2**63) <= value < 2**63 for value in merged.enum):
+            if (
+                integers
+                and kinds in (["integer"], [])
+                and all(-(2**63) <= value < 2**63 for value in merged.enum)
+            ):
                 return Enum(hint, scalar=Scalar.INT64)
         if len(kinds) > 1:
             return Union(hint)
@@ -227,8 +264,19 @@ class TypeReader:
             annotations = schema if isinstance(schema, dict) else {}
             one_way = annotations.get("readOnly") is True or annotations.get("writeOnly") is True
             required = name in merged.required and not one_way
-            struct.fields.append(Field(name, use, required, _doc(schema), _deprecated(schema), declared=_declares_type(schema)))
-        if merged.additional is True or (isinstance(merged.additional, dict) and not merged.additional):
+            struct.fields.append(
+                Field(
+                    name,
+                    use,
+                    required,
+                    _doc(schema),
+                    _deprecated(schema),
+                    declared=_declares_type(schema),
+                )
+            )
+        if merged.additional is True or (
+            isinstance(merged.additional, dict) and not merged.additional
+        ):
             struct.additional = ANY_USE
         elif isinstance(merged.additional, dict):
             struct.additional = self.use(merged.additional, (*hint, "Value"))
@@ -255,10 +303,16 @@ class TypeReader:
             schema = {"allOf": [base, branch]} if base is not None else branch
             name = _branch_name(branch, index)
             use = self.use(schema, (*hint, name))
-            union.variants.append(Variant(name, use, schema, self._discriminators(choice.discriminator, branch)))
+            union.variants.append(
+                Variant(name, use, schema, self._discriminators(choice.discriminator, branch))
+            )
         _unify(union)
         property_name = choice.discriminator.get("propertyName")
-        if isinstance(property_name, str) and property_name and any(variant.discriminators for variant in union.variants):
+        if (
+            isinstance(property_name, str)
+            and property_name
+            and any(variant.discriminators for variant in union.variants)
+        ):
             union.discriminator = property_name
 
     def _shared(self, merged: Merged) -> dict[str, Any] | None:
@@ -270,10 +324,16 @@ class TypeReader:
                     properties.setdefault(name, schema)
         if not properties and not isinstance(merged.additional, dict):
             return None
-        return Merged(properties=properties, required=merged.required, additional=merged.additional).object_schema()
+        return Merged(
+            properties=properties, required=merged.required, additional=merged.additional
+        ).object_schema()
 
     def _discriminators(self, discriminator: dict[str, Any], branch: Json) -> list[str]:
-        if not discriminator or not isinstance(branch, dict) or not isinstance(branch.get("$ref"), str):
+        if (
+            not discriminator
+            or not isinstance(branch, dict)
+            or not isinstance(branch.get("$ref"), str)
+        ):
             return []
         reference = branch["$ref"]
         mapping = discriminator.get("mapping")
@@ -308,7 +368,9 @@ class TypeReader:
             schemas = [*merged.prefix, *([merged.items] if isinstance(merged.items, dict) else [])]
             if all(schema == schemas[0] for schema in schemas):
                 return self.use(schemas[0], (*hint, "Item"))
-            distinct = [schema for index, schema in enumerate(schemas) if schema not in schemas[:index]]
+            distinct = [
+                schema for index, schema in enumerate(schemas) if schema not in schemas[:index]
+            ]
             return self.use({"anyOf": distinct}, (*hint, "Item"))
         return self.use(merged.items, (*hint, "Item"))
 
@@ -316,27 +378,55 @@ class TypeReader:
         if isinstance(merged.additional, dict) and merged.additional:
             return self.use(merged.additional, (*hint, "Value"))
         patterns = list(merged.patterns.values())
-        if patterns and all(schema == patterns[0] for schema in patterns) and merged.additional is False:
+        if (
+            patterns
+            and all(schema == patterns[0] for schema in patterns)
+            and merged.additional is False
+        ):
             return self.use(patterns[0], (*hint, "Value"))
         return ANY_USE
 
 
 _COMPOUND = frozenset(
-    ("$ref", "enum", "const", "allOf", "anyOf", "oneOf", "properties", "additionalProperties", "patternProperties", "items", "nullable")
+    (
+        "$ref",
+        "enum",
+        "const",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "properties",
+        "additionalProperties",
+        "patternProperties",
+        "items",
+        "nullable",
+    )
 )
 _SCALAR_TYPES = frozenset(("string", "integer", "number", "boolean"))
-_USES = {(scalar, nullable): Use(Primitive(scalar), nullable) for scalar in Scalar for nullable in (False, True)}
+_USES = {
+    (scalar, nullable): Use(Primitive(scalar), nullable)
+    for scalar in Scalar
+    for nullable in (False, True)
+}
 
 
 def _is_shared(schema: dict[str, Any]) -> bool:
-    """Spelled out in several places, such a schema is one type: a combination, or an object of some size. GitHub's document
-    repeats a few inline objects a hundred times; small ones are left apart, so that each is named after its own place."""
+    """Spelled out in several places, such a schema is one type: a combination, or an object of
+    some size.
+
+    GitHub's document repeats a few inline objects a hundred times; small ones are left apart, so
+    that each is named after its own place.
+    """
     properties = schema.get("properties")
-    return schema.keys() == {"allOf"} or (isinstance(properties, dict) and len(properties) >= _SHARED_SIZE)
+    return schema.keys() == {"allOf"} or (
+        isinstance(properties, dict) and len(properties) >= _SHARED_SIZE
+    )
 
 
 def _simple(schema: dict[str, Any]) -> Use | None:
-    """The type of a schema that names one scalar type and composes nothing: most of them, so they take no merging."""
+    """The type of a schema that names one scalar type and composes nothing: most of them, so
+    they take no merging.
+    """
     kind = schema.get("type")
     nullable = False
     if kind.__class__ is list and len(kind) == 2 and "null" in kind:
@@ -346,13 +436,18 @@ def _simple(schema: dict[str, Any]) -> Use | None:
         return None
     form = schema.get("format")
     if kind == "string":
-        return _USES[_string_scalar(form, schema.get("contentEncoding"), schema.get("contentMediaType")), nullable]
+        return _USES[
+            _string_scalar(form, schema.get("contentEncoding"), schema.get("contentMediaType")),
+            nullable,
+        ]
     return _USES[_number_scalar(kind, form), nullable]
 
 
 def _number_scalar(kind: str, form: Json) -> Scalar:
     if kind == "integer":
-        return Scalar.INT32 if form == "int32" else Scalar.UINT64 if form == "uint64" else Scalar.INT64
+        return (
+            Scalar.INT32 if form == "int32" else Scalar.UINT64 if form == "uint64" else Scalar.INT64
+        )
     if kind == "number":
         return Scalar.FLOAT32 if form == "float" else Scalar.FLOAT64
     return Scalar.BOOLEAN
@@ -376,7 +471,12 @@ def _unify(union: Union) -> None:
         if twin is None:
             kept.append(variant)
         else:
-            twin.schema = {"anyOf": [*(twin.schema["anyOf"] if set(twin.schema) == {"anyOf"} else [twin.schema]), variant.schema]}
+            twin.schema = {
+                "anyOf": [
+                    *(twin.schema["anyOf"] if set(twin.schema) == {"anyOf"} else [twin.schema]),
+                    variant.schema,
+                ]
+            }
             twin.discriminators.extend(variant.discriminators)
     union.variants = kept
 
@@ -395,7 +495,11 @@ def _flat(choice: Choice) -> list[Json]:
     """The branches; a choice directly inside a choice is opened."""
     flat: list[Json] = []
     for branch in choice.branches:
-        inner = branch.get("oneOf", branch.get("anyOf")) if isinstance(branch, dict) and len(branch) == 1 else None
+        inner = (
+            branch.get("oneOf", branch.get("anyOf"))
+            if isinstance(branch, dict) and len(branch) == 1
+            else None
+        )
         if isinstance(inner, list):
             flat.extend(one for one in inner if not is_null(one))
         else:
@@ -408,7 +512,11 @@ def _branch_name(branch: Json, index: int) -> str:
         if isinstance(branch.get("$ref"), str):
             return _last_token(branch["$ref"])
         title = branch.get("title")
-        if isinstance(title, str) and 0 < len(title) <= 40 and any(char.isalnum() for char in title):
+        if (
+            isinstance(title, str)
+            and 0 < len(title) <= 40
+            and any(char.isalnum() for char in title)
+        ):
             return title
         kind = branch.get("type")
         if isinstance(kind, list):
@@ -419,7 +527,9 @@ def _branch_name(branch: Json, index: int) -> str:
 
 
 def _declares_type(schema: Json) -> bool:
-    return isinstance(schema, dict) and bool(schema.keys() & {"type", "$ref", "allOf", "anyOf", "oneOf", "enum", "const", "properties"})
+    return isinstance(schema, dict) and bool(
+        schema.keys() & {"type", "$ref", "allOf", "anyOf", "oneOf", "enum", "const", "properties"}
+    )
 
 
 def _doc(schema: Json) -> str:
@@ -444,6 +554,20 @@ def _last_token(reference: str) -> str:
 
 def _pointer_hint(reference: str) -> list[str]:
     """Names out of a pointer into the middle of a document."""
-    tokens = [token.replace("~1", "/").replace("~0", "~") for token in reference.lstrip("#").split("/")[1:]]
-    skipped = {"components", "schemas", "properties", "paths", "content", "schema", "responses", "parameters", "definitions", "$defs"}
+    tokens = [
+        token.replace("~1", "/").replace("~0", "~")
+        for token in reference.lstrip("#").split("/")[1:]
+    ]
+    skipped = {
+        "components",
+        "schemas",
+        "properties",
+        "paths",
+        "content",
+        "schema",
+        "responses",
+        "parameters",
+        "definitions",
+        "$defs",
+    }
     return [token for token in tokens if token not in skipped][-4:] or ["Schema"]

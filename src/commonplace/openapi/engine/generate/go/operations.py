@@ -24,7 +24,13 @@ VET_METHODS = (
     "UnmarshalJSON",
     "UnmarshalXML",
 )
-_KIND_LABELS = {"json": "JSON", "form": "Form", "multipart": "Multipart", "text": "Text", "bytes": "Raw"}
+_KIND_LABELS = {
+    "json": "JSON",
+    "form": "Form",
+    "multipart": "Multipart",
+    "text": "Text",
+    "bytes": "Raw",
+}
 
 
 @dataclass(slots=True)
@@ -49,7 +55,9 @@ class Named:
 
 
 class GoOperations:
-    def __init__(self, api: Api, types: GoTypes, package: Scope, schemas: SchemaTable, *, server: bool) -> None:
+    def __init__(
+        self, api: Api, types: GoTypes, package: Scope, schemas: SchemaTable, *, server: bool
+    ) -> None:
         self.api = api
         self.types = types
         self.package = package
@@ -62,7 +70,11 @@ class GoOperations:
         methods = Scope(VET_METHODS)
         for operation in self.api.operations:
             plain = exported(operation.hint)
-            method = methods.claim(plain, plain + "Operation") if plain in VET_METHODS else methods.claim(plain)
+            method = (
+                methods.claim(plain, plain + "Operation")
+                if plain in VET_METHODS
+                else methods.claim(plain)
+            )
             self.named.append(
                 Named(
                     operation,
@@ -105,14 +117,28 @@ class GoOperations:
             identifier = scope.claim(wanted, wanted + exported(parameter.place))
             parameters.append(identifier)
             spelled = self._parameter_type(parameter)
-            add(identifier, spelled, comment(parameter.doc, "\t", deprecated=parameter.deprecated, limit=300))
+            add(
+                identifier,
+                spelled,
+                comment(parameter.doc, "\t", deprecated=parameter.deprecated, limit=300),
+            )
         bodies: list[str] = []
         for body in operation.bodies:
             identifier = scope.claim(self._body_field(operation, body))
             bodies.append(identifier)
             alone = len(operation.bodies) == 1 and operation.body_required
-            spelled = self.types.field_type(None, body.use, required=True)[0] if alone else self.types.optional(body.use)
-            add(identifier, spelled, [f"\t// {identifier} is sent as {body.media_types[0]}."] if _plain(body.media_types[0]) else [])
+            spelled = (
+                self.types.field_type(None, body.use, required=True)[0]
+                if alone
+                else self.types.optional(body.use)
+            )
+            add(
+                identifier,
+                spelled,
+                [f"\t// {identifier} is sent as {body.media_types[0]}."]
+                if _plain(body.media_types[0])
+                else [],
+            )
         lines.extend(columns(rows))
         lines += ["}", ""] if lines[-1] != head else []
         if lines[-1] == head:
@@ -120,7 +146,10 @@ class GoOperations:
         for method, fields in (("parameters", parameters), ("bodies", bodies)):
             lines += [
                 f"func (r *{one.request}) {method}() []any {{",
-                f"\treturn {'[]any{' + ', '.join('&r.' + name for name in fields) + '}' if fields else 'nil'}",
+                (
+                    f"\treturn "
+                    f"{'[]any{' + ', '.join('&r.' + name for name in fields) + '}' if fields else 'nil'}"
+                ),
                 "}",
                 "",
             ]
@@ -142,7 +171,14 @@ class GoOperations:
             suffix = "Default" if response.status == "default" else response.status
             for body in response.contents:
                 if body.kind == "json":
-                    found.append(Content(scope.claim(f"JSON{suffix}"), self.types.optional(body.use), response, body))
+                    found.append(
+                        Content(
+                            scope.claim(f"JSON{suffix}"),
+                            self.types.optional(body.use),
+                            response,
+                            body,
+                        )
+                    )
                 elif body.kind == "text":
                     found.append(Content(scope.claim(f"Text{suffix}"), "*string", response, body))
         return found
@@ -150,19 +186,31 @@ class GoOperations:
     def _response(self, one: Named) -> list[str]:
         scope = Scope(("ResponseInfo", "StatusCode", "Header", "Body", "info", "fields"))
         contents = self._contents(one, scope)
-        lines = [f"// {one.response} is what {one.method} returns.", f"type {one.response} struct {{", "\tResponseInfo"]
+        lines = [
+            f"// {one.response} is what {one.method} returns.",
+            f"type {one.response} struct {{",
+            "\tResponseInfo",
+        ]
         for content in contents:
             text = f"{content.field} is the content of status {content.response.status}"
             doc = comment(content.response.doc, "\t", name=text, limit=200) or [f"\t// {text}."]
             lines += ["", *doc, f"\t{content.field} {content.spelled}"]
-        lines += ["}", "", f"func (r *{one.response}) fields() []responseField {{", "\treturn []responseField{"]
+        lines += [
+            "}",
+            "",
+            f"func (r *{one.response}) fields() []responseField {{",
+            "\treturn []responseField{",
+        ]
         typed = {id(content.body): content.field for content in contents}
         for response in one.operation.responses:
             for body in response.contents:
                 kinds = ", ".join(quoted(name) for name in body.media_types)
                 value = f"&r.{typed[id(body)]}" if id(body) in typed else "nil"
                 kind = body.kind if id(body) in typed else "bytes"
-                lines.append(f"\t\t{{{quoted(response.status)}, {quoted(kind)}, []string{{{kinds}}}, {value}}},")
+                lines.append(
+                    f"\t\t{{{quoted(response.status)}, {quoted(kind)}, []string{{{kinds}}}, "
+                    f"{value}}},"
+                )
             if not response.contents:
                 lines.append(f"\t\t{{{quoted(response.status)}, {quoted('none')}, nil, nil}},")
         if lines[-1] == "\treturn []responseField{":
@@ -173,25 +221,39 @@ class GoOperations:
 
     def _table(self, one: Named) -> list[str]:
         operation = one.operation
-        cells = [f"id: {quoted(operation.hint)}", f"method: {quoted(operation.method)}", f"path: {quoted(operation.path)}"]
+        cells = [
+            f"id: {quoted(operation.hint)}",
+            f"method: {quoted(operation.method)}",
+            f"path: {quoted(operation.path)}",
+        ]
         if operation.server:
             cells.append(f"server: {quoted(operation.server.rstrip('/'))}")
         if operation.fixed_query:
             cells.append(f"query: {quoted(operation.fixed_query)}")
         if operation.parameters:
-            cells.append(f"parameters: []parameter{{{', '.join(self._parameter(one, parameter) for parameter in operation.parameters)}}}")
+            cells.append(
+                f"parameters: "
+                f"[]parameter{{{', '.join(self._parameter(one, parameter) for parameter in operation.parameters)}}}"
+            )
         if operation.bodies:
             bodies = [self._body(one, index, body) for index, body in enumerate(operation.bodies)]
             cells.append(f"bodies: []body{{{', '.join(bodies)}}}")
         if operation.body_required:
             cells.append("needsBody: true")
         if operation.security:
-            cells.append(f"security: [][]schemeUse{{{', '.join(_requirement(requirement) for requirement in operation.security)}}}")
+            cells.append(
+                f"security: "
+                f"[][]schemeUse{{{', '.join(_requirement(requirement) for requirement in operation.security)}}}"
+            )
         cells.append(f"success: {_success(operation)}")
         return [f"var {one.variable} = &operation{{{', '.join(cells)}}}", ""]
 
     def _parameter(self, one: Named, parameter: Parameter) -> str:
-        cells = [f"name: {quoted(parameter.name)}", f"in: {quoted(parameter.place)}", f"style: {quoted(parameter.style)}"]
+        cells = [
+            f"name: {quoted(parameter.name)}",
+            f"in: {quoted(parameter.place)}",
+            f"style: {quoted(parameter.style)}",
+        ]
         for label, flag in (
             ("explode", parameter.explode),
             ("required", parameter.required),
@@ -201,7 +263,9 @@ class GoOperations:
             if flag:
                 cells.append(f"{label}: true")
         if self.server:
-            key = self.schemas.add(f"{one.method}.{parameter.place}.{parameter.name}", parameter.schema)
+            key = self.schemas.add(
+                f"{one.method}.{parameter.place}.{parameter.name}", parameter.schema
+            )
             if key:
                 cells.append(f"schema: {quoted(key)}")
         return "{" + ", ".join(cells) + "}"
@@ -218,7 +282,8 @@ class GoOperations:
             for name, rule in body.encoding.items():
                 explode = "true" if rule.explode else "false"
                 rules.append(
-                    f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, contentType: {quoted(rule.content_type)}}}"
+                    f"{quoted(name)}: {{style: {quoted(rule.style)}, explode: {explode}, "
+                    f"contentType: {quoted(rule.content_type)}}}"
                 )
             cells.append(f"encoding: map[string]encoding{{{', '.join(rules)}}}")
         return "{" + ", ".join(cells) + "}"
@@ -228,7 +293,10 @@ class GoOperations:
         for one in self.named:
             lines += self._doc(one, "")
             lines += [
-                f"func (c *Client) {one.method}(ctx context.Context, request {one.request}) (*{one.response}, error) {{",
+                (
+                    f"func (c *Client) {one.method}(ctx context.Context, request {one.request}) "
+                    f"(*{one.response}, error) {{"
+                ),
                 f"\tresponse := &{one.response}{{}}",
                 f"\terr := c.call(ctx, {one.variable}, &request, response)",
                 "\treturn response, err",
@@ -238,32 +306,47 @@ class GoOperations:
         return lines
 
     def server_interface(self) -> list[str]:
-        lines = ["// Server is what an implementation of the API provides.", "type Server interface {"]
+        lines = [
+            "// Server is what an implementation of the API provides.",
+            "type Server interface {",
+        ]
         for index, one in enumerate(self.named):
             if index:
                 lines.append("")
             lines += self._doc(one, "\t")
-            lines.append(f"\t{one.method}(ctx context.Context, request {one.request}) (*{one.response}, error)")
+            lines.append(
+                f"\t{one.method}(ctx context.Context, request {one.request}) (*{one.response}, "
+                f"error)"
+            )
         if not self.named:
             lines[-1] = "type Server interface{}"
         else:
             lines.append("}")
         lines += [
             "",
-            "// UnimplementedServer answers every operation with status 501. Embed it to implement only some of them.",
+            (
+                "// UnimplementedServer answers every operation with status 501. Embed it to "
+                "implement only some of them."
+            ),
             "type UnimplementedServer struct{}",
             "",
         ]
         for one in self.named:
             lines += [
                 f"// {one.method} is not implemented.",
-                f"func (UnimplementedServer) {one.method}(context.Context, {one.request}) (*{one.response}, error) {{",
+                (
+                    f"func (UnimplementedServer) {one.method}(context.Context, {one.request}) "
+                    f"(*{one.response}, error) {{"
+                ),
                 "\treturn nil, ErrNotImplemented",
                 "}",
                 "",
             ]
         lines += [
-            "// NewHandler serves an implementation over HTTP: it routes, checks and decodes requests and encodes responses.",
+            (
+                "// NewHandler serves an implementation over HTTP: it routes, checks and decodes "
+                "requests and encodes responses."
+            ),
             "func NewHandler(server Server, options ...HandlerOption) http.Handler {",
         ]
         if not self.named:
@@ -271,7 +354,10 @@ class GoOperations:
         lines.append("\treturn newHandler([]route{")
         for one in self.named:
             lines += [
-                f"\t\t{{{one.variable}, func(ctx context.Context, read func(requestValue) error) (responseValue, error) {{",
+                (
+                    f"\t\t{{{one.variable}, func(ctx context.Context, read func(requestValue) error) "
+                    f"(responseValue, error) {{"
+                ),
                 f"\t\t\tvar request {one.request}",
                 "\t\t\tif err := read(&request); err != nil {",
                 "\t\t\t\treturn nil, err",
@@ -293,14 +379,20 @@ def security_options(api: Api, package: Scope) -> list[str]:
     lines: list[str] = []
     for scheme in api.schemes:
         cells = [f"kind: {quoted(scheme.kind)}"]
-        for label, value in (("in", scheme.place), ("name", scheme.parameter), ("scheme", scheme.scheme)):
+        for label, value in (
+            ("in", scheme.place),
+            ("name", scheme.parameter),
+            ("scheme", scheme.scheme),
+        ):
             if value:
                 cells.append(f"{label}: {quoted(value)}")
         entries.append(f"{quoted(scheme.name)}: {{{', '.join(cells)}}}")
         basic = scheme.kind == "http" and scheme.scheme.lower() == "basic"
         if scheme.kind == "mutualTLS":
             continue
-        name = package.claim(f"With{exported(scheme.name)}", f"With{exported(scheme.name)}Credential")
+        name = package.claim(
+            f"With{exported(scheme.name)}", f"With{exported(scheme.name)}Credential"
+        )
         arguments = "username, password string" if basic else "token string"
         credential = "Username: username, Password: password" if basic else "Token: token"
         lines += [

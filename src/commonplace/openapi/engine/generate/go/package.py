@@ -1,4 +1,6 @@
-"""A Go package out of an API: which files, in which order names are chosen, what each file imports."""
+"""A Go package out of an API: which files, in which order names are chosen, what each file
+imports.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,24 @@ from commonplace.openapi.engine.generate.types import TypeReader
 _TOP_LEVEL = re.compile(r"^(?:func|type|var|const) (\w+)|^\t(\w+)\s+= ", re.MULTILINE)
 _RUNTIME = ("values", "schemas", "wire", "client", "server")
 # Names that generated code declares itself, beside those of the runtime.
-_OWN_NAMES = ("Server", "UnimplementedServer", "NewHandler", "DefaultServerURL", "schemasJSON", "securitySchemes")
+_OWN_NAMES = (
+    "Server",
+    "UnimplementedServer",
+    "NewHandler",
+    "DefaultServerURL",
+    "schemasJSON",
+    "securitySchemes",
+)
 _BUILD = "//go:build go1.24"
 
 
 @cache
 def runtime_source(name: str) -> str:
-    return resources.files("commonplace.openapi.engine.generate.go").joinpath("runtime", f"{name}.go").read_text("utf-8")
+    return (
+        resources.files("commonplace.openapi.engine.generate.go")
+        .joinpath("runtime", f"{name}.go")
+        .read_text("utf-8")
+    )
 
 
 @cache
@@ -34,12 +47,16 @@ def runtime_names() -> frozenset[str]:
     return frozenset(found)
 
 
-def generate_go(api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool) -> dict[str, str]:
+def generate_go(
+    api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool
+) -> dict[str, str]:
     """File names and contents. Types are always there: client and server are made of them."""
     return build_go(api, reader, package_name, client=client, server=server)[0]
 
 
-def build_go(api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool) -> tuple[dict[str, str], GoOperations]:
+def build_go(
+    api: Api, reader: TypeReader, package_name: str, *, client: bool, server: bool
+) -> tuple[dict[str, str], GoOperations]:
     """The files, and the operations with the names they were given."""
     package = Scope(runtime_names())
     schemas = SchemaTable(reader.merger)
@@ -59,7 +76,10 @@ def build_go(api: Api, reader: TypeReader, package_name: str, *, client: bool, s
         files["operations.go"] = _file(package_name, [*body, *options[:2]], types.imports)
     if client:
         lines = [
-            "// DefaultServerURL is the first server of the API description, with the default values of its variables.",
+            (
+                "// DefaultServerURL is the first server of the API description, with the default "
+                "values of its variables."
+            ),
             f"const DefaultServerURL = {quoted(api.server)}",
             "",
             *options[2:],
@@ -70,18 +90,27 @@ def build_go(api: Api, reader: TypeReader, package_name: str, *, client: bool, s
         needed = {"context", "net/http"} if operations.named else {"net/http"}
         files["server.go"] = _file(package_name, operations.server_interface(), needed)
     wanted = (
-        ["values", "schemas"] + (["wire"] if client or server else []) + (["client"] if client else []) + (["server"] if server else [])
+        ["values", "schemas"]
+        + (["wire"] if client or server else [])
+        + (["client"] if client else [])
+        + (["server"] if server else [])
     )
     for name in wanted:
         source = runtime_source(name).replace("package api\n", f"package {package_name}\n", 1)
         files[f"runtime_{name}.go"] = f"{HEADER}\n\n{_BUILD}\n\n{source}"
     text = schemas.text().replace("`", "\\u0060").replace("\ufeff", "\\ufeff")
-    lines = ["// schemasJSON holds the schemas that are needed at run time, by reference or place.", f"const schemasJSON = `{text}`", ""]
+    lines = [
+        "// schemasJSON holds the schemas that are needed at run time, by reference or place.",
+        f"const schemasJSON = `{text}`",
+        "",
+    ]
     files["schemas.go"] = _file(package_name, lines, set())
     return dict(sorted(files.items())), operations
 
 
-def _file(package_name: str, lines: list[str], needed: set[str], doc: list[str] | None = None) -> str:
+def _file(
+    package_name: str, lines: list[str], needed: set[str], doc: list[str] | None = None
+) -> str:
     while lines and not lines[-1]:
         lines.pop()
     head = [HEADER, "", _BUILD, "", *(doc or []), f"package {package_name}", ""]

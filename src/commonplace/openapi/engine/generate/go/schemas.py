@@ -1,4 +1,6 @@
-"""The schemas that generated Go code needs while it runs: to validate requests, and to tell the variants of unions apart."""
+"""The schemas that generated Go code needs while it runs: to validate requests, and to tell the
+variants of unions apart.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ _VALUES = frozenset(
 )
 _MAPS = frozenset(("properties", "patternProperties", "dependentSchemas"))
 _LISTS = frozenset(("allOf", "anyOf", "oneOf", "prefixItems"))
-_ONES = frozenset(("items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else"))
+_ONES = frozenset(
+    ("items", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else")
+)
 
 
 class SchemaTable:
@@ -49,10 +53,16 @@ class SchemaTable:
         self._pending: list[str] = []
 
     def add(self, key: str, schema: Json) -> str:
-        """The key under which a schema is found: its own reference where it is one, nothing where it admits any text."""
+        """The key under which a schema is found: its own reference where it is one, nothing
+        where it admits any text.
+        """
         if schema is True or schema == {} or schema == {"type": "string"}:
             return ""
-        if isinstance(schema, dict) and isinstance(schema.get("$ref"), str) and not (schema.keys() & (_VALUES | _MAPS | _LISTS | _ONES)):
+        if (
+            isinstance(schema, dict)
+            and isinstance(schema.get("$ref"), str)
+            and not (schema.keys() & (_VALUES | _MAPS | _LISTS | _ONES))
+        ):
             self._refer(schema["$ref"])
             return str(schema["$ref"])
         self._schemas[key] = self._clean(schema)
@@ -63,7 +73,10 @@ class SchemaTable:
         while self._pending:
             reference = self._pending.pop()
             self._schemas[reference] = self._clean(self._merger.resolve(reference))
-        lines = [f"{orjson.dumps(key).decode()}:{orjson.dumps(self._schemas[key]).decode()}" for key in sorted(self._schemas)]
+        lines = [
+            f"{orjson.dumps(key).decode()}:{orjson.dumps(self._schemas[key]).decode()}"
+            for key in sorted(self._schemas)
+        ]
         return "{" + ",\n".join(lines) + "}"
 
     def _refer(self, reference: str) -> None:

@@ -81,7 +81,11 @@ def _joined(part: str) -> str:
     name = "".join(map(_cased, words(part)))
     if name.isascii() and name.isalnum():
         return name
-    return "".join(char for char in name if unicodedata.category(char)[0] == "L" or unicodedata.category(char) == "Nd")
+    return "".join(
+        char
+        for char in name
+        if unicodedata.category(char)[0] == "L" or unicodedata.category(char) == "Nd"
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -91,28 +95,42 @@ def _cased(word: str) -> str:
         return upper
     if len(word) > 1 and word.isupper():
         return word[0] + word[1:].lower()
-    return word[0].upper() + word[1:] if word[0].upper() != word[0] and len(word[0].upper()) == 1 else word
+    return (
+        word[0].upper() + word[1:]
+        if word[0].upper() != word[0] and len(word[0].upper()) == 1
+        else word
+    )
 
 
 def quoted(text: str) -> str:
     """An interpreted string literal."""
     encoded = orjson.dumps(text.encode("utf-8", "replace").decode()).decode()
-    # JSON and Go agree on every escape that orjson writes except \/ (which it does not) and \b, \f, which Go knows too.
+    # JSON and Go agree on every escape that orjson writes except \/ (which it does not) and \b, \f,
+    # which Go knows too.
     return encoded.replace("\x7f", "\\x7f").replace("\ufeff", "\\ufeff")
 
 
-def comment(text: str, indent: str = "", *, name: str = "", deprecated: bool = False, limit: int = 600) -> list[str]:
+def comment(
+    text: str, indent: str = "", *, name: str = "", deprecated: bool = False, limit: int = 600
+) -> list[str]:
     return list(_comment(text, indent, name, deprecated, limit))
 
 
 @lru_cache(maxsize=20_000)
 def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) -> tuple[str, ...]:
-    """A doc comment of one paragraph. Markdown is flattened: gofmt would rewrite lists, headings and code in comments."""
+    """A doc comment of one paragraph.
+
+    Markdown is flattened: gofmt would rewrite lists, headings and code in comments.
+    """
     plain = " ".join(text.replace("``", '"').replace("''", '"').split())
     if len(plain) > limit:
         plain = plain[:limit].rsplit(" ", 1)[0] + " ..."
     if not plain.isprintable():
-        shown = [char for char in plain if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")]
+        shown = [
+            char
+            for char in plain
+            if unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp")
+        ]
         plain = " ".join("".join(shown).split())
     if name:
         plain = f"{name}: {plain}" if plain else ""
@@ -134,7 +152,9 @@ def _comment(text: str, indent: str, name: str, deprecated: bool, limit: int) ->
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most `width` characters where the words allow it; `text` has single spaces. textwrap takes ten times as long."""
+    """Lines of at most `width` characters where the words allow it; `text` has single spaces.
+    textwrap takes ten times as long.
+    """
     lines: list[str] = []
     start, end = 0, len(text)
     while end - start > width:
@@ -151,13 +171,19 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def columns(rows: Sequence[Sequence[str]], indent: str = "\t") -> list[str]:
-    """Consecutive lines with aligned cells, as gofmt aligns struct fields and constants. The last cell is never padded."""
+    """Consecutive lines with aligned cells, as gofmt aligns struct fields and constants.
+
+    The last cell is never padded.
+    """
     if not rows:
         return []
     if len(rows) == 1:  # most fields have a comment and stand alone
         return [indent + " ".join(rows[0])]
     cells = list(zip(*rows, strict=True))
-    padded = [[cell.ljust(width) for cell in column] for column, width in ((column, max(map(len, column))) for column in cells[:-1])]
+    padded = [
+        [cell.ljust(width) for cell in column]
+        for column, width in ((column, max(map(len, column))) for column in cells[:-1])
+    ]
     return [indent + " ".join(row) for row in zip(*padded, cells[-1], strict=True)]
 
 

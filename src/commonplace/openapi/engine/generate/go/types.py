@@ -97,7 +97,9 @@ class GoTypes:
         if required:
             target = _behind(use.type)
             looped = owner is not None and target is not None and (owner, target) in self.loops
-            return ("*" + plain if (use.nullable or looped) and not nilable(use.type) else plain), ""
+            return (
+                "*" + plain if (use.nullable or looped) and not nilable(use.type) else plain
+            ), ""
         if use.nullable:
             return f"Nullable[{plain}]", ",omitzero"
         return (plain, ",omitzero") if nilable(use.type) else ("*" + plain, ",omitempty")
@@ -106,7 +108,9 @@ class GoTypes:
         lines: list[str] = []
         for declaration in sorted(self.api.declarations, key=lambda one: self.names[one]):
             name = self.names[declaration]
-            lines += comment(declaration.doc, name=name, deprecated=declaration.deprecated) or [f"// {name} is a type of the API."]
+            lines += comment(declaration.doc, name=name, deprecated=declaration.deprecated) or [
+                f"// {name} is a type of the API."
+            ]
             if isinstance(declaration, Struct):
                 lines += self._struct(name, declaration)
             elif isinstance(declaration, Enum):
@@ -131,8 +135,15 @@ class GoTypes:
             if tag is None:
                 awkward.append((one, identifier, spelled))
                 tag = '`json:"-"`'
-            if one.required and not one.use.nullable and nilable(one.use.type) and not is_any(one.use.type):
-                empty_lists.append(f"\tif m.{identifier} == nil {{\n\t\tm.{identifier} = {spelled}{{}}\n\t}}")
+            if (
+                one.required
+                and not one.use.nullable
+                and nilable(one.use.type)
+                and not is_any(one.use.type)
+            ):
+                empty_lists.append(
+                    f"\tif m.{identifier} == nil {{\n\t\tm.{identifier} = {spelled}{{}}\n\t}}"
+                )
             doc = comment(one.doc, "\t", deprecated=one.deprecated, limit=300)
             if doc:
                 lines += columns(rows)
@@ -159,36 +170,68 @@ class GoTypes:
         known = ", ".join(quoted(one.name) for one in struct.fields) if rest else ""
         return lines + self._codec(name, empty_lists, awkward, rest, known)
 
-    def _codec(self, name: str, empty_lists: list[str], awkward: list[tuple[Field, str, str]], rest: str, known: str) -> list[str]:
+    def _codec(
+        self,
+        name: str,
+        empty_lists: list[str],
+        awkward: list[tuple[Field, str, str]],
+        rest: str,
+        known: str,
+    ) -> list[str]:
         """MarshalJSON and UnmarshalJSON where the tags alone do not say enough."""
         if not (empty_lists or awkward or rest):
             return []
         self.imports.add("encoding/json")
-        lines = [f"// MarshalJSON writes {name} as a JSON object.", f"func (m {name}) MarshalJSON() ([]byte, error) {{"]
+        lines = [
+            f"// MarshalJSON writes {name} as a JSON object.",
+            f"func (m {name}) MarshalJSON() ([]byte, error) {{",
+        ]
         lines += empty_lists
         lines += [f"\ttype plain {name}"]
         if awkward or rest:
             lines.append("\trest := map[string]any{}")
             if rest:
-                lines += [f"\tfor name, value := range m.{rest} {{", "\t\trest[name] = value", "\t}"]
+                lines += [
+                    f"\tfor name, value := range m.{rest} {{",
+                    "\t\trest[name] = value",
+                    "\t}",
+                ]
             for one, identifier, spelled in awkward:
                 if one.required:
                     lines.append(f"\trest[{quoted(one.name)}] = m.{identifier}")
                 else:
-                    check = f"!m.{identifier}.IsZero()" if spelled.startswith("Nullable[") else f"m.{identifier} != nil"
-                    lines += [f"\tif {check} {{", f"\t\trest[{quoted(one.name)}] = m.{identifier}", "\t}"]
+                    check = (
+                        f"!m.{identifier}.IsZero()"
+                        if spelled.startswith("Nullable[")
+                        else f"m.{identifier} != nil"
+                    )
+                    lines += [
+                        f"\tif {check} {{",
+                        f"\t\trest[{quoted(one.name)}] = m.{identifier}",
+                        "\t}",
+                    ]
             lines.append("\treturn marshalObject(plain(m), rest)")
         else:
             lines.append("\treturn json.Marshal(plain(m))")
         lines += ["}", ""]
         if awkward or rest:
-            lines += [f"// UnmarshalJSON reads {name} from a JSON object.", f"func (m *{name}) UnmarshalJSON(data []byte) error {{"]
-            lines += [f"\ttype plain {name}", "\tif err := json.Unmarshal(data, (*plain)(m)); err != nil {", "\t\treturn err", "\t}"]
+            lines += [
+                f"// UnmarshalJSON reads {name} from a JSON object.",
+                f"func (m *{name}) UnmarshalJSON(data []byte) error {{",
+            ]
+            lines += [
+                f"\ttype plain {name}",
+                "\tif err := json.Unmarshal(data, (*plain)(m)); err != nil {",
+                "\t\treturn err",
+                "\t}",
+            ]
             for one, identifier, _ in awkward:
                 call = f"unmarshalMember(data, {quoted(one.name)}, &m.{identifier})"
                 lines += [f"\tif err := {call}; err != nil {{", "\t\treturn err", "\t}"]
             if rest:
-                lines.append(f"\treturn unmarshalRest(data, &m.{rest}{', ' + known if known else ''})")
+                lines.append(
+                    f"\treturn unmarshalRest(data, &m.{rest}{', ' + known if known else ''})"
+                )
             else:
                 lines.append("\treturn nil")
             lines += ["}", ""]
@@ -202,7 +245,13 @@ class GoTypes:
             label = exported(str(value)) if str(value) else "Empty"
             if isinstance(value, int):
                 label = f"Minus{-value}" if value < 0 else str(value)
-            rows.append((self.package.claim(name + label), name, f"= {quoted(value) if isinstance(value, str) else value}"))
+            rows.append(
+                (
+                    self.package.claim(name + label),
+                    name,
+                    f"= {quoted(value) if isinstance(value, str) else value}",
+                )
+            )
         return [*lines, *columns(rows), ")", ""]
 
     def _union(self, name: str, union: Union) -> list[str]:
@@ -218,10 +267,17 @@ class GoTypes:
             for value in variant.discriminators:
                 mapping.setdefault(value, index)
         table = self.package.claim(f"union{name}")
-        entries = ", ".join(f"{quoted(value)}: {index}" for value, index in mapping.items()) if union.discriminator else ""
+        entries = (
+            ", ".join(f"{quoted(value)}: {index}" for value, index in mapping.items())
+            if union.discriminator
+            else ""
+        )
         text = ", ".join(quoted(key) for key in keys)
         fields = [label for label, _ in rows]
-        cells = f"discriminator: {quoted(union.discriminator or '')}, mapping: map[string]int{{{entries}}}, schemas: []string{{{text}}}"
+        cells = (
+            f"discriminator: {quoted(union.discriminator or '')}, mapping: "
+            f"map[string]int{{{entries}}}, schemas: []string{{{text}}}"
+        )
         cells += f", all: {'false' if union.exclusive else 'true'}"
         how = "Exactly one variant is set." if union.exclusive else "At least one variant is set."
         lines = [f"type {name} struct {{", f"\t// {how}", *columns(rows), "}", ""]
@@ -236,7 +292,10 @@ class GoTypes:
             "// UnmarshalJSON reads the variant that fits.",
             f"func (u *{name}) UnmarshalJSON(data []byte) error {{",
             f"\t*u = {name}{{}}",
-            f"\treturn unmarshalVariants(data, {table}, {', '.join('&u.' + one for one in fields)})",
+            (
+                f"\treturn unmarshalVariants(data, {table}, "
+                f"{', '.join('&u.' + one for one in fields)})"
+            ),
             "}",
             "",
         ]
@@ -261,18 +320,33 @@ def _behind(kind: Type) -> Declaration | None:
     seen = 0
     while isinstance(kind, Named) and isinstance(kind.declaration, Alias) and seen < 50:
         kind, seen = kind.declaration.target.type, seen + 1
-    return kind.declaration if isinstance(kind, Named) and isinstance(kind.declaration, Struct) else None
+    return (
+        kind.declaration
+        if isinstance(kind, Named) and isinstance(kind.declaration, Struct)
+        else None
+    )
 
 
 def _loops(declarations: list[Declaration]) -> set[tuple[Declaration, Declaration]]:
-    """Pairs of structs that contain each other by value, which Go cannot lay out: one strongly connected component each."""
+    """Pairs of structs that contain each other by value, which Go cannot lay out: one strongly
+    connected component each.
+    """
     edges: dict[Declaration, list[Declaration]] = {}
     for declaration in declarations:
         if isinstance(declaration, Struct):
-            targets = [_behind(one.use.type) for one in declaration.fields if one.required and not one.use.nullable]
+            targets = [
+                _behind(one.use.type)
+                for one in declaration.fields
+                if one.required and not one.use.nullable
+            ]
             edges[declaration] = [target for target in targets if target is not None]
     component = _components(edges)
-    return {(one, other) for one, targets in edges.items() for other in targets if component[one] == component.get(other)}
+    return {
+        (one, other)
+        for one, targets in edges.items()
+        for other in targets
+        if component[one] == component.get(other)
+    }
 
 
 def _components(edges: dict[Declaration, list[Declaration]]) -> dict[Declaration, int]:
@@ -321,7 +395,10 @@ def json_tag(name: str, options: str) -> str | None:
 
 
 def _in_tag(name: str) -> bool:
-    return bool(name) and all((char.isalnum() or char in _TAG_SIGNS) and (ord(char) < 128 or char.isalpha()) for char in name)
+    return bool(name) and all(
+        (char.isalnum() or char in _TAG_SIGNS) and (ord(char) < 128 or char.isalpha())
+        for char in name
+    )
 
 
 def _label(kind: Type) -> str:

@@ -76,7 +76,18 @@ _CLASS_NAMES = (
     "Client",
     "ApiError",
 )
-_CLIENT_NAMES = ("Operation", "Parameter", "Body", "Encoding", "Scheme", "Credential", "BaseClient", "Mapping", "httpx", "models")
+_CLIENT_NAMES = (
+    "Operation",
+    "Parameter",
+    "Body",
+    "Encoding",
+    "Scheme",
+    "Credential",
+    "BaseClient",
+    "Mapping",
+    "httpx",
+    "models",
+)
 
 
 def class_name(*parts: str) -> str:
@@ -90,7 +101,11 @@ def snake(*parts: str) -> str:
     found = "_".join(word.lower() for part in parts for word in words(part))
     found = re.sub(r"\W", "", found).strip("_") or "value"
     found = found if not found[0].isdigit() else f"n{found}"
-    return f"{found}_" if keyword.iskeyword(found) or keyword.issoftkeyword(found) or not found.isidentifier() else found
+    return (
+        f"{found}_"
+        if keyword.iskeyword(found) or keyword.issoftkeyword(found) or not found.isidentifier()
+        else found
+    )
 
 
 def literal(text: str) -> str:
@@ -121,13 +136,17 @@ class PythonPackage:
 
     def spell(self, kind: Type, prefix: str = "") -> str:
         if isinstance(kind, Primitive):
-            return _SCALARS[kind.scalar] if not prefix or kind.scalar is not Scalar.BYTES else "bytes"
+            return (
+                _SCALARS[kind.scalar] if not prefix or kind.scalar is not Scalar.BYTES else "bytes"
+            )
         if isinstance(kind, ListOf):
             return f"list[{self.use(kind.item, prefix)}]"
         if isinstance(kind, MapOf):
             return f"dict[str, {self.use(kind.value, prefix)}]"
         declaration = kind.declaration
-        if isinstance(declaration, Alias) and isinstance(declaration.target.type, (Primitive, Named)):
+        if isinstance(declaration, Alias) and isinstance(
+            declaration.target.type, (Primitive, Named)
+        ):
             return self.spell(declaration.target.type, prefix)
         return prefix + self.names[declaration]
 
@@ -163,7 +182,9 @@ class PythonPackage:
             elif isinstance(declaration, Enum):
                 lines += self._enum(name, declaration)
             elif isinstance(declaration, Union):
-                variants = list(dict.fromkeys(self.use(variant.use) for variant in declaration.variants))
+                variants = list(
+                    dict.fromkeys(self.use(variant.use) for variant in declaration.variants)
+                )
                 lines += self._root(name, " | ".join(variants), declaration.doc)
             elif isinstance(declaration, Alias):
                 if isinstance(declaration.target.type, (ListOf, MapOf)):
@@ -173,8 +194,17 @@ class PythonPackage:
         names = sorted(self.names[one] for one in self.api.declarations)
         exported = [f"    {literal(name)}," for name in names]
         used = "\n".join(lines[13:] + aliases)
-        head = [line for line in lines[:13] if not (line == "import datetime" and "datetime." not in used)]
-        return "\n".join([*head, *lines[13:], "", *aliases, "", "__all__ = [", *exported, "]", ""]).rstrip("\n") + "\n"
+        head = [
+            line
+            for line in lines[:13]
+            if not (line == "import datetime" and "datetime." not in used)
+        ]
+        return (
+            "\n".join(
+                [*head, *lines[13:], "", *aliases, "", "__all__ = [", *exported, "]", ""]
+            ).rstrip("\n")
+            + "\n"
+        )
 
     def _struct(self, name: str, struct: Struct) -> list[str]:
         base = "OpenModel" if struct.additional is not None else "Model"
@@ -189,7 +219,11 @@ class PythonPackage:
             if one.required:
                 default = f" = Field(alias={literal(one.name)})" if field != one.name else ""
             else:
-                default = f" = Field(default=None, alias={literal(one.name)})" if field != one.name else " = None"
+                default = (
+                    f" = Field(default=None, alias={literal(one.name)})"
+                    if field != one.name
+                    else " = None"
+                )
             lines.append(f"    {field}: {spelled}{default}")
         if not struct.fields and len(lines) == 2:
             lines.append("    pass")
@@ -220,7 +254,8 @@ class PythonPackage:
             tables += self._table(operation, table)
             methods += self._method(operation, method, table)
         schemes = ", ".join(
-            f"{literal(one.name)}: Scheme({literal(one.kind)}, {literal(one.place)}, {literal(one.parameter)}, {literal(one.scheme)})"
+            f"{literal(one.name)}: Scheme({literal(one.kind)}, {literal(one.place)}, "
+            f"{literal(one.parameter)}, {literal(one.scheme)})"
             for one in self.api.schemes
         )
         body = [
@@ -232,14 +267,31 @@ class PythonPackage:
             f"    schemes = {{{schemes}}}",
             f"    default_server = {literal(self.api.server)}",
             "",
-            f"    def __init__(self, base_url: str = {literal(self.api.server)}, **options: Any) -> None:",
+            (
+                f"    def __init__(self, base_url: str = {literal(self.api.server)}, **options: Any) "
+                f"-> None:"
+            ),
             "        super().__init__(base_url, **options)",
             *methods,
         ]
         text = "\n".join(body)
-        names = [name for name in ("BaseClient", "Body", "Encoding", "Operation", "Parameter", "Scheme") if f"{name}(" in text]
-        names += ["Bytes"] if any(re.search(r"^        '\w+': .*\bBytes\b", line) for line in tables) else []
-        head = [HEADER, f'"""A client for {_one_line(self.api.title)}."""', "", "from __future__ import annotations", ""]
+        names = [
+            name
+            for name in ("BaseClient", "Body", "Encoding", "Operation", "Parameter", "Scheme")
+            if f"{name}(" in text
+        ]
+        names += (
+            ["Bytes"]
+            if any(re.search(r"^        '\w+': .*\bBytes\b", line) for line in tables)
+            else []
+        )
+        head = [
+            HEADER,
+            f'"""A client for {_one_line(self.api.title)}."""',
+            "",
+            "from __future__ import annotations",
+            "",
+        ]
         head += ["import datetime"] if "datetime." in text else []
         head += ["from typing import Any", ""]
         if "models." in text:
@@ -259,10 +311,21 @@ class PythonPackage:
         if operation.fixed_query:
             lines.append(f"    query={literal(operation.fixed_query)},")
         if operation.parameters:
-            lines += ["    parameters=(", *[f"        {_parameter(one)}," for one in operation.parameters], "    ),"]
+            lines += [
+                "    parameters=(",
+                *[f"        {_parameter(one)}," for one in operation.parameters],
+                "    ),",
+            ]
         if operation.bodies:
-            lines += ["    bodies=(", *[f"        {_body(one)}," for one in operation.bodies], "    ),"]
-        entries = [f"        {literal(one.status)}: {self._response_kind(one.contents)}," for one in operation.responses]
+            lines += [
+                "    bodies=(",
+                *[f"        {_body(one)}," for one in operation.bodies],
+                "    ),",
+            ]
+        entries = [
+            f"        {literal(one.status)}: {self._response_kind(one.contents)},"
+            for one in operation.responses
+        ]
         if entries:
             lines += ["    responses={", *entries, "    },"]
         if operation.security:
@@ -271,7 +334,14 @@ class PythonPackage:
                 names = ", ".join(literal(name) for name, _ in requirement)
                 alternatives.append(f"({names}{',' if len(requirement) == 1 else ''})")
             lines.append(f"    security=({', '.join(alternatives)},),")
-        accepted = list(dict.fromkeys(kind for one in operation.responses for body in one.contents for kind in body.media_types))
+        accepted = list(
+            dict.fromkeys(
+                kind
+                for one in operation.responses
+                for body in one.contents
+                for kind in body.media_types
+            )
+        )
         if accepted:
             lines.append(f"    accept={literal(', '.join(accepted))},")
         return [*lines, ")"]
@@ -279,8 +349,16 @@ class PythonPackage:
     def _response_kind(self, contents: list[Body]) -> str:
         for body in contents:
             if body.kind == "json":
-                return re.sub(r"\bbytes\b", "Bytes", self.use(body.use, "models."))  # in JSON they are base64
-        return "str" if any(body.kind == "text" for body in contents) else "bytes" if contents else "None"
+                return re.sub(
+                    r"\bbytes\b", "Bytes", self.use(body.use, "models.")
+                )  # in JSON they are base64
+        return (
+            "str"
+            if any(body.kind == "text" for body in contents)
+            else "bytes"
+            if contents
+            else "None"
+        )
 
     def _result(self, operation: Operation) -> str:
         kinds: list[str] = []
@@ -320,11 +398,17 @@ class PythonPackage:
             if alone and operation.body_required:
                 required.append(f"{name}: {spelled}")
             else:
-                optional.append(f"{name}: {spelled if spelled == 'Any' else spelled + ' | None'} = None")
+                optional.append(
+                    f"{name}: {spelled if spelled == 'Any' else spelled + ' | None'} = None"
+                )
         arguments = [*required, *optional]
         result = self._result(operation)
         lines = ["", f"    def {method}("]
-        lines += ["        self,", "        *,", *[f"        {argument}," for argument in arguments]] if arguments else ["        self,"]
+        lines += (
+            ["        self,", "        *,", *[f"        {argument}," for argument in arguments]]
+            if arguments
+            else ["        self,"]
+        )
         lines += [f"    ) -> {result}:", *docstring(operation.doc, "        ")]
         call = f"self._call({table}, ({', '.join(values)}{',' if len(values) == 1 else ''})"
         call += f", ({', '.join(bodies)}{',' if len(bodies) == 1 else ''}))" if bodies else ")"
@@ -336,15 +420,23 @@ class PythonPackage:
 
 
 def _parameter(parameter: Parameter) -> str:
-    flags = "".join(f", {name}=True" for name, flag in (("explode", parameter.explode), ("as_json", parameter.as_json)) if flag)
-    return f"Parameter({literal(parameter.name)}, {literal(parameter.place)}, {literal(parameter.style)}{flags})"
+    flags = "".join(
+        f", {name}=True"
+        for name, flag in (("explode", parameter.explode), ("as_json", parameter.as_json))
+        if flag
+    )
+    return (
+        f"Parameter({literal(parameter.name)}, {literal(parameter.place)}, "
+        f"{literal(parameter.style)}{flags})"
+    )
 
 
 def _body(body: Body) -> str:
     cells = [literal(body.kind), literal(body.media_types[0])]
     if body.encoding:
         rules = [
-            f"{literal(name)}: Encoding({literal(rule.style)}, {rule.explode!r}, {literal(rule.content_type)})"
+            f"{literal(name)}: Encoding({literal(rule.style)}, {rule.explode!r}, "
+            f"{literal(rule.content_type)})"
             for name, rule in body.encoding.items()
         ]
         cells.append(f"encoding={{{', '.join(rules)}}}")
@@ -371,12 +463,23 @@ def _binary_fields(kind: Type) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    return "".join(char for char in " ".join(text.replace("\\", "/").replace('"', "'").split()) if char.isprintable())[:100] or "the API"
+    return (
+        "".join(
+            char
+            for char in " ".join(text.replace("\\", "/").replace('"', "'").split())
+            if char.isprintable()
+        )[:100]
+        or "the API"
+    )
 
 
 def generate_python(api: Api, package_name: str, *, client: bool) -> dict[str, str]:
     package = PythonPackage(api, package_name)
-    runtime = resources.files("commonplace.openapi.engine.generate.python").joinpath("runtime", "runtime.py.txt").read_text("utf-8")
+    runtime = (
+        resources.files("commonplace.openapi.engine.generate.python")
+        .joinpath("runtime", "runtime.py.txt")
+        .read_text("utf-8")
+    )
     files = {"models.py": package.models(), "runtime.py": runtime}
     lines = [HEADER, f'"""{_one_line(api.title)}."""', ""]
     if client:
