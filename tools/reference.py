@@ -15,9 +15,9 @@ from commonplace import bootstrap
 from commonplace.cli.commands import program
 from commonplace.cli.reference import configuration_page
 from commonplace.cli.serve import parser
+from commonplace.dispatch.error_table import TABLE
 from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import Tool
-from commonplace.edge.error_map import TABLE
 from commonplace.kernel import errors as kernel_errors
 from commonplace.kernel.config import load
 from commonplace.storage import errors as storage_errors

@@ -76,12 +76,12 @@ def _leave_soon(code: int) -> None:
 def report(error: CommonplaceError) -> int:
     """Say what is wrong on stderr; the exit code of its kind."""
     from commonplace.cli.wording import as_typed
-    from commonplace.edge.error_map import shown
+    from commonplace.dispatch.error_table import numbers_of
 
     complain(f"error: {as_typed(error.message)}")
     if error.hint:
         complain(f"hint: {as_typed(error.hint)}")
-    return shown(error).exit_code
+    return numbers_of(error).exit_code
 
 
 def _serve(options: argparse.Namespace) -> int:

@@ -9,6 +9,13 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
+from commonplace.dispatch.error_table import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    RESOURCE_LIMIT,
+)
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.tool import ClientChannel
 from commonplace.edge.core import (
@@ -19,25 +26,18 @@ from commonplace.edge.core import (
     Core,
     with_client,
 )
-from commonplace.edge.error_map import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    RESOURCE_LIMIT,
-    RpcError,
-    rpc_error,
-)
 from commonplace.edge.intake import SMALL_BYTES, Incoming, Refused
 from commonplace.edge.jsonrpc import (
     InvalidMessage,
     Message,
     RequestId,
+    RpcError,
     decode,
     encode_error,
     encode_notification,
     encode_result,
     message,
+    rpc_error,
 )
 from commonplace.kernel.errors import NOT_AVAILABLE, SHUTTING_DOWN, CommonplaceError
 

@@ -14,12 +14,13 @@ from typing import Any
 import orjson
 
 from commonplace.dispatch.describe import describe
+from commonplace.dispatch.error_table import INVALID_PARAMS, tool_error
 from commonplace.dispatch.naming import Naming
 from commonplace.dispatch.pipeline import Call, Outcome, unwrapped
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import ClientChannel, RawResult, Tool
-from commonplace.edge.error_map import INVALID_PARAMS, RpcError, rpc_error, tool_error
 from commonplace.edge.intake import OTHER_METHODS_BYTES, Acceptance, Incoming, UndecodedBytes
+from commonplace.edge.jsonrpc import RpcError, rpc_error
 from commonplace.edge.product import Product
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.document import encode, encode_twice, opened

@@ -20,6 +20,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from commonplace.dispatch.error_table import (
+    CALL_CANCELLED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    RESOURCE_LIMIT,
+    numbers_of,
+)
 from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import SILENT
@@ -34,24 +43,16 @@ from commonplace.edge.core import (
     Core,
     with_client,
 )
-from commonplace.edge.error_map import (
-    INTERNAL_ERROR,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    PARSE_ERROR,
-    RESOURCE_LIMIT,
-    RpcError,
-    rpc_error,
-    shown,
-)
 from commonplace.edge.intake import Incoming, Refused
 from commonplace.edge.jsonrpc import (
     InvalidMessage,
     Message,
     RequestId,
+    RpcError,
     encode_error,
     encode_result,
     message,
+    rpc_error,
 )
 from commonplace.edge.product import Product
 from commonplace.edge.reach import HttpOptions, preflight, refusal, shared
@@ -316,7 +317,7 @@ class McpEndpoint:
             return await task
         except asyncio.CancelledError:
             if task.cancelled() or task.done():
-                raise RpcError(-32006, "The call was cancelled.") from None
+                raise RpcError(CALL_CANCELLED, "The call was cancelled.") from None
             task.cancel()
             raise
         finally:
@@ -509,7 +510,7 @@ class RpcEndpoint:
             if outcome.error is not None:
                 wait = retry_after(outcome.error) | NO_STORE
                 return (
-                    shown(outcome.error).http_status,
+                    numbers_of(outcome.error).http_status,
                     encode_error(one.id, rpc_error(outcome.error)),
                     wait,
                 )
@@ -550,7 +551,10 @@ def unauthorized(error: CommonplaceError) -> Response:
         headers["WWW-Authenticate"] = challenge(error)
     body = encode_error(None, rpc_error(error))
     return Response(
-        body, status_code=shown(error).http_status, media_type="application/json", headers=headers
+        body,
+        status_code=numbers_of(error).http_status,
+        media_type="application/json",
+        headers=headers,
     )
 
 

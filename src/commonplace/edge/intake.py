@@ -17,8 +17,8 @@ from typing import Any
 
 import orjson
 
-from commonplace.edge.error_map import PARSE_ERROR, RESOURCE_LIMIT, RpcError, rpc_error
-from commonplace.edge.jsonrpc import InvalidMessage, RequestId, decode
+from commonplace.dispatch.error_table import PARSE_ERROR, RESOURCE_LIMIT
+from commonplace.edge.jsonrpc import InvalidMessage, RequestId, RpcError, decode, rpc_error
 from commonplace.kernel.errors import SERVER_BUSY, CommonplaceError
 from commonplace.kernel.json_scan import StructureError, StructureScan
 from commonplace.kernel.json_slices import decode_string, fill, without_strings

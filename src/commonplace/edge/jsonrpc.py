@@ -8,9 +8,34 @@ from typing import Any
 
 import orjson
 
-from commonplace.edge.error_map import INVALID_REQUEST, PARSE_ERROR, RpcError
+from commonplace.dispatch.error_table import INVALID_REQUEST, PARSE_ERROR, rpc_object
+from commonplace.kernel.errors import CommonplaceError, Kind
 
 RequestId = str | int | float
+
+
+class RpcError(Exception):
+    """A JSON-RPC error object on its way out."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def as_dict(self) -> dict[str, Any]:
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.data is not None:
+            error["data"] = self.data
+        return error
+
+
+def rpc_error(error: CommonplaceError) -> RpcError:
+    """Return an error as a bare caller sees it."""
+    found = rpc_object(error)
+    if error.code.kind is Kind.INTERNAL:
+        found["data"]["message"] = error.message
+    return RpcError(found["code"], found["message"], found["data"])
 
 
 @dataclass(slots=True)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from commonplace.dispatch.error_table import INTERNAL_ERROR, INVALID_REQUEST
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import ClientChannel
 from commonplace.edge.core import HANDSHAKE_VERSIONS, LIST_TTL_MS, STATELESS_VERSION, Core
-from commonplace.edge.error_map import INTERNAL_ERROR, INVALID_REQUEST, RpcError
-from commonplace.edge.jsonrpc import Message, RequestId, encode_error
+from commonplace.edge.jsonrpc import Message, RequestId, RpcError, encode_error
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import NOT_AVAILABLE, SESSION_LIMIT, CommonplaceError
 

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Kind(StrEnum):
-    """The families of failure. `edge/error_map.py` maps each one; a test proves the map total."""
+    """The families of failure. `dispatch/error_table.py` has numbers for each of them."""
 
     INVALID_ARGUMENT = "invalid_argument"  # the call is malformed
     INVALID_DATA = (

@@ -18,9 +18,9 @@ import pytest
 
 from commonplace import bootstrap
 from commonplace.dispatch.describe import describe
+from commonplace.dispatch.error_table import TABLE
 from commonplace.dispatch.pipeline import Call
 from commonplace.dispatch.tool import LISTED_NAME, Tool
-from commonplace.edge.error_map import TABLE
 from commonplace.kernel import errors as kernel_errors
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config import load

@@ -14,9 +14,8 @@ from instruction_promises import HELD, PROMISES, TABLE, promise, table
 
 from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import Tier
-from commonplace.edge import error_map
+from commonplace.edge.jsonrpc import rpc_error
 from commonplace.instructions.errors import CODES
-from commonplace.instructions.tools.dispatch import RPC_CODES
 from commonplace.instructions.toolset import ACTIONS, BARE, OURS, tool_name
 from commonplace.kernel.errors import Kind
 
@@ -48,14 +47,14 @@ def test_exactly_the_decided_tools_are_listed_by_default(desk: Any) -> None:
 
 @promise("000-dispatch-unknown", "000-dispatch-missing", "000-dispatch-params")
 def test_dispatch_errors_carry_what_the_contract_says(desk: Any) -> None:
-    unknown = error_map.rpc_error(desk.error("instructions/dispatch", action="fly")).as_dict()
+    unknown = rpc_error(desk.error("instructions/dispatch", action="fly")).as_dict()
     assert unknown["code"] == -32601
     assert unknown["data"]["action"] == "fly"
     assert "list" in unknown["data"]["suggestion"]
-    missing = error_map.rpc_error(desk.error("instructions/dispatch", id="x")).as_dict()
+    missing = rpc_error(desk.error("instructions/dispatch", id="x")).as_dict()
     assert missing["code"] == -32602
     assert missing["data"]["reason"] == "missing_action"
-    wrong = error_map.rpc_error(
+    wrong = rpc_error(
         desk.error("instructions/dispatch", action="list", limit="x", colour=1)
     ).as_dict()
     assert wrong["code"] == -32602
@@ -65,10 +64,6 @@ def test_dispatch_errors_carry_what_the_contract_says(desk: Any) -> None:
     for odd in (3, ["list"], {"a": 1}, True):
         assert desk.error("instructions/dispatch", action=odd).code.kind is Kind.UNKNOWN_METHOD
     assert desk.error("instructions/dispatch", action="dispatch").code.kind is Kind.UNKNOWN_METHOD
-
-
-def test_batch_numbers_errors_like_the_edge() -> None:
-    assert {kind: shown.rpc_code for kind, shown in error_map.TABLE.items()} == dict(RPC_CODES)
 
 
 def test_codes_are_unique_and_explained() -> None:

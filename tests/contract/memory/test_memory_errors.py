@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.edge.error_map import shown
+from commonplace.dispatch.error_table import numbers_of
 from commonplace.kernel.errors import CODES as KERNEL_CODES
 from commonplace.memory.errors import CODES, CONTRACT_CODES
 from memory_calls import Calls
@@ -91,7 +91,7 @@ def test_a_wrong_call_raises_its_code_and_names_the_next_step(
     assert error.code.name == code
     assert error.hint
     if code in STATUSES:
-        assert shown(error).http_status == STATUSES[code]
+        assert numbers_of(error).http_status == STATUSES[code]
 
 
 @pytest.mark.parametrize("limit", [1, 20])

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
+from commonplace.dispatch.error_table import rpc_object
 from commonplace.dispatch.pipeline import unwrapped
 from commonplace.dispatch.tool import Arguments, Context, Output, Tier, Tool
 from commonplace.dispatch.validation import validate
@@ -25,31 +26,12 @@ from commonplace.kernel.errors import (
     MUTATION_DISABLED,
     SCOPE_REQUIRED,
     CommonplaceError,
-    Kind,
 )
 from commonplace.storage.failures import explain
 
 log = logging.getLogger("commonplace.instructions")
 
 DOCUMENTATION = "docs/how-to/instructions.md"
-# Contract 000 numbers errors inside batch results too; a test holds this to the edge's table.
-RPC_CODES: Mapping[Kind, int] = {
-    Kind.INVALID_ARGUMENT: -32602,
-    Kind.INVALID_DATA: -32002,
-    Kind.NOT_FOUND: -32002,
-    Kind.UNKNOWN_METHOD: -32601,
-    Kind.CONFLICT: -32002,
-    Kind.INTEGRITY: -32003,
-    Kind.UNAUTHENTICATED: -32004,
-    Kind.PERMISSION: -32004,
-    Kind.EXCLUDED: -32601,
-    Kind.MUTATION_OFF: -32000,
-    Kind.LIMIT: -32001,
-    Kind.RATE: -32001,
-    Kind.UNAVAILABLE: -32005,
-    Kind.CANCELLED: -32006,
-    Kind.INTERNAL: -32603,
-}
 
 
 class DispatchArguments(Arguments):
@@ -192,11 +174,11 @@ class Dispatcher:
             finished = await output if isawaitable(output) else output
             return unwrapped(finished)
         except CommonplaceError as error:
-            return {"error": _shown(error)}
+            return {"error": rpc_object(error)}
         except Exception as error:  # a defect in one must not hide what the others did
             explained = explain(error)
             if explained is not None:
-                return {"error": _shown(explained)}
+                return {"error": rpc_object(explained)}
             log.exception("an operation of a batch failed (trace %s)", ctx.trace_id)
             failed = CommonplaceError(
                 INTERNAL,
@@ -204,7 +186,7 @@ class Dispatcher:
                 hint=f"Look for trace {ctx.trace_id} in the server's log and report it.",
                 details={"trace_id": ctx.trace_id},
             )
-            return {"error": _shown(failed)}
+            return {"error": rpc_object(failed)}
 
     def _gate(self, ctx: Context, tool: Tool, arguments: Any) -> None:
         """What the pipeline asks of a single call."""
@@ -239,13 +221,6 @@ def _operation(operation: Any) -> tuple[Any, dict[str, Any]]:
     return operation.get("action"), {
         key: value for key, value in operation.items() if key != "action"
     }
-
-
-def _shown(error: CommonplaceError) -> dict[str, Any]:
-    data: dict[str, Any] = {"code": error.code.name, **error.details, "retryable": error.retryable}
-    if error.hint:
-        data.setdefault("suggestion", error.hint)
-    return {"code": RPC_CODES[error.code.kind], "message": error.message, "data": data}
 
 
 def tools(service: Service, tools: Mapping[str, Tool], actions: Sequence[str]) -> tuple[Tool, Tool]:
