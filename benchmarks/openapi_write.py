@@ -36,9 +36,9 @@ def run(case: str) -> None:
     """One case in this process: prints seconds and peak megabytes."""
     from commonplace.kernel.collector import collector_off
     from commonplace.openapi.engine.convert.chain import convert
+    from commonplace.openapi.engine.document.load import load
     from commonplace.openapi.engine.fix import FixOptions, fix
     from commonplace.openapi.engine.generate.run import generate
-    from commonplace.openapi.engine.load import load
     from commonplace.openapi.model import Family
 
     source = DOCUMENT.read_bytes()

@@ -12,7 +12,7 @@ from commonplace.dispatch.pipeline import Call, Pipeline, plain
 from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.load import load
+from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.toolset import toolset

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.openapi.engine.convert.chain import LADDER, convert
-from commonplace.openapi.engine.emit import to_json
+from commonplace.openapi.engine.document.load import load
+from commonplace.openapi.engine.document.references import Resolver
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.engine.generate.run import generate, modern
-from commonplace.openapi.engine.load import load
-from commonplace.openapi.engine.refs import Resolver
-from commonplace.openapi.engine.validate import validate
+from commonplace.openapi.engine.validate.report import validate
+from commonplace.openapi.engine.yaml.emit import to_json
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "how-to" / "openapi-write.md"

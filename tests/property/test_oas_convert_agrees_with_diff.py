@@ -18,10 +18,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
 from commonplace.openapi.engine.convert.consequences import name_breaking_changes, source_path
-from commonplace.openapi.engine.diff import BREAKING, diff
-from commonplace.openapi.engine.diff_rule import Change
-from commonplace.openapi.engine.load import load
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.diff.compare import BREAKING, diff
+from commonplace.openapi.engine.diff.rules import Change
+from commonplace.openapi.engine.document.load import load
+from commonplace.openapi.engine.document.references import Resolver
 from commonplace.openapi.model import Document, Family
 from oas_calls import document, minimal, operation
 

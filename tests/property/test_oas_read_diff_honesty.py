@@ -14,10 +14,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from commonplace.openapi.engine.diff import BREAKING, diff
-from commonplace.openapi.engine.diff_rule import Level
-from commonplace.openapi.engine.jsonschema import to_json_schema
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.diff.compare import BREAKING, diff
+from commonplace.openapi.engine.diff.rules import Level
+from commonplace.openapi.engine.document.json_schema import to_json_schema
+from commonplace.openapi.engine.document.references import Resolver
 from oas_calls import document, minimal, operation
 
 SAMPLES = 200

@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.load import load
+from commonplace.openapi.engine.document.load import load
 from oas_calls import Tools
 from oas_mutations import mutate
 

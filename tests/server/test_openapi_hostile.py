@@ -26,7 +26,7 @@ from conformance.program import COMMONPLACE, environment, serve_http
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from commonplace.openapi.engine.load import load
+from commonplace.openapi.engine.document.load import load
 from oas_mutations import mutate, random_document
 
 SEEDS = (

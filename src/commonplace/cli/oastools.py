@@ -184,8 +184,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _in_form(text: str, form: str) -> str:
-    from commonplace.openapi.engine.emit import to_json, to_yaml
-    from commonplace.openapi.engine.load import parse_text
+    from commonplace.openapi.engine.document.load import parse_text
+    from commonplace.openapi.engine.yaml.emit import to_json, to_yaml
 
     tree = parse_text(text)
     return (

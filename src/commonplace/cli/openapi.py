@@ -297,10 +297,10 @@ def _entries(path: Path) -> list[str]:
 
 def _rules(of: str) -> dict[str, str]:
     if of == "diff":
-        from commonplace.openapi.engine.diff_rule import CHANGE_RULES
+        from commonplace.openapi.engine.diff.rules import CHANGE_RULES
 
         return {rule.id: rule.meaning for rule in CHANGE_RULES.values()}
-    from commonplace.openapi.engine.validate_rule import RULES
+    from commonplace.openapi.engine.validate.rules import RULES
 
     return {rule.id: rule.meaning for rule in RULES.values()}
 

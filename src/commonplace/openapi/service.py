@@ -20,11 +20,11 @@ from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.collector import forget_kept
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.home import expanded
-from commonplace.openapi.engine.bundle import Bundled, as_one
-from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.engine.load import load, parse_text
-from commonplace.openapi.engine.refs import Inliner, Resolver
-from commonplace.openapi.engine.yaml_process import stop_parsers
+from commonplace.openapi.engine.document.bundle import Bundled, as_one
+from commonplace.openapi.engine.document.index import index_of
+from commonplace.openapi.engine.document.load import load, parse_text
+from commonplace.openapi.engine.document.references import Inliner, Resolver
+from commonplace.openapi.engine.yaml.process import stop_parsers
 from commonplace.openapi.errors import (
     PATH_NOT_ALLOWED,
     SPEC_INPUT,
@@ -33,9 +33,9 @@ from commonplace.openapi.errors import (
     SPEC_TOO_LARGE,
     SPEC_UNREADABLE,
 )
-from commonplace.openapi.fetch import UrlRules, fetch
 from commonplace.openapi.model import Document, Limits, Tree
-from commonplace.openapi.workers import Workers, permitted_network
+from commonplace.openapi.store.fetch import UrlRules, fetch
+from commonplace.openapi.store.workers import Workers, permitted_network
 
 CACHE_ENTRIES = 10
 CACHE_BYTES = 64 * 1024 * 1024

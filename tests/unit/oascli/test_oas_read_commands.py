@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.validate_rule import RULES
+from commonplace.openapi.engine.validate.rules import RULES
 from oas_calls import minimal, operation
 
 BROKEN = """openapi: 3.0.0

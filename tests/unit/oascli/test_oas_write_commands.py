@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.load import parse_text
+from commonplace.openapi.engine.document.load import parse_text
 from oas_calls import minimal, operation
 
 COMMENTED = """# the one API

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.fetch import UrlRules
 from commonplace.openapi.service import Access, OpenApiService, Spec
+from commonplace.openapi.store.fetch import UrlRules
 
 CARRIERS = {
     "6to4": lambda v4: ipaddress.IPv6Address((0x2002 << 112) | (int(v4) << 80) | 1),

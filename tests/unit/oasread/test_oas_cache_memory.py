@@ -7,8 +7,8 @@ from __future__ import annotations
 import gc
 import json
 
-from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.engine.lines import lines_of
+from commonplace.openapi.engine.document.index import index_of
+from commonplace.openapi.engine.document.lines import lines_of
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import CACHE_ENTRIES, OpenApiService, Spec
 

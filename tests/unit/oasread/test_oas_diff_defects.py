@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.diff import diff
-from commonplace.openapi.engine.diff_rule import Change
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.diff.rules import Change
+from commonplace.openapi.engine.document.references import Resolver
 from oas_calls import document, minimal, operation
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.diff import diff
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.document.references import Resolver
 from oas_calls import document, minimal, operation
 
 CAT: dict[str, Any] = {

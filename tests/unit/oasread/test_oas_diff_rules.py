@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.diff import diff
-from commonplace.openapi.engine.diff_rule import CHANGE_RULES, Change, Level
-from commonplace.openapi.engine.load import load
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.diff.rules import CHANGE_RULES, Change, Level
+from commonplace.openapi.engine.document.load import load
+from commonplace.openapi.engine.document.references import Resolver
 from oas_calls import document, minimal, operation
 
 Pair = tuple[dict[str, Any], dict[str, Any]]

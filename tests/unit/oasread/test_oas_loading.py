@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.emit import to_text
-from commonplace.openapi.engine.load import duplicates_of, load, parse_text
+from commonplace.openapi.engine.document.load import duplicates_of, load, parse_text
+from commonplace.openapi.engine.yaml.emit import to_text
 from commonplace.openapi.model import Family, Limits
 
 

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.index import ROOT, Place, index_of
-from commonplace.openapi.engine.lines import lines_of
-from commonplace.openapi.engine.load import load
-from commonplace.openapi.engine.match import glob, match_path
-from commonplace.openapi.engine.refs import MISSING, Inliner, Resolver, at_pointer
+from commonplace.openapi.engine.document.index import ROOT, Place, index_of
+from commonplace.openapi.engine.document.lines import lines_of
+from commonplace.openapi.engine.document.load import load
+from commonplace.openapi.engine.document.patterns import glob, match_path
+from commonplace.openapi.engine.document.references import MISSING, Inliner, Resolver, at_pointer
 from oas_calls import document, minimal
 
 

@@ -16,10 +16,10 @@ import pytest
 
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.fetch import UrlRules
+from commonplace.openapi.engine.document.index import index_of
 from commonplace.openapi.model import Document, Limits
 from commonplace.openapi.service import Access, OpenApiService, Spec
+from commonplace.openapi.store.fetch import UrlRules
 from oas_calls import Tools, minimal
 
 TEXT = "openapi: 3.0.0\ninfo: {title: one, version: '1'}\npaths: {}\n"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.engine.refs import Resolver
-from commonplace.openapi.engine.validate import Report, validate
-from commonplace.openapi.engine.validate_examples import example_findings
-from commonplace.openapi.engine.validate_rule import RULES, Severity
+from commonplace.openapi.engine.document.index import index_of
+from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.validate.examples import example_findings
+from commonplace.openapi.engine.validate.report import Report, validate
+from commonplace.openapi.engine.validate.rules import RULES, Severity
 from oas_calls import document, minimal, operation
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.refs import Resolver
-from commonplace.openapi.engine.validate import validate
+from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.validate.report import validate
 from oas_calls import document, minimal, operation
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
-from commonplace.openapi.engine.emit import to_json
-from commonplace.openapi.engine.load import load
-from commonplace.openapi.engine.refs import Resolver, refs_in
-from commonplace.openapi.engine.shape import resolve_pointer
-from commonplace.openapi.engine.validate import validate
+from commonplace.openapi.engine.document.load import load
+from commonplace.openapi.engine.document.references import Resolver, refs_in
+from commonplace.openapi.engine.document.shape import resolve_pointer
+from commonplace.openapi.engine.validate.report import validate
+from commonplace.openapi.engine.yaml.emit import to_json
 from commonplace.openapi.model import Family
 
 V20, V30, V31, V32 = LADDER

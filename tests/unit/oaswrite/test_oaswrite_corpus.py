@@ -14,12 +14,12 @@ import jsonschema_rs
 import pytest
 
 from commonplace.openapi.engine.convert.chain import LADDER, convert
-from commonplace.openapi.engine.diff import diff
-from commonplace.openapi.engine.emit import to_json
+from commonplace.openapi.engine.diff.compare import diff
+from commonplace.openapi.engine.document.load import load, parse_text
+from commonplace.openapi.engine.document.references import Resolver
 from commonplace.openapi.engine.fix import FixOptions, fix
-from commonplace.openapi.engine.load import load, parse_text
-from commonplace.openapi.engine.refs import Resolver
-from commonplace.openapi.engine.validate import validate
+from commonplace.openapi.engine.validate.report import validate
+from commonplace.openapi.engine.yaml.emit import to_json
 from commonplace.openapi.model import Document, Family
 
 FILES = {

@@ -11,9 +11,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.openapi.engine.edit import edited_yaml
-from commonplace.openapi.engine.emit import to_json, to_yaml, yaml_key
-from commonplace.openapi.engine.load import parse_text
+from commonplace.openapi.engine.document.load import parse_text
+from commonplace.openapi.engine.yaml.edit import edited_yaml
+from commonplace.openapi.engine.yaml.emit import to_json, to_yaml, yaml_key
 
 TRICKY = [
     "",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from commonplace.openapi.engine.edit import edited_yaml
+from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.engine.fix import Fixed, FixOptions, fix
-from commonplace.openapi.engine.load import parse_text
+from commonplace.openapi.engine.yaml.edit import edited_yaml
 from commonplace.openapi.model import Family
 
 EVERYTHING = FixOptions(

@@ -15,11 +15,11 @@ from oaswrite_go import check_go, go, write_module
 from oaswrite_loopback import driver
 from oaswrite_samples import Samples
 
+from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.generate.go.package import build_go
 from commonplace.openapi.engine.generate.model import Api, Named, Primitive, Scalar, Struct
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.engine.generate.run import generate, modern
-from commonplace.openapi.engine.load import load
 from commonplace.openapi.model import Document, Family
 
 SMALL = (

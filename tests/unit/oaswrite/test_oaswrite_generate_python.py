@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from oaswrite_go import environment, go, go_binary, write_module
 
+from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.generate.run import generate
-from commonplace.openapi.engine.load import load
 from commonplace.openapi.model import Family
 
 SERVER = """package main

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from commonplace.openapi.engine.edit import edited_yaml
-from commonplace.openapi.engine.emit import to_yaml
+from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.engine.fix import FixOptions, fix
-from commonplace.openapi.engine.join import Part, join
-from commonplace.openapi.engine.load import parse_text
+from commonplace.openapi.engine.join.documents import Part, join
+from commonplace.openapi.engine.yaml.edit import edited_yaml
+from commonplace.openapi.engine.yaml.emit import to_yaml
 from commonplace.openapi.model import Family
 
 SMALL, LARGE = 400, 4000

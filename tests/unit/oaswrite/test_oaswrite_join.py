@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.bundle import bundle
-from commonplace.openapi.engine.join import Joined, Part, Strategy, join
-from commonplace.openapi.engine.validate import validate
+from commonplace.openapi.engine.document.bundle import bundle
+from commonplace.openapi.engine.join.documents import Joined, Part, Strategy, join
+from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.model import Family
 from commonplace.openapi.service import Access, OpenApiService, Spec
 

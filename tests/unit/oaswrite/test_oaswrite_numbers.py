@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from commonplace.openapi.engine.emit import to_text
-from commonplace.openapi.engine.load import parse_text
+from commonplace.openapi.engine.document.load import parse_text
+from commonplace.openapi.engine.yaml.emit import to_text
 from oas_calls import Tools
 
 LITERALS = [

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.load import parse_text
+from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.engine.overlay import apply_overlay, validate_overlay
 
 

@@ -14,11 +14,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.anchors import with_plain_references
-from commonplace.openapi.engine.bundle import bundle
-from commonplace.openapi.engine.references import rename_components
-from commonplace.openapi.engine.refs import NAME_MAPS, Resolver, is_literal
-from commonplace.openapi.engine.shape import (
+from commonplace.openapi.engine.document.anchors import with_plain_references
+from commonplace.openapi.engine.document.bundle import bundle
+from commonplace.openapi.engine.document.references import NAME_MAPS, Resolver, is_literal
+from commonplace.openapi.engine.document.renaming import rename_components
+from commonplace.openapi.engine.document.shape import (
     METHODS,
     Json,
     Rewriter,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.document.shape import Json, clone
 from commonplace.openapi.engine.json_path import PATHS, JSONPathError, JSONPathQuery
-from commonplace.openapi.engine.shape import Json, clone
 from commonplace.openapi.errors import (
     INVALID_OVERLAY,
     OVERLAY_TARGET_UNMATCHED,

@@ -15,7 +15,7 @@ from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.convert.chain import PATCH, convert
 from commonplace.openapi.engine.convert.consequences import name_breaking_changes
 from commonplace.openapi.engine.convert.issues import Issue
-from commonplace.openapi.engine.validate_structure import structural_findings
+from commonplace.openapi.engine.validate.structure import structural_findings
 from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.model import SUPPORTED, Document, Family
 from commonplace.openapi.service import OpenApiService

@@ -9,9 +9,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.diff import BREAKING, diff, summarize_changes
-from commonplace.openapi.engine.diff_rule import Change, Level
-from commonplace.openapi.engine.walk import DEFAULT_LIMIT, MAX_LIMIT
+from commonplace.openapi.engine.diff.compare import BREAKING, diff, summarize_changes
+from commonplace.openapi.engine.diff.rules import Change, Level
+from commonplace.openapi.engine.walk.query import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import OpenApiService

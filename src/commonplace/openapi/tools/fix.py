@@ -9,9 +9,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
+from commonplace.openapi.engine.document.index import index_of
 from commonplace.openapi.engine.fix import FixOptions, fix, used_elsewhere
-from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.engine.validate import validate
+from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import OpenApiService

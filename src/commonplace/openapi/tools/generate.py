@@ -17,8 +17,8 @@ from commonplace.openapi.errors import (
     SPEC_INPUT,
     WRITE_FAILED,
 )
-from commonplace.openapi.output import write_package
 from commonplace.openapi.service import OpenApiService
+from commonplace.openapi.store.output import write_package
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 from commonplace.openapi.tools.writing import ANSWER_LIMIT_BYTES, in_thread, output_scope, whole
 

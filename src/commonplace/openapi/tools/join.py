@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tier, Tool
-from commonplace.openapi.engine.bundle import bundle
-from commonplace.openapi.engine.join import Part, join
+from commonplace.openapi.engine.document.bundle import bundle
+from commonplace.openapi.engine.join.documents import Part, join
 from commonplace.openapi.errors import (
     FOREIGN_FILE,
     INVALID_SPEC,

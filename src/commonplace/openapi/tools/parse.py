@@ -8,7 +8,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.summary import full_document, has_paths_elsewhere, summarize
+from commonplace.openapi.engine.document.summary import (
+    full_document,
+    has_paths_elsewhere,
+    summarize,
+)
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import OpenApiService

@@ -10,12 +10,12 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.engine.refs import MISSING, Resolver, at_pointer
-from commonplace.openapi.engine.validate import Report, unsuppressed, validate, with_lines
-from commonplace.openapi.engine.validate_paths import found
-from commonplace.openapi.engine.validate_rule import Finding
-from commonplace.openapi.engine.walk import DEFAULT_LIMIT, MAX_LIMIT
+from commonplace.openapi.engine.document.index import index_of
+from commonplace.openapi.engine.document.references import MISSING, Resolver, at_pointer
+from commonplace.openapi.engine.validate.paths import found
+from commonplace.openapi.engine.validate.report import Report, unsuppressed, validate, with_lines
+from commonplace.openapi.engine.validate.rules import Finding
+from commonplace.openapi.engine.walk.query import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
 from commonplace.openapi.model import Document
 from commonplace.openapi.service import OpenApiService

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.index import index_of, spread
-from commonplace.openapi.engine.walk import Query, Walk
+from commonplace.openapi.engine.document.index import index_of, spread
+from commonplace.openapi.engine.walk.query import Query, Walk
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
 from commonplace.openapi.model import JsonObject
 from commonplace.openapi.service import OpenApiService

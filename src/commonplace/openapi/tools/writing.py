@@ -12,16 +12,16 @@ from commonplace.dispatch.tool import Context
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.collector import collector_off
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.bundle import bundle
-from commonplace.openapi.engine.edit import edited_yaml
-from commonplace.openapi.engine.emit import to_json, to_text, to_yaml
-from commonplace.openapi.engine.index import index_of
-from commonplace.openapi.engine.validate_structure import structural_findings
+from commonplace.openapi.engine.document.bundle import bundle
+from commonplace.openapi.engine.document.index import index_of
+from commonplace.openapi.engine.validate.structure import structural_findings
+from commonplace.openapi.engine.yaml.edit import edited_yaml
+from commonplace.openapi.engine.yaml.emit import to_json, to_text, to_yaml
 from commonplace.openapi.errors import INVALID_SPEC, SPEC_TOO_DEEP
 from commonplace.openapi.model import Document, Format, Tree
 from commonplace.openapi.numbers import Numbers
-from commonplace.openapi.output import write_document
 from commonplace.openapi.service import OpenApiService
+from commonplace.openapi.store.output import write_document
 
 ANSWER_LIMIT_BYTES = 4_000_000
 EDIT_LIMIT_BYTES = 4_000_000

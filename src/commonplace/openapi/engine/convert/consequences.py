@@ -10,8 +10,8 @@ from typing import Any
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion
 from commonplace.openapi.engine.convert.issues import Issue
-from commonplace.openapi.engine.diff import BREAKING, diff
-from commonplace.openapi.engine.refs import Resolver
+from commonplace.openapi.engine.diff.compare import BREAKING, diff
+from commonplace.openapi.engine.document.references import Resolver
 from commonplace.openapi.model import V2_COMPONENTS, Document, Family
 
 _SOURCE_OF = tuple(

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.shape import SHAPE, Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.shape import SHAPE, Json, Rewriter, resolve_pointer
 
 _REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
 

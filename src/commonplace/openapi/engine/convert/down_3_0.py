@@ -15,7 +15,7 @@ from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDow
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.convert.swagger_security import SecurityDown
 from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
-from commonplace.openapi.engine.shape import Json, resolve_pointer
+from commonplace.openapi.engine.document.shape import Json, resolve_pointer
 from commonplace.openapi.model import Family
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.openapi.engine.anchors import with_plain_references
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_schema import split_types
-from commonplace.openapi.engine.shape import DROP, Json, Rewriter
+from commonplace.openapi.engine.document.anchors import with_plain_references
+from commonplace.openapi.engine.document.shape import DROP, Json, Rewriter
 from commonplace.openapi.model import Family
 
 _UNSPOKEN = frozenset(("$comment", "$schema", "$id", "$anchor", "$vocabulary", "$dynamicAnchor"))

@@ -8,7 +8,7 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
-from commonplace.openapi.engine.shape import DROP, Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.shape import DROP, Json, Rewriter, resolve_pointer
 from commonplace.openapi.model import Family
 
 _FIELDS: dict[str, frozenset[str]] = {

@@ -15,7 +15,14 @@ from urllib.parse import unquote, urldefrag
 import orjson
 
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.shape import ONE, ONE_OR_LIST, OPEN_SHAPE, SHAPE, Json, Rewriter
+from commonplace.openapi.engine.document.shape import (
+    ONE,
+    ONE_OR_LIST,
+    OPEN_SHAPE,
+    SHAPE,
+    Json,
+    Rewriter,
+)
 from commonplace.openapi.model import Family
 
 Edge = tuple[

@@ -8,7 +8,7 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import ITEM_KEYWORDS, SCHEMA_20
-from commonplace.openapi.engine.shape import Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.shape import Json, Rewriter, resolve_pointer
 
 _SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
 _TIGHTER: dict[str, Callable[[Any, Any], Any]] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30, VALUE_KEYWORDS
-from commonplace.openapi.engine.shape import Json, Rewriter
+from commonplace.openapi.engine.document.shape import Json, Rewriter
 
 
 class SchemaUp(Rewriter):

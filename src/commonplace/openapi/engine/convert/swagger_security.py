@@ -10,7 +10,7 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
-from commonplace.openapi.engine.shape import Json
+from commonplace.openapi.engine.document.shape import Json
 
 FLOWS_UP = {
     "implicit": "implicit",

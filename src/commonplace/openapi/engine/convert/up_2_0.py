@@ -15,7 +15,7 @@ from commonplace.openapi.engine.convert.swagger_schema import (
     value_schema,
 )
 from commonplace.openapi.engine.convert.swagger_security import scheme_up
-from commonplace.openapi.engine.shape import METHODS, Json, resolve_pointer
+from commonplace.openapi.engine.document.shape import METHODS, Json, resolve_pointer
 from commonplace.openapi.model import Family
 
 JSON_TYPE = "application/json"

@@ -7,9 +7,9 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
-from commonplace.openapi.engine.nullable import ANNOTATIONS as _ANNOTATIONS
-from commonplace.openapi.engine.nullable import lends_null, only_nullable
-from commonplace.openapi.engine.shape import SHAPE, Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.nullable import ANNOTATIONS as _ANNOTATIONS
+from commonplace.openapi.engine.document.nullable import lends_null, only_nullable
+from commonplace.openapi.engine.document.shape import SHAPE, Json, Rewriter, resolve_pointer
 from commonplace.openapi.model import Family
 
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from commonplace.openapi.engine.shape import Json, resolve_pointer
+from commonplace.openapi.engine.document.shape import Json, resolve_pointer
 
 _STRUCTURAL = frozenset(
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from commonplace.openapi.engine.document.shape import METHODS, Json, escape_token
 from commonplace.openapi.engine.generate.merge import Merger
 from commonplace.openapi.engine.generate.model import (
     Api,
@@ -22,7 +23,6 @@ from commonplace.openapi.engine.generate.model import (
 from commonplace.openapi.engine.generate.names import words
 from commonplace.openapi.engine.generate.path_keys import PathKey, read_path_key
 from commonplace.openapi.engine.generate.types import TypeReader
-from commonplace.openapi.engine.shape import METHODS, Json, escape_token
 
 _STYLES = {
     "path": "simple",

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from commonplace.openapi.engine.anchors import with_plain_references
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1
+from commonplace.openapi.engine.document.anchors import with_plain_references
 from commonplace.openapi.engine.generate.model import Notice
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.model import Family

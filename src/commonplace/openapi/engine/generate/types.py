@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from commonplace.openapi.engine.document.shape import Json
 from commonplace.openapi.engine.generate.merge import Choice, Merged, Merger, infer_types, is_null
 from commonplace.openapi.engine.generate.model import (
     ANY_USE,
@@ -25,7 +26,6 @@ from commonplace.openapi.engine.generate.model import (
     Use,
     Variant,
 )
-from commonplace.openapi.engine.shape import Json
 
 # Keys that may stand beside one reference without changing which type is meant.
 _SILENT = frozenset(

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
+from commonplace.openapi.engine.document.shape import Json
 from commonplace.openapi.engine.generate.merge import Merger
-from commonplace.openapi.engine.shape import Json
 
 _VALUES = frozenset(
     [

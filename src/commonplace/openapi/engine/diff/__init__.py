@@ -1,0 +1,1 @@
+"""Comparison of two documents by what clients would notice."""

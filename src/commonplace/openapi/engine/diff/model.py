@@ -1,0 +1,123 @@
+"""What comparison looks at: a schema in its place, and all that it says put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from commonplace.openapi.engine.document.load import escape
+from commonplace.openapi.model import Json
+
+ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
+Identity = tuple[tuple[int, str], ...]
+
+
+class Site(NamedTuple):
+    """A schema and where it is; `base` is the file ('' for the document itself).
+
+    `also`: what other parts of an allOf say about the same property.
+    """
+
+    schema: Json
+    pointer: str
+    base: str = ""
+    also: tuple[Site, ...] = ()
+
+    @property
+    def identity(self) -> Identity:
+        """What tells it from other sites as long as the document lives, the other parts of an
+        allOf included.
+        """
+        return (
+            (id(self.schema), self.pointer),
+            *((id(other.schema), other.pointer) for other in self.also),
+        )
+
+    def at(self, *steps: str | int) -> str:
+        return self.pointer + "".join("/" + escape(str(step)) for step in steps)
+
+
+class Choice(NamedTuple):
+    """The branches of a oneOf (exclusive) or an anyOf."""
+
+    branches: list[Site]
+    exclusive: bool
+
+
+@dataclass(slots=True)
+class View:
+    """The conjunction of a schema's own keywords and those of everything in its allOf."""
+
+    site: Site
+    types: frozenset[str] | None = None  # None: any
+    enum: list[Json] | None = None
+    lower: dict[str, tuple[float, bool]] = field(
+        default_factory=dict
+    )  # keyword group -> (value, exclusive); larger is stricter
+    upper: dict[str, tuple[float, bool]] = field(default_factory=dict)
+    properties: dict[str, Site] = field(default_factory=dict)
+    required: dict[str, str] = field(
+        default_factory=dict
+    )  # name -> pointer of the list that requires it
+    closed: str | None = None  # pointer of additionalProperties: false
+    additional: Site | None = None
+    items: Site | None = None
+    unique: bool = False
+    patterns: set[str] = field(default_factory=set)
+    formats: set[str] = field(default_factory=set)
+    multiples: set[float] = field(default_factory=set)
+    choices: list[Choice] = field(default_factory=list)
+    discriminator: str | None = None
+    mapping: dict[str, str] = field(
+        default_factory=dict
+    )  # of the discriminator: value -> name of the schema, where they differ
+    undecided: dict[str, Json] = field(default_factory=dict)
+    default: Json = None
+    has_default: bool = False
+    description: str | None = None
+    deprecated: bool = False
+    read_only: bool = False
+    write_only: bool = False
+    nothing: bool = False  # the schema `false`
+
+    def allows(self, kind: str) -> bool:
+        return (
+            self.types is None
+            or kind in self.types
+            or (kind == "integer" and "number" in self.types)
+        )
+
+    @property
+    def empty(self) -> bool:
+        """Nothing fits: the schema `false`, or an allOf whose parts exclude each other."""
+        return self.nothing or (self.types is not None and not self.types)
+
+    @property
+    def only_a_choice(self) -> bool:
+        """One oneOf or anyOf and no rule beside it."""
+        return (
+            len(self.choices) == 1
+            and self.types is None
+            and self.enum is None
+            and not self._other_rules
+        )
+
+    @property
+    def only_types(self) -> bool:
+        return self.enum is None and not self.choices and not self._other_rules
+
+    @property
+    def _other_rules(self) -> bool:
+        rules = (
+            self.lower,
+            self.upper,
+            self.properties,
+            self.required,
+            self.closed,
+            self.additional,
+            self.items,
+            self.patterns,
+        )
+        return any(rules) or any(
+            (self.formats, self.multiples, self.undecided, self.unique, self.nothing)
+        )

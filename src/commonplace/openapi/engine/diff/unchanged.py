@@ -1,0 +1,114 @@
+"""What two documents have in common to the letter, so that comparison looks only at the rest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from commonplace.openapi.engine.diff.api import Api, RawOperation
+from commonplace.openapi.engine.document.load import escape
+from commonplace.openapi.engine.document.references import decoded, refs_in
+from commonplace.openapi.engine.document.shape import same_json
+from commonplace.openapi.model import Document, Json
+
+_SHARED_V2 = ("consumes", "produces")
+_TABLES_V2 = ("definitions", "parameters", "responses")
+
+
+class Sameness:
+    """Knows which components differ between two documents of one version, directly or through
+    what they refer to.
+    """
+
+    def __init__(self, old: Api, new: Api) -> None:
+        self.comparable = old.document.family is new.document.family
+        self.same_security = old.document.data.get("security") == new.document.data.get("security")
+        self.same_media = all(
+            old.document.data.get(name) == new.document.data.get(name) for name in _SHARED_V2
+        )
+        self.changed = _changed(old.document, new.document) if self.comparable else set()
+        self._depth = 2 if old.document.is_v2 else 3
+
+    def untouched(self, old: Json, new: Json) -> bool:
+        """Equal text whose references lead to nothing that changed."""
+        if not self.comparable or not same_json(old, new):
+            return False
+        if not isinstance(old, (dict, list)):
+            return True
+        return not any(self.touches(ref) for ref in refs_in(new))
+
+    def touches(self, ref: str) -> bool:
+        """Whether a reference may lead to something that changed."""
+        components = _component(ref, self._depth)
+        return not components or not self.changed.isdisjoint(components)
+
+    def operation(self, old: RawOperation, new: RawOperation) -> bool:
+        """Whether nothing about an operation changed."""
+        if not self.comparable or old.path != new.path or not self.same_media:
+            return False
+        if old.item.get("servers") != new.item.get("servers") or (
+            not self.same_security and "security" not in new.operation
+        ):
+            return False
+        return self.untouched(old.operation, new.operation) and self.untouched(
+            old.item.get("parameters"), new.item.get("parameters")
+        )
+
+
+def _component(ref: str, depth: int) -> set[str]:
+    """The component that a reference leads into, as written and without percent-encoding; empty
+    where it leads elsewhere.
+    """
+    parts = ref.split("/")
+    if (
+        len(parts) <= depth
+        or parts[0] != "#"
+        or parts[1] not in (_TABLES_V2 if depth == 2 else ("components",))
+    ):
+        return set()
+    written = "/".join(parts[: depth + 1])
+    return {written, decoded(written)}
+
+
+def _components(document: Document) -> dict[str, Json]:
+    if document.is_v2:
+        tables = {f"#/{kind}": document.data.get(kind) for kind in _TABLES_V2}
+    else:
+        components = document.data.get("components")
+        tables = (
+            {f"#/components/{kind}": values for kind, values in components.items()}
+            if isinstance(components, dict)
+            else {}
+        )
+    return {
+        f"{base}/{escape(name)}": value
+        for base, values in tables.items()
+        if isinstance(values, dict)
+        for name, value in values.items()
+    }
+
+
+def _changed(old: Document, new: Document) -> set[str]:
+    before, after = _components(old), _components(new)
+    changed = {
+        name
+        for name in before.keys() | after.keys()
+        if name not in before or name not in after or not same_json(before[name], after[name])
+    }
+    if not changed:
+        return changed
+    depth = 2 if old.is_v2 else 3
+    users: dict[str, set[str]] = defaultdict(set)
+    for name, value in after.items():
+        for ref in refs_in(value):
+            components = _component(ref, depth)
+            if not components:
+                changed.add(name)  # it leads outside the components: look at it
+            for component in components:
+                users[component].add(name)
+    waiting = list(changed)
+    while waiting:
+        for user in users[waiting.pop()]:
+            if user not in changed:
+                changed.add(user)
+                waiting.append(user)
+    return changed

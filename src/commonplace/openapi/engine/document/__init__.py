@@ -1,0 +1,1 @@
+"""Loaded documents: reading, indexing, resolving references, rewriting and summaries."""

@@ -1,0 +1,117 @@
+"""References of JSON Schema that are no JSON pointers (`#anchor`, `$id`, `$dynamicRef`) written
+as pointers into the document.
+
+For engines that follow pointers only. `$dynamicRef` is followed to the anchor it starts from, as if
+nothing extended the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+import orjson
+
+from commonplace.openapi.engine.document.shape import Json, Rewriter
+
+_MARKS = (b'"$anchor"', b'"$id"', b'"$dynamicRef"', b'"$self"')
+
+
+def with_plain_references(
+    document: dict[str, Any], told: Callable[[str], None] | None = None
+) -> dict[str, Any]:
+    """The document with such references replaced where their target is in it.
+
+    Unchanged where it has none.
+
+    `told` gets the place of each `$dynamicRef` that became a plain one.
+    """
+    try:
+        encoded = orjson.dumps(document)
+        if not any(mark in encoded for mark in _MARKS):
+            return document
+    except TypeError:
+        pass  # integers beyond 64 bits; look at all of it
+    places = _Places(document)
+    places.rewrite(document, "document")
+    result: dict[str, Any] = _Pointers(places, told).rewrite(document, "document")
+    return result
+
+
+class _Resources(Rewriter):
+    """Knows in which schema resource (a schema with `$id`, or the document) it is, while it
+    walks.
+    """
+
+    def __init__(self, base: str) -> None:
+        super().__init__()
+        self.resources: list[tuple[str, str]] = [(base, "")]  # address and pointer
+
+    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+        own = node.get("$id")
+        if isinstance(own, str):
+            self.resources.append(
+                (urldefrag(urljoin(self.resources[-1][0], own))[0], self.pointer())
+            )
+        return node
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        if isinstance(node.get("$id"), str):
+            self.resources.pop()
+        return node
+
+
+class _Places(_Resources):
+    """Where resources and anchors are."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        own = document.get("$self")
+        super().__init__(own if isinstance(own, str) else "")
+        self.pointers: dict[tuple[str, str], str] = {(self.resources[0][0], ""): ""}
+
+    def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
+        node = super().enter_schema(node)
+        address = self.resources[-1][0]
+        if isinstance(node.get("$id"), str):
+            self.pointers.setdefault((address, ""), self.pointer())
+        for keyword in ("$anchor", "$dynamicAnchor"):
+            name = node.get(keyword)
+            if isinstance(name, str):
+                self.pointers.setdefault((address, name), self.pointer())
+        return node
+
+
+class _Pointers(_Resources):
+    """Rewrites the references."""
+
+    def __init__(self, places: _Places, told: Callable[[str], None] | None) -> None:
+        super().__init__(places.resources[0][0])
+        self.places = places.pointers
+        self.told = told
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        result = node
+        for keyword in ("$ref", "$dynamicRef"):
+            reference = node.get(keyword)
+            target = self._target(reference) if isinstance(reference, str) else None
+            if target is not None and (keyword == "$dynamicRef" or target != reference):
+                result = dict(result)
+                del result[keyword]
+                result = {"$ref": target, **result}
+                if keyword == "$dynamicRef" and self.told is not None:
+                    self.told(self.pointer(keyword))
+        super().on_schema(node)
+        return result
+
+    def _target(self, reference: str) -> str | None:
+        address, fragment = urldefrag(reference)
+        here, root = self.resources[-1]
+        where = urldefrag(urljoin(here, address))[0] if address else here
+        if fragment.startswith("/"):
+            start = root if not address else self.places.get((where, ""))
+            return None if start is None else f"#{start}{fragment}"
+        found = self.places.get((where, unquote(fragment)))
+        return (
+            None if found is None or (not found and not fragment and not address) else f"#{found}"
+        )

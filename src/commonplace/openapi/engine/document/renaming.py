@@ -1,0 +1,184 @@
+"""Renaming components, with every reference to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from commonplace.openapi.engine.document.shape import Json, Rewriter, escape_token
+
+Renames = dict[str, dict[str, str]]  # section (schemas, definitions, ...) to old name to new name
+
+
+def rename_components(document: dict[str, Any], renames: Renames, *, old: bool) -> dict[str, Any]:
+    """The document with components renamed in place.
+
+    Pointers into them, discriminator mappings and security names follow.
+    """
+    changed = _References(renames, old=old).rewrite(document)
+    result: dict[str, Any] = dict(changed)
+    container = result if old else dict(result.get("components") or {})
+    for section, names in renames.items():
+        if isinstance(container.get(section), dict):
+            container[section] = {
+                names.get(name, name): value for name, value in container[section].items()
+            }
+    if not old:
+        result["components"] = container
+    return result
+
+
+class _References:
+    def __init__(self, renames: Renames, *, old: bool) -> None:
+        self.base = "#/" if old else "#/components/"
+        self.renames = renames
+        self.schemas = renames.get("definitions" if old else "schemas", {})
+        self.schemes = renames.get("securityDefinitions" if old else "securitySchemes", {})
+
+    def rewrite(self, node: Json) -> Json:
+        if isinstance(node, dict):
+            result = None
+            for key, value in node.items():
+                if key == "$ref" and isinstance(value, str):
+                    new: Json = self._reference(value)
+                elif key == "discriminator" and isinstance(value, dict):
+                    new = self._discriminator(value)
+                elif key == "security" and self.schemes and isinstance(value, list):
+                    new = [self._requirement(one) for one in value]
+                    new = value if new == value else new
+                elif isinstance(value, (dict, list)):
+                    new = self.rewrite(value)
+                else:
+                    continue
+                if new is not value and new != value:
+                    result = result if result is not None else dict(node)
+                    result[key] = new
+            return node if result is None else result
+        if isinstance(node, list):
+            items = [
+                self.rewrite(value) if isinstance(value, (dict, list)) else value for value in node
+            ]
+            return (
+                node if all(one is other for one, other in zip(items, node, strict=True)) else items
+            )
+        return node
+
+    def _discriminator(self, node: dict[str, Any]) -> Json:
+        if not isinstance(node.get("mapping"), dict) and not isinstance(
+            node.get("defaultMapping"), str
+        ):
+            return self.rewrite(node)  # a property of this name
+        result = dict(node)
+        if isinstance(node.get("mapping"), dict):
+            result["mapping"] = {
+                name: self._mapped(target) for name, target in node["mapping"].items()
+            }
+        if "defaultMapping" in node:
+            result["defaultMapping"] = self._mapped(node["defaultMapping"])
+        return result
+
+    def _reference(self, reference: str) -> str:
+        if not reference.startswith(self.base):
+            return reference
+        section, _, rest = reference[len(self.base) :].partition("/")
+        names = self.renames.get(section)
+        if not names or not rest:
+            return reference
+        token, slash, tail = rest.partition("/")
+        plain = token.replace("~1", "/").replace("~0", "~")
+        new = names.get(plain, names.get(unquote(plain)))
+        return (
+            reference if new is None else f"{self.base}{section}/{escape_token(new)}{slash}{tail}"
+        )
+
+    def _mapped(self, target: Json) -> Json:
+        if not isinstance(target, str):
+            return target
+        return self._reference(target) if "/" in target else self.schemas.get(target, target)
+
+    def _requirement(self, requirement: Json) -> Json:
+        if not isinstance(requirement, dict):
+            return requirement
+        return {self.schemes.get(name, name): scopes for name, scopes in requirement.items()}
+
+
+def component_of(reference: Json, *, old: bool) -> tuple[str, str] | None:
+    """Section and name of the component that a local reference leads to, or into."""
+    base = "#/" if old else "#/components/"
+    if not isinstance(reference, str) or not reference.startswith(base):
+        return None
+    section, _, rest = reference[len(base) :].partition("/")
+    token = unquote(rest.partition("/")[0]).replace("~1", "/").replace("~0", "~")
+    return (section, token) if token else None
+
+
+def heirs(schemas: Json, *, old: bool) -> dict[str, set[str]]:
+    """The schemas that extend each named schema by `allOf`, directly or through others: a
+    discriminator there may name them.
+    """
+    direct: dict[str, set[str]] = {}
+    for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+        for parent in _listed(schema, ("allOf",), old=old):
+            direct.setdefault(parent, set()).add(name)
+    result = {}
+    for parent, children in direct.items():
+        known, waiting = set(children), list(children)
+        while waiting:
+            new = direct.get(waiting.pop(), set()) - known
+            known |= new
+            waiting.extend(new)
+        result[parent] = known
+    return result
+
+
+def _listed(schema: Json, keywords: tuple[str, ...], *, old: bool) -> Iterator[str]:
+    """The named schemas that are branches of a schema."""
+    for keyword in keywords if isinstance(schema, dict) else ():
+        branches = schema.get(keyword)
+        for branch in branches if isinstance(branches, list) else ():
+            found = component_of(branch.get("$ref"), old=old) if isinstance(branch, dict) else None
+            if found is not None and found[0] in ("schemas", "definitions"):
+                yield found[1]
+
+
+def with_discriminator_values(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    """The 3.x document with mappings for those schemas that are about to be renamed and whose
+    name is a discriminator's value.
+    """
+    result: dict[str, Any] = (
+        _DiscriminatorValues(document, names).rewrite(document, "document") if names else document
+    )
+    return result
+
+
+class _DiscriminatorValues(Rewriter):
+    def __init__(self, document: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__()
+        self.names = names
+        self.heirs = heirs((document.get("components") or {}).get("schemas"), old=False)
+
+    def on_schema(self, node: dict[str, Json]) -> Json:
+        discriminator = node.get("discriminator")
+        if not isinstance(discriminator, dict):
+            return node
+        listed = dict.fromkeys(_listed(node, ("oneOf", "anyOf"), old=False))
+        if len(self.at) == 3 and self.at[:2] == ["components", "schemas"]:
+            listed.update(dict.fromkeys(sorted(self.heirs.get(self.at[2], ()))))
+        mapping = discriminator.get("mapping")
+        mapping = mapping if isinstance(mapping, dict) else {}
+        mapped = {
+            component_of(target, old=False) or ("schemas", target)
+            for target in mapping.values()
+            if isinstance(target, str)
+        }
+        implicit = {
+            name: f"#/components/schemas/{escape_token(name)}"
+            for name in listed
+            if name in self.names and name not in mapping and ("schemas", name) not in mapped
+        }
+        return (
+            {**node, "discriminator": {**discriminator, "mapping": {**mapping, **implicit}}}
+            if implicit
+            else node
+        )

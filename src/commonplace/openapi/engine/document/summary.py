@@ -1,0 +1,207 @@
+"""A document at a glance, and as text again."""
+
+from __future__ import annotations
+
+import orjson
+
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+from commonplace.openapi.engine.document.references import (
+    MISSING,
+    NAME_MAPS,
+    Inliner,
+    at_pointer,
+    local_target,
+)
+from commonplace.openapi.errors import ANSWER_TOO_LARGE
+from commonplace.openapi.model import Document, Family, Json, JsonObject
+from commonplace.openapi.numbers import Numbers
+
+DESCRIPTION_LIMIT = 200
+FULL_LIMIT_BYTES = 1_000_000
+
+
+def summarize(
+    document: Document, whole: Document | None = None, *, truncate: bool = True
+) -> JsonObject:
+    """Version, title, counts, servers, tags. Long descriptions are cut to 200 characters.
+
+    `whole`: the document with its path items from other files, whose operations count."""
+    data = (whole or document).data
+    info = data.get("info")
+    info = info if isinstance(info, dict) else {}
+    paths = data.get("paths")
+    items = (
+        [local_target(data, item)[0] for item in paths.values() if isinstance(item, dict)]
+        if isinstance(paths, dict)
+        else []
+    )
+    answer: JsonObject = {
+        "version": document.version,
+        "title": _text(info.get("title")),
+        "description": _cut(_text(info.get("description")), truncate),
+        "path_count": len([key for key in paths if not key.startswith("x-")])
+        if isinstance(paths, dict)
+        else 0,
+        "operation_count": sum(_operations(document.family, item) for item in items),
+        "webhook_count": _webhook_count(data),
+        "schema_count": len(document.schemas),
+        "servers": [_server(server, truncate) for server in servers_of(document)],
+        "tags": _tags(data.get("tags")),
+        "format": document.format,
+    }
+    return {
+        name: value
+        for name, value in answer.items()
+        if value or name not in ("description", "servers", "tags", "webhook_count")
+    }
+
+
+def _webhook_count(data: JsonObject) -> int:
+    webhooks = data.get("webhooks")
+    return (
+        len([key for key in webhooks if not key.startswith("x-")])
+        if isinstance(webhooks, dict)
+        else 0
+    )
+
+
+def has_paths_elsewhere(document: Document) -> bool:
+    """Whether paths stand in other files.
+
+    Counting needs no index of the document, which takes as long to build as the load.
+    """
+    paths = document.data.get("paths")
+    items = (
+        [item for item in paths.values() if isinstance(item, dict) and "$ref" in item]
+        if isinstance(paths, dict)
+        else []
+    )
+    return any(
+        not str(local_target(document.data, item)[0].get("$ref", "#")).startswith("#")
+        for item in items
+    )
+
+
+def servers_of(document: Document) -> list[JsonObject]:
+    """Servers as 3.x writes them; those of 2.0 are put together from schemes, host and basePath."""
+    data = document.data
+    if not document.is_v2:
+        servers = data.get("servers")
+        return (
+            [server for server in servers if isinstance(server, dict)]
+            if isinstance(servers, list)
+            else []
+        )
+    host, base = _text(data.get("host")), _text(data.get("basePath"))
+    if not host:
+        return [{"url": base}] if base else []
+    schemes = data.get("schemes")
+    schemes = (
+        [scheme for scheme in schemes if isinstance(scheme, str)]
+        if isinstance(schemes, list)
+        else []
+    )
+    return [{"url": f"{scheme}://{host}{base}"} for scheme in schemes] or [
+        {"url": f"//{host}{base}"}
+    ]
+
+
+def full_document(
+    document: Document,
+    inliner: Inliner | None,
+    pointer: str | None,
+    limit_bytes: int = FULL_LIMIT_BYTES,
+) -> JsonObject:
+    """The document, or the part at a pointer, as text in its own format.
+
+    Bounded: a context is not a download.
+    """
+    part = at_pointer(document.data, (pointer or "").lstrip("#"))
+    if part is MISSING:
+        raise CommonplaceError(
+            INVALID_ARGUMENT, f"pointer: nothing is at {pointer!r}.", details={"field": "pointer"}
+        )
+    notes: JsonObject = {}
+    value = part
+    if inliner is not None:
+        value = inliner.write(part, named=(pointer or "").rpartition("/")[2] in NAME_MAPS).value
+        for name, refs in (
+            ("circular_refs", inliner.circular),
+            ("unresolved_refs", inliner.unresolved),
+            ("refs_left", inliner.left),
+        ):
+            if refs:
+                notes[name] = sorted(refs)[:100]
+    elif pointer is None and len(document.raw) <= limit_bytes:
+        return {"full_document": document.text}
+    return {"full_document": render(value, document.format, limit_bytes, document.numbers)} | notes
+
+
+def render(value: Json, format_: str, limit_bytes: int, numbers: Numbers) -> str:
+    """A value as JSON or YAML text, if an answer can hold it."""
+    value = numbers.marked(value)
+    try:
+        encoded = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    except (TypeError, ValueError):
+        raise CommonplaceError(
+            ANSWER_TOO_LARGE,
+            "This part nests too deeply to be shown.",
+            hint="Ask for a smaller part.",
+        ) from None
+    if len(encoded) > limit_bytes:
+        raise CommonplaceError(
+            ANSWER_TOO_LARGE,
+            f"That would be {len(encoded)} bytes; an answer holds {limit_bytes}.",
+            hint="Pass pointer for one part, ask without resolve_refs, or use the oas_walk_* "
+            "tools.",
+            details={"bytes": len(encoded), "limit_bytes": limit_bytes},
+        )
+    if format_ == "json":
+        return numbers.written(encoded.decode(), json=True)
+    import yaml
+
+    dumper = yaml.CSafeDumper if hasattr(yaml, "CSafeDumper") else yaml.SafeDumper
+    text = str(
+        yaml.dump(
+            orjson.loads(encoded), Dumper=dumper, sort_keys=False, allow_unicode=True, width=120
+        )
+    )
+    return numbers.written(text, json=False)
+
+
+def _operations(family: Family, item: JsonObject) -> int:
+    extra = item.get("additionalOperations") if family is Family.V32 else None
+    return sum(1 for method in family.methods if isinstance(item.get(method), dict)) + (
+        len(extra) if isinstance(extra, dict) else 0
+    )
+
+
+def _server(server: JsonObject, truncate: bool) -> JsonObject:
+    description = _cut(_text(server.get("description")), truncate)
+    return {"url": _text(server.get("url"))} | ({"description": description} if description else {})
+
+
+def _tags(tags: Json) -> list[str]:
+    return (
+        [str(tag.get("name", "")) for tag in tags if isinstance(tag, dict)]
+        if isinstance(tags, list)
+        else []
+    )
+
+
+def _text(value: Json) -> str:
+    return (
+        value
+        if isinstance(value, str)
+        else ""
+        if value is None or isinstance(value, (dict, list))
+        else str(value)
+    )
+
+
+def _cut(text: str, truncate: bool) -> str:
+    return (
+        text[: DESCRIPTION_LIMIT - 3] + "..."
+        if truncate and len(text) > DESCRIPTION_LIMIT
+        else text
+    )

@@ -1,0 +1,1 @@
+"""Several documents joined into one."""

@@ -1,0 +1,441 @@
+"""Several descriptions as one: collisions by strategy, references rewritten, servers, tags and
+security kept true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.document.renaming import (
+    Renames,
+    heirs,
+    rename_components,
+    with_discriminator_values,
+)
+from commonplace.openapi.engine.document.shape import METHODS, Json, same_json
+from commonplace.openapi.engine.join.duplicates import merge_duplicate_schemas
+from commonplace.openapi.engine.join.meaning import Meaning
+from commonplace.openapi.engine.join.operations import Place, operation_ids, with_operation_ids
+from commonplace.openapi.engine.join.roots import settle
+from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS
+from commonplace.openapi.model import Family
+
+Strategy = Literal[
+    "accept-left",
+    "accept-right",
+    "fail",
+    "rename-left",
+    "rename-right",
+    "deduplicate",
+    "deduplicate-or-rename",
+    "fail-on-paths",
+]
+STRATEGIES: tuple[Strategy, ...] = (
+    "accept-left",
+    "accept-right",
+    "fail",
+    "rename-left",
+    "rename-right",
+    "deduplicate",
+    "deduplicate-or-rename",
+    "fail-on-paths",
+)
+PATH_STRATEGIES: tuple[Strategy, ...] = ("accept-left", "accept-right", "fail", "fail-on-paths")
+_SECTIONS_3 = (
+    "schemas",
+    "responses",
+    "parameters",
+    "examples",
+    "requestBodies",
+    "headers",
+    "links",
+    "callbacks",
+    "pathItems",
+    "mediaTypes",
+)
+_SECTIONS_2 = ("definitions", "parameters", "responses")
+_SCHEMES_3 = ("securitySchemes",)
+_SCHEMES_2 = ("securityDefinitions",)
+_ITEMS = {"paths": "path", "webhooks": "webhook"}
+_OPERATION_KEYS = frozenset(METHODS)
+Choice = Literal["left", "right", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One document to join. `name` says where it came from, for messages and new names."""
+
+    data: dict[str, Any]
+    version: str
+    family: Family
+    name: str
+
+
+@dataclass(slots=True)
+class Joined:
+    document: dict[str, Any]
+    collisions: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+def join(
+    parts: list[Part],
+    *,
+    path_strategy: Strategy = "fail",
+    schema_strategy: Strategy = "accept-left",
+    merge_duplicates: bool = False,
+) -> Joined:
+    """All parts in one document, left to right.
+
+    `merge_duplicates`: equal schemas of different names become one.
+    """
+    _same_family(parts)
+    path_strategy = "fail" if path_strategy == "fail-on-paths" else path_strategy
+    schema_strategy = "accept-left" if schema_strategy == "fail-on-paths" else schema_strategy
+    result = Joined(parts[0].data)
+    left_name = _label(parts[0])
+    labels = {left_name}
+    for part in parts[1:]:
+        label = _label(part)
+        number = 2
+        while label in labels:
+            label, number = f"{_label(part)}{number}", number + 1
+        labels.add(label)
+        _Pair(
+            result, left_name, part.data, label, part.family, path_strategy, schema_strategy
+        ).join()
+    if merge_duplicates:
+        result.document, removed = merge_duplicate_schemas(
+            result.document, old=parts[0].family is Family.V20
+        )
+        if removed:
+            names = ", ".join(
+                f"{name!r} is {kept!r}" for name, kept in sorted(removed.items())[:10]
+            )
+            result.warnings.append(
+                f"{len(removed)} schemas that others say too were merged with them: {names}."
+            )
+    return result
+
+
+def _same_family(parts: list[Part]) -> None:
+    families = list(dict.fromkeys(part.family for part in parts))
+    if len(families) == 1:
+        return
+    versions = ", ".join(f"{part.name} is {part.version}" for part in parts)
+    target = max(families)
+    raise CommonplaceError(
+        MIXED_VERSIONS,
+        f"The documents have different versions: {versions}.",
+        hint=f"Convert them first, with oas_convert and the target {target.value}.",
+        details={"versions": [part.version for part in parts], "target": target.value},
+    )
+
+
+def _label(part: Part) -> str:
+    stem = re.split(r"[/\\]", part.name)[-1].rsplit(".", 1)[0] if part.name != "content" else ""
+    if not stem:
+        info = part.data.get("info")
+        stem = str(info.get("title", "")) if isinstance(info, dict) else ""
+    return re.sub(r"[^A-Za-z0-9]+", "_", stem).strip("_") or "Right"
+
+
+class _Pair:
+    def __init__(
+        self,
+        result: Joined,
+        left_name: str,
+        right: dict[str, Any],
+        label: str,
+        family: Family,
+        paths: Strategy,
+        schemas: Strategy,
+    ) -> None:
+        self.result = result
+        self.left = result.document
+        self.left_name = left_name
+        self.right = right
+        self.label = label
+        self.old = family is Family.V20
+        self.path_strategy = paths
+        self.schema_strategy = schemas
+
+    def join(self) -> None:
+        # In this order, so that each step sees the names and the security that the documents have
+        # in the end.
+        self._rename_components(_SCHEMES_2 if self.old else _SCHEMES_3)
+        self.left, self.right = settle(self.left, self.right, self.result.warnings, old=self.old)
+        self._rename_components(self._sections())
+        meaning = Meaning(self.left, self.right, old=self.old)
+        choices = {
+            section: self._choose(section, kind, meaning) for section, kind in _ITEMS.items()
+        }
+        self._rename_operations(choices)
+        document = dict(self.left)
+        for section, chosen in choices.items():
+            if section == "paths" or section in self.left or section in self.right:
+                document[section] = self._merge_items(section, chosen)
+        self._merge_components(document)
+        self._merge_tags(document)
+        for key, value in self.right.items():
+            document.setdefault(key, value)
+        self.result.document = document
+
+    def _container(self, document: dict[str, Any]) -> dict[str, Any]:
+        found = document if self.old else document.get("components")
+        return found if isinstance(found, dict) else {}
+
+    def _sections(self) -> tuple[str, ...]:
+        return _SECTIONS_2 if self.old else _SECTIONS_3
+
+    def _rename_components(self, sections: tuple[str, ...]) -> None:
+        """Names that mean different things on both sides get new names where the strategy says
+        so.
+        """
+        direct, indirect = Meaning(self.left, self.right, old=self.old).differing(sections)
+        renames: Renames = {}
+        free = self._free_names(sections)
+        strategy = self.schema_strategy
+        if sections in (_SCHEMES_2, _SCHEMES_3) and strategy != "fail":
+            strategy = "rename-right"  # a choice between them would change who may call
+        label = self.left_name if strategy == "rename-left" else self.label
+        for section, name in direct:
+            kind = _kind(section)
+            self.result.collisions += 1
+            if strategy in ("fail", "deduplicate"):
+                raise self._collision(kind, name)
+            outcome = {
+                "accept-left": "the left one was kept",
+                "accept-right": "the right one was kept",
+            }.get(strategy)
+            if outcome is None:
+                new = renames.setdefault(section, {})[name] = free(section, f"{name}_{label}")
+                outcome = f"one is now {new!r}"
+            self.result.warnings.append(
+                f"{kind} {name!r} differs between the documents: {outcome}."
+            )
+        # Where one side is chosen, equal text on top of it is right as it is; where both stay, each
+        # needs its own.
+        for section, name in indirect if renames else ():
+            self.result.collisions += 1
+            new = renames.setdefault(section, {})[name] = free(section, f"{name}_{label}")
+            self.result.warnings.append(
+                f"{_kind(section)} {name!r} refers to what differs between the documents: one is "
+                f"now {new!r}."
+            )
+        if renames and strategy == "rename-left":
+            self.left = self._renamed(self.left, renames)
+        elif renames:
+            self.right = self._renamed(self.right, renames)
+
+    def _renamed(self, document: dict[str, Any], renames: Renames) -> dict[str, Any]:
+        if not self.old:
+            return rename_components(
+                with_discriminator_values(document, renames.get("schemas", {})), renames, old=False
+            )
+        definitions = self._container(document).get("definitions") or {}
+        names = renames.get("definitions", {})
+        for parent, children in heirs(definitions, old=True).items():
+            schema = definitions.get(parent)
+            for name in (
+                sorted(children & names.keys())
+                if isinstance(schema, dict) and "discriminator" in schema
+                else ()
+            ):
+                self.result.warnings.append(
+                    f"{name!r} is a value of the discriminator of {parent!r} and is now "
+                    f"{names[name]!r}: 2.0 cannot map one to the other."
+                )
+        return rename_components(document, renames, old=True)
+
+    def _free_names(self, sections: tuple[str, ...]) -> Callable[[str, str], str]:
+        """Gives names that neither document has in a section, each once."""
+        sides = (self._container(self.left), self._container(self.right))
+        taken = {
+            section: {name for side in sides for name in side.get(section) or ()}
+            for section in sections
+        }
+
+        def free(section: str, wanted: str) -> str:
+            name = _unused(wanted, taken[section])
+            taken[section].add(name)
+            return name
+
+        return free
+
+    def _collision(self, kind: str, name: str) -> CommonplaceError:
+        return CommonplaceError(
+            JOIN_COLLISION,
+            f"Both documents define {kind} {name!r}, differently.",
+            hint=f"Choose another strategy: "
+            f"{', '.join(PATH_STRATEGIES if kind in _ITEMS.values() else STRATEGIES)}.",
+            details={"kind": kind, "name": name},
+        )
+
+    def _choose(self, section: str, kind: str, meaning: Meaning) -> dict[str, Choice]:
+        """What becomes of each path or webhook that both documents have."""
+        left, right = self.left.get(section) or {}, self.right.get(section) or {}
+        choices: dict[str, Choice] = {}
+        for name in right:
+            if name not in left:
+                continue
+            if meaning.same(left[name], right[name], "path_item"):
+                choices[name] = "left"
+            elif _disjoint(left[name], right[name]) is not None:
+                choices[name] = "both"
+                self.result.warnings.append(f"{kind} {name!r} has operations from both documents.")
+            else:
+                self.result.collisions += 1
+                if self.path_strategy not in ("accept-left", "accept-right"):
+                    raise self._collision(kind, name)
+                choices[name] = "left" if self.path_strategy == "accept-left" else "right"
+                self.result.warnings.append(
+                    f"{kind} {name!r} differs between the documents: the {choices[name]} one was "
+                    f"kept."
+                )
+        return choices
+
+    def _rename_operations(self, choices: dict[str, dict[str, Choice]]) -> None:
+        """Operation ids are unique in a document: those that stay of the right one are made so.
+
+        Links to what goes lead to what stays.
+        """
+        left, right = operation_ids(self.left), operation_ids(self.right)
+        left_stays = {
+            place: name for place, name in left.items() if self._stays(place, "left", choices)
+        }
+        right_stays = {
+            place: name for place, name in right.items() if self._stays(place, "right", choices)
+        }
+        used = set(left_stays.values())
+        taken = {*used, *right_stays.values()}
+        names: dict[str, str] = {}
+        for name in right_stays.values():
+            if name in used and name not in names:
+                names[name] = _unused(f"{name}_{self.label}", taken)
+                taken.add(names[name])
+                self.result.warnings.append(
+                    f"operation {name!r} exists on both sides: the right one is now "
+                    f"{names[name]!r}."
+                )
+        replaced = {
+            name: right_stays[place]
+            for place, name in left.items()
+            if place not in left_stays and place in right_stays
+        }
+        self.left = with_operation_ids(
+            self.left, {name: names.get(new, new) for name, new in replaced.items()}
+        )
+        gone = {
+            name: left_stays[place]
+            for place, name in right.items()
+            if place not in right_stays and place in left_stays
+        }
+        self.right = with_operation_ids(self.right, {**gone, **names})
+
+    def _stays(self, place: Place, side: Choice, choices: dict[str, dict[str, Choice]]) -> bool:
+        """Whether an operation of one side will be in the result."""
+        if place[0] in choices:
+            return choices[place[0]].get(place[1], side) in (side, "both")
+        _, section, name = place[:3]
+        other = self.right if side == "left" else self.left
+        kept: Choice = "right" if self.schema_strategy == "accept-right" else "left"
+        return side == kept or name not in (self._container(other).get(section) or {})
+
+    def _merge_items(self, section: str, choices: dict[str, Choice]) -> dict[str, Any]:
+        left, right = self.left.get(section) or {}, self.right.get(section) or {}
+        merged = dict(left)
+        for name, item in right.items():
+            choice = choices.get(name, "right")
+            if choice != "left":
+                merged[name] = _disjoint(left[name], item) if choice == "both" else item
+        return merged
+
+    def _merge_components(self, document: dict[str, Any]) -> None:
+        container = document if self.old else dict(self._container(document))
+        for section in (*self._sections(), *(_SCHEMES_2 if self.old else _SCHEMES_3)):
+            left, right = (
+                self._container(self.left).get(section) or {},
+                self._container(self.right).get(section),
+            )
+            if isinstance(right, dict):
+                container[section] = (
+                    {**left, **right}
+                    if self.schema_strategy == "accept-right"
+                    else {**left, **_new(left, right)}
+                )
+        if not self.old and container:
+            for key, value in self._container(self.right).items():
+                container.setdefault(key, value)
+            document["components"] = container
+
+    def _merge_tags(self, document: dict[str, Any]) -> None:
+        tags = [*(self.left.get("tags") or []), *(self.right.get("tags") or [])]
+        seen: set[Any] = set()
+        kept = []
+        for tag in tags:
+            name = tag.get("name") if isinstance(tag, dict) else None
+            if name not in seen:
+                seen.add(name)
+                kept.append(tag)
+        if kept:
+            document["tags"] = kept
+
+
+def _kind(section: str) -> str:
+    return {
+        "securitySchemes": "security scheme",
+        "securityDefinitions": "security scheme",
+        "requestBodies": "requestBody",
+    }.get(section, section.rstrip("s"))
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    new, number = name, 2
+    while new in taken:
+        new, number = f"{name}{number}", number + 1
+    return new
+
+
+def _new(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in other.items() if key not in one}
+
+
+def _disjoint(left: Json, right: Json) -> dict[str, Any] | None:
+    """Both path items in one, where they have no operation in common and agree on the rest;
+    servers can move to the operations.
+    """
+    if (
+        not isinstance(left, dict)
+        or not isinstance(right, dict)
+        or "$ref" in left
+        or "$ref" in right
+    ):
+        return None
+    if (
+        left.keys() & right.keys() & _OPERATION_KEYS
+        or "additionalOperations" in left
+        or "additionalOperations" in right
+    ):
+        return None
+    if not same_json(left.get("servers"), right.get("servers")):
+        left, right = _servers_at_operations(left), _servers_at_operations(right)
+    rest_left = {key: value for key, value in left.items() if key not in _OPERATION_KEYS}
+    rest_right = {key: value for key, value in right.items() if key not in _OPERATION_KEYS}
+    return {**left, **right} if same_json(rest_left, rest_right) else None
+
+
+def _servers_at_operations(item: dict[str, Any]) -> dict[str, Any]:
+    if "servers" not in item:
+        return item
+    return {
+        key: {"servers": item["servers"], **value}
+        if key in _OPERATION_KEYS and isinstance(value, dict)
+        else value
+        for key, value in item.items()
+        if key != "servers"
+    }

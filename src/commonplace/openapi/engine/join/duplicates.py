@@ -1,0 +1,87 @@
+"""Schemas that say the same under several names, made one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from commonplace.openapi.engine.document.renaming import component_of, heirs, rename_components
+from commonplace.openapi.engine.document.shape import Json
+
+_SORTED = orjson.OPT_SORT_KEYS
+_MOST_ROUNDS = 50
+
+
+def merge_duplicate_schemas(
+    document: dict[str, Any], *, old: bool
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Merge equal component schemas under the alphabetically first name; references follow.
+
+    Returns the document and the removed names with what stands for them. Schemas that a
+    discriminator tells apart by name stay.
+    """
+    section = "definitions" if old else "schemas"
+    removed: dict[str, str] = {}
+    for _ in range(_MOST_ROUNDS):  # schemas may become equal once what they refer to has become one
+        container = document if old else document.get("components")
+        schemas = container.get(section) if isinstance(container, dict) else None
+        if not isinstance(schemas, dict):
+            break
+        found = _duplicates(schemas, _told_apart(document, schemas, old=old))
+        if not found:
+            break
+        kept = {name: schema for name, schema in schemas.items() if name not in found}
+        document = (
+            {**document, section: kept}
+            if old
+            else {**document, "components": {**document["components"], section: kept}}
+        )
+        document = rename_components(document, {section: found}, old=old)
+        removed = {name: found.get(target, target) for name, target in removed.items()} | found
+    return document, removed
+
+
+def _duplicates(schemas: dict[str, Any], apart: set[str]) -> dict[str, str]:
+    """Names whose schema an earlier name says too."""
+    first: dict[bytes, str] = {}
+    found: dict[str, str] = {}
+    for name in sorted(schemas):
+        schema = schemas[name]
+        if not isinstance(schema, dict) or not schema or name in apart:
+            continue
+        key = orjson.dumps(schema, option=_SORTED)
+        if first.setdefault(key, name) != name:
+            found[name] = first[key]
+    return found
+
+
+def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
+    """Schemas whose names are values of a discriminator: branches beside one, and heirs of a
+    schema that has one.
+    """
+    names: set[str] = set()
+    children = heirs(schemas, old=old)
+    for name, schema in schemas.items() if isinstance(schemas, dict) else ():
+        if isinstance(schema, dict) and "discriminator" in schema:
+            names |= children.get(name, set())
+    stack = [document]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if "discriminator" in node:
+                branches = [
+                    one
+                    for union in ("oneOf", "anyOf")
+                    for one in node.get(union) or ()
+                    if isinstance(one, dict)
+                ]
+                names.update(
+                    found[1]
+                    for one in branches
+                    if (found := component_of(one.get("$ref"), old=old)) is not None
+                )
+            stack.extend(value for value in node.values() if isinstance(value, (dict, list)))
+        elif isinstance(node, list):
+            stack.extend(value for value in node if isinstance(value, (dict, list)))
+    return names

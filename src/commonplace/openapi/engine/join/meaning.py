@@ -1,0 +1,149 @@
+"""Whether what two documents have under one name means the same: equal text, and references that
+lead to the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from commonplace.openapi.engine.document.renaming import component_of, heirs
+from commonplace.openapi.engine.document.shape import (
+    SHAPE,
+    Json,
+    Rewriter,
+    resolve_pointer,
+    same_json,
+)
+from commonplace.openapi.engine.join.operations import Place, operation_ids
+
+Component = tuple[str, str]  # section and name
+
+
+class Meaning:
+    def __init__(self, left: dict[str, Any], right: dict[str, Any], *, old: bool) -> None:
+        self.left = left
+        self.right = right
+        self.old = old
+        self._left_places = _places(left)
+        self._right_places = _places(right)
+
+    def same(self, one: Json, other: Json, kind: str) -> bool:
+        """Whether two objects are equal, apart from what components they refer to mean."""
+        return same_json(one, other) and self._leads_alike(_References(one, kind))
+
+    def differing(self, sections: tuple[str, ...]) -> tuple[list[Component], list[Component]]:
+        """Components of both documents that differ themselves, and those that differ only
+        through what they refer to.
+        """
+        direct: list[Component] = []
+        users: dict[Component, list[Component]] = {}
+        for section in sections:
+            kind = SHAPE["document" if self.old else "components"][section][1]
+            left, right = self.named(self.left, section), self.named(self.right, section)
+            for name in right:
+                if name not in left:
+                    continue
+                references = _References(right[name], kind)
+                if not same_json(left[name], right[name]) or not self._leads_alike(references):
+                    direct.append((section, name))
+                    continue
+                for used in references.components(old=self.old):
+                    users.setdefault(used, []).append((section, name))
+        if direct:
+            self._add_heirs(users)
+        return direct, _reached(direct, users)
+
+    def named(self, document: dict[str, Any], section: str) -> dict[str, Any]:
+        container = document if self.old else document.get("components")
+        found = container.get(section) if isinstance(container, dict) else None
+        return found if isinstance(found, dict) else {}
+
+    def _leads_alike(self, references: _References) -> bool:
+        """Whether operations that links name, and what is referred to outside the components,
+        are the same on both sides.
+        """
+        if any(
+            self._left_places.get(name) != self._right_places.get(name)
+            for name in references.operations
+        ):
+            return False
+        outside = (reference for reference in references.local if reference.startswith("#/paths/"))
+        return all(
+            same_json(_at(self.left, reference), _at(self.right, reference))
+            for reference in outside
+        )
+
+    def _add_heirs(self, users: dict[Component, list[Component]]) -> None:
+        """A discriminator names the schemas that extend its own, without referring to them."""
+        section = "definitions" if self.old else "schemas"
+        left, right = self.named(self.left, section), self.named(self.right, section)
+        for schemas in (left, right):
+            for parent, children in heirs(schemas, old=self.old).items():
+                if (
+                    parent in left
+                    and isinstance(right.get(parent), dict)
+                    and "discriminator" in right[parent]
+                ):
+                    for child in sorted(children & left.keys() & right.keys()):
+                        users.setdefault((section, child), []).append((section, parent))
+
+
+def _reached(changed: list[Component], users: dict[Component, list[Component]]) -> list[Component]:
+    """Whatever uses something that changed, directly or through others."""
+    seen = set(changed)
+    found: list[Component] = []
+    waiting = list(changed)
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if user not in seen:
+                seen.add(user)
+                found.append(user)
+                waiting.append(user)
+    return found
+
+
+def _places(document: dict[str, Any]) -> dict[str, Place]:
+    return {name: place for place, name in operation_ids(document).items()}
+
+
+def _at(document: dict[str, Any], reference: str) -> Json:
+    try:
+        return resolve_pointer(document, reference)
+    except LookupError:
+        return None
+
+
+class _References(Rewriter):
+    """The references in one object, of whatever kind."""
+
+    def __init__(self, node: Json, kind: str) -> None:
+        super().__init__()
+        self.local: dict[str, None] = {}
+        self.schemas: dict[str, None] = {}
+        self.operations: dict[str, None] = {}
+        self.rewrite(node, kind)
+
+    def rewrite(self, node: Json, kind: str) -> Json:
+        if isinstance(node, dict):
+            if isinstance(node.get("$ref"), str):
+                self.local[node["$ref"]] = None
+            if kind == "link" and isinstance(node.get("operationId"), str):
+                self.operations[node["operationId"]] = None
+        return super().rewrite(node, kind)
+
+    def on_discriminator(self, node: dict[str, Json]) -> Json:
+        mapping = node.get("mapping")
+        targets = [
+            *(mapping.values() if isinstance(mapping, dict) else ()),
+            node.get("defaultMapping"),
+        ]
+        for target in targets:
+            if isinstance(target, str):
+                (self.local if "/" in target else self.schemas)[target] = None
+        return node
+
+    def components(self, *, old: bool) -> list[Component]:
+        found = [component_of(reference, old=old) for reference in self.local]
+        return [one for one in found if one is not None] + [
+            ("schemas", name) for name in self.schemas
+        ]

@@ -1,0 +1,1 @@
+"""Validation: the official schema of each version and the rules beyond it."""

@@ -1,0 +1,362 @@
+"""Examples and defaults against their schemas.
+
+Only documents that contradict themselves pay: matching values cost one check.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import Any
+
+import jsonschema_rs
+
+from commonplace.openapi.engine.document.index import Index, Node, Place, SchemaNode
+from commonplace.openapi.engine.document.json_schema import (
+    ROOT_URI,
+    Hides,
+    definitions,
+    to_json_schema,
+)
+from commonplace.openapi.engine.document.load import escape
+from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.validate.paths import found
+from commonplace.openapi.engine.validate.rules import Finding
+from commonplace.openapi.model import Document, Json, JsonObject
+
+TIME_LIMIT_SECONDS = 6.0
+EITHER: Hides = frozenset({"readOnly", "writeOnly"})
+_DIRECTIONS: dict[str | int, Hides] = {
+    **dict.fromkeys(("requestBody", "requestBodies", "parameters"), frozenset({"readOnly"})),
+    **dict.fromkeys(("responses", "headers"), frozenset({"writeOnly"})),
+}
+_SHOWN_IN = frozenset({"default", "example", "examples"})
+_KEYWORDS = frozenset(
+    {
+        "type",
+        "enum",
+        "const",
+        "$ref",
+        "properties",
+        "items",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "pattern",
+        "required",
+    }
+)
+
+
+def example_findings(
+    document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS
+) -> Iterator[Finding]:
+    """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is
+    said, rather than the answer late.
+    """
+    checker = _Checker(document, _flagged(document, index))
+    deadline = time.monotonic() + seconds
+
+    def tasks() -> Iterator[Iterator[Finding]]:
+        return chain(
+            (
+                _schema_values(node, checker, document)
+                for node in index.schemas
+                if not _SHOWN_IN.isdisjoint(node.schema)
+            ),
+            (
+                _holder_values(node, checker, resolver)
+                for node in (*index.parameters, *index.headers, *index.media_types)
+            ),
+        )
+
+    for (
+        task
+    ) in tasks():  # which schemas are needed: compiled together, what they share is compiled once
+        deque(task, maxlen=0)
+    checker.collecting = False
+    for task in tasks():
+        if time.monotonic() > deadline:
+            yield found(
+                "examples-unchecked",
+                "",
+                f"Examples and defaults were checked for {seconds:.0f} seconds, not all of them.",
+            )
+            return
+        yield from task
+
+
+def _schema_values(node: SchemaNode, checker: _Checker, document: Document) -> Iterator[Finding]:
+    schema, here = node.schema, node.place.pointer
+    if "default" in schema:
+        yield from _judged(
+            checker, schema, schema["default"], "default-mismatch", f"{here}/default", "default"
+        )
+    if "example" in schema:
+        yield from _judged(
+            checker, schema, schema["example"], "example-mismatch", f"{here}/example", "example"
+        )
+    values = schema.get("examples")
+    if isinstance(values, list) and document.family.json_schema:
+        for position, value in enumerate(values):
+            yield from _judged(
+                checker, schema, value, "example-mismatch", f"{here}/examples/{position}", "example"
+            )
+
+
+def _judged(
+    checker: _Checker,
+    schema: JsonObject,
+    value: Json,
+    rule: str,
+    where: str,
+    what: str,
+    hides: Hides = EITHER,
+) -> Iterator[Finding]:
+    problem = checker.problem(schema, value, hides)
+    if problem is not None:
+        yield found(rule, where, f"The {what} {_shown(value)} does not match its schema{problem}.")
+
+
+def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterator[Finding]:
+    schema = node.value.get("schema")
+    if not isinstance(schema, dict) or not _is_json(node):
+        return
+    here, hides = node.place.pointer, _hidden_at(node)
+    if "example" in node.value:
+        yield from _judged(
+            checker,
+            schema,
+            node.value["example"],
+            "example-mismatch",
+            f"{here}/example",
+            "example",
+            hides,
+        )
+    examples = node.value.get("examples")
+    for name, example in examples.items() if isinstance(examples, dict) else ():
+        target = resolver.try_follow(example)
+        if isinstance(target, dict):
+            value = target.get("value", target.get("dataValue", _NOTHING))
+            problem = checker.problem(schema, value, hides) if value is not _NOTHING else None
+            if problem is not None:
+                where = f"{here}/examples/{escape(name)}"
+                yield found(
+                    "example-mismatch",
+                    where,
+                    f"The example {name!r} does not match its schema{problem}.",
+                )
+
+
+def _hidden_at(node: Node) -> Hides:
+    """Requests need no readOnly properties, responses no writeOnly ones; a media type by itself
+    may be used in either.
+    """
+    place: Place | None = node.place
+    while place is not None:
+        if not place.key and place.step in _DIRECTIONS:
+            return _DIRECTIONS[place.step]
+        place = place.parent
+    return EITHER
+
+
+def _is_json(node: Node) -> bool:
+    """A media type other than JSON may show its examples as the text that is sent."""
+    return "/" not in node.name or "json" in node.name.lower()
+
+
+class _Checker:
+    """Compiles each schema once, all of them together where that works.
+
+    Those that do not compile are left to the other rules.
+    """
+
+    def __init__(self, document: Document, flagged: set[str]) -> None:
+        self.document = document
+        self.flagged = flagged  # the names of readOnly and writeOnly properties
+        self.collecting = True
+        self.needed: dict[int | str, JsonObject] = {}
+        self.together: dict[Hides, Any] = {}
+        self.compiled: dict[tuple[int | str, Hides], Any] = {}
+        self.registries: dict[Hides, Any] = {}
+
+    def problem(self, schema: JsonObject, value: Json, hides: Hides) -> str | None:
+        """How a value deviates from a schema; None where it fits, or where nobody can tell.
+
+        A value with all that is required is fine, and so is one without the properties that need
+        not be there.
+        """
+        if not _KEYWORDS & schema.keys() or _quick(schema, value):
+            return None
+        if self.collecting:
+            self.needed[_key(schema)] = schema
+            return None
+        errors, skipped = self._deviations(schema, value, frozenset())
+        if errors and self.flagged and all(map(self._may_ease, errors)):
+            errors, skipped = self._deviations(schema, value, hides)
+        return _told(errors[0], skipped) if errors else None
+
+    def _may_ease(self, error: Any) -> bool:
+        """Whether asking for fewer properties may cure it."""
+        keyword = error.schema_path[-1]
+        if keyword in ("anyOf", "oneOf"):
+            return any(branch and all(map(self._may_ease, branch)) for branch in error.kind.context)
+        return keyword == "required" and error.kind.property in self.flagged
+
+    def _deviations(self, schema: JsonObject, value: Json, hides: Hides) -> tuple[list[Any], int]:
+        """The first errors, and how many steps of their paths lead to the value."""
+        key = _key(schema)
+        validator, skipped = self._all(hides), 1
+        if validator is None:
+            validator, skipped = self._validator(schema, hides), 0
+            if validator is None:
+                return [], 0
+        instance = {str(key): value} if skipped else value
+        try:
+            return (
+                []
+                if validator.is_valid(instance)
+                else list(islice(validator.iter_errors(instance), 20))
+            ), skipped
+        except (ValueError, jsonschema_rs.ValidationError, OverflowError):
+            return [], skipped
+
+    def _all(self, hides: Hides) -> Any:
+        """A validator of objects whose fields are named after the schemas that hold for them;
+        None where one does not compile.
+        """
+        if hides not in self.together:
+            self.together[hides] = self._compile(
+                {str(key): schema for key, schema in self.needed.items()}, hides, fields=True
+            )
+        return self.together[hides]
+
+    def _validator(self, schema: JsonObject, hides: Hides) -> Any:
+        """A validator for the schema; None where it does not compile.
+
+        Schemas that only refer share one.
+        """
+        key = (_key(schema), hides)
+        if key not in self.compiled:
+            self.compiled[key] = self._compile(schema, hides)
+        return self.compiled[key]
+
+    def _compile(self, schema: JsonObject, hides: Hides, fields: bool = False) -> Any:
+        try:
+            if hides not in self.registries:
+                self.registries[hides] = None  # should it fail, it is not tried again
+                self.registries[hides] = jsonschema_rs.Registry(
+                    [(ROOT_URI, definitions(self.document, hides))]
+                )
+            if self.registries[hides] is None:
+                return None
+            if fields:
+                converted: Json = {
+                    "properties": {
+                        name: to_json_schema(self.document, one, hides)
+                        for name, one in schema.items()
+                    }
+                }
+            else:
+                converted = to_json_schema(self.document, schema, hides)
+            return jsonschema_rs.Draft202012Validator(
+                converted,
+                registry=self.registries[hides],
+                validate_formats=False,
+                mask="the value",
+                offline=True,
+            )
+        except (
+            ValueError,
+            jsonschema_rs.ReferencingError,
+            jsonschema_rs.ValidationError,
+            RecursionError,
+        ):
+            return None
+
+
+def _flagged(document: Document, index: Index) -> set[str]:
+    """The names of properties that are readOnly or writeOnly, by themselves or by what they
+    refer to.
+    """
+    nodes = [
+        node for node in index.schemas if "readOnly" in node.schema or "writeOnly" in node.schema
+    ]
+    names = {node.name for node in nodes}
+    base = "#/definitions/" if document.is_v2 else "#/components/schemas/"
+    shared = {
+        f"{base}{escape(node.name)}"
+        for node in nodes
+        if document.schemas.get(node.name) is node.schema
+    }
+    return (
+        names | {node.name for node in index.schemas if str(node.schema.get("$ref")) in shared}
+        if shared
+        else names
+    )
+
+
+def _key(schema: JsonObject) -> int | str:
+    """Schemas that only refer to the same are one."""
+    ref = schema.get("$ref")
+    return ref if len(schema) == 1 and isinstance(ref, str) else id(schema)
+
+
+def _told(error: Any, skipped: int) -> str:
+    where = "".join(f"/{escape(str(step))}" for step in error.instance_path[skipped:])
+    message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
+    return f": {where + ' ' if where else ''}{message}"
+
+
+def _quick(schema: JsonObject, value: Json) -> bool:
+    """Whether a value fits by the plain rules that most documents have by the thousand; if not,
+    a validator must decide.
+    """
+    kind = schema.get("type")
+    if (
+        not isinstance(kind, str)
+        or kind in ("object", "array")
+        or schema.keys() - _PLAIN
+        or value is None
+    ):
+        return False
+    if "enum" in schema:
+        return (
+            kind == "string"
+            and isinstance(value, str)
+            and isinstance(schema["enum"], list)
+            and value in schema["enum"]
+        )
+    if kind == "string":
+        return isinstance(value, str)
+    if kind == "boolean":
+        return isinstance(value, bool)
+    if kind == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    return kind == "number" and isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+_PLAIN = frozenset(
+    {
+        "type",
+        "enum",
+        "format",
+        "description",
+        "example",
+        "examples",
+        "default",
+        "title",
+        "nullable",
+        "readOnly",
+        "writeOnly",
+        "deprecated",
+    }
+)
+_NOTHING: Any = object()
+
+
+def _shown(value: Json) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,357 @@
+"""Rules about references and Schema Objects: targets, kinds, discriminators, contradictions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.openapi.engine.document.index import Index, RefNode, SchemaNode
+from commonplace.openapi.engine.document.references import MISSING, Resolver, Target, decoded
+from commonplace.openapi.engine.validate.paths import found
+from commonplace.openapi.engine.validate.rules import Finding
+from commonplace.openapi.errors import CIRCULAR_REF
+from commonplace.openapi.model import V2_COMPONENTS, Document, Family, Json, JsonObject
+
+_KINDS = {
+    "schema": "schemas",
+    "parameter": "parameters",
+    "response": "responses",
+    "requestBody": "requestBodies",
+    "header": "headers",
+    "link": "links",
+    "example": "examples",
+    "callback": "callbacks",
+    "pathItem": "pathItems",
+    "securityScheme": "securitySchemes",
+    "mediaType": "mediaTypes",
+}
+_COMPONENT_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_SCHEMA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_BOUNDS = (
+    ("minimum", "maximum"),
+    ("minLength", "maxLength"),
+    ("minItems", "maxItems"),
+    ("minProperties", "maxProperties"),
+    ("minContains", "maxContains"),
+)
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int, float),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+
+
+class SchemaRules:
+    def __init__(self, document: Document, index: Index, resolver: Resolver) -> None:
+        self.document = document
+        self.index = index
+        self.resolver = resolver
+
+    def findings(self, strict: bool) -> Iterator[Finding]:
+        yield from self.references()
+        yield from self.component_names()
+        arrays = self.document.family is Family.V30
+        for node in self.index.schemas:
+            if not _JUDGED.isdisjoint(node.schema) or (
+                arrays and node.schema.get("type") == "array"
+            ):
+                yield from self.schema(node)
+        if strict:
+            for node in self.index.schemas:
+                yield from self.required(node)
+            yield from self.unused()
+
+    # references
+
+    def references(self) -> Iterator[Finding]:
+        judged: dict[tuple[str, str, str], Finding | None] = {}
+        for node in self.index.refs:
+            key = (node.ref, node.node_type, node.resource)
+            if key not in judged:
+                judged[key] = self.reference(node)
+            verdict = judged[key]
+            if verdict is not None:
+                yield Finding(
+                    verdict.rule, f"{node.place.pointer}/$ref", verdict.message, verdict.severity
+                )
+
+    def reference(self, node: RefNode) -> Finding | None:
+        try:
+            target = self._target(node)
+        except CommonplaceError as error:
+            if error.code is CIRCULAR_REF:
+                return found(
+                    "ref-circular", "", f"{node.ref} leads only to other references and back."
+                )
+            if error.details.get("external") and error.details.get("cause") not in (
+                "SPEC_NOT_FOUND",
+                "SPEC_SYNTAX",
+            ):
+                why = (
+                    f" {error.message.removeprefix(f'{node.ref}: ')}"
+                    if "cause" in error.details
+                    else ""
+                )
+                return found(
+                    "ref-external", "", f"{node.ref} is in another file and was not checked.{why}"
+                )
+            return found("ref-unresolved", "", error.message)
+        kind = self._kind_of(node.ref)
+        wanted = _KINDS.get(node.node_type)
+        if kind is not None and wanted is not None and kind != wanted:
+            return found(
+                "ref-kind", "", f"{node.ref} is one of the {kind}, but {wanted} are needed here."
+            )
+        if not isinstance(target.value, dict) and not (
+            node.node_type == "schema" and isinstance(target.value, bool)
+        ):
+            return found("ref-kind", "", f"{node.ref} is not an object.")
+        return None
+
+    def _target(self, node: RefNode) -> Target:
+        if node.resource and node.ref.startswith("#"):
+            try:
+                return self.resolver.follow({"$ref": node.resource + node.ref})
+            except CommonplaceError:
+                pass  # many write pointers from the root of the document all the same
+        return self.resolver.follow({"$ref": node.ref})
+
+    def _kind_of(self, ref: str) -> str | None:
+        """The kind of component that a reference names; None where it points elsewhere."""
+        parts = ref.split("/")
+        if self.document.is_v2:
+            names = {place: kind for kind, place in V2_COMPONENTS.items()}
+            return names.get(parts[1]) if len(parts) == 3 and parts[0] == "#" else None
+        return (
+            parts[2]
+            if len(parts) == 4 and parts[:2] == ["#", "components"] and parts[2] in _KINDS.values()
+            else None
+        )
+
+    def component_names(self) -> Iterator[Finding]:
+        if self.document.is_v2:
+            return
+        components = self.document.data.get("components")
+        for kind, values in components.items() if isinstance(components, dict) else ():
+            for name in values if isinstance(values, dict) and kind in _KINDS.values() else ():
+                if not _COMPONENT_NAME.fullmatch(name):
+                    pointer = f"/components/{kind}/{name.replace('~', '~0').replace('/', '~1')}"
+                    yield found(
+                        "component-name",
+                        pointer,
+                        f"The name {name!r} holds characters that are not allowed.",
+                    )
+
+    def unused(self) -> Iterator[Finding]:
+        depth = 3 if self.document.is_v2 else 4
+        used = {
+            "/".join(ref.split("/")[:depth])
+            for node in self.index.refs
+            for ref in (node.ref, decoded(node.ref))
+        }
+        used |= {
+            value
+            for node in self.index.schemas
+            for value in _mapping(node.schema).values()
+            if isinstance(value, str)
+        }
+        for kind in (
+            "schemas",
+            "parameters",
+            "responses",
+            "requestBodies",
+            "headers",
+            "examples",
+            "links",
+            "callbacks",
+        ):
+            base = self.document.component_pointer(kind)
+            for name in self.document.components(kind):
+                pointer = f"{base}/{name.replace('~', '~0').replace('/', '~1')}"
+                if pointer not in used and name not in used:
+                    yield found("unused-component", pointer[1:], f"Nothing refers to {name!r}.")
+
+    # schemas
+
+    def schema(self, node: SchemaNode) -> Iterator[Finding]:
+        schema = node.schema
+        if "$ref" in schema and not self.document.family.json_schema:
+            if len(schema) > 1 and any(not key.startswith("x-") for key in schema if key != "$ref"):
+                yield found(
+                    "ref-siblings", node.place, "Fields beside $ref are ignored in this version."
+                )
+            return
+        kind = schema.get("type")
+        if kind == "array" and "items" not in schema and self.document.family is Family.V30:
+            yield found("array-items", node.place, "The array has no items.")
+        if "discriminator" in schema:
+            yield from self.discriminator(node)
+        xml = schema.get("xml")
+        if (
+            self.document.family is Family.V32
+            and isinstance(xml, dict)
+            and "nodeType" in xml
+            and ("attribute" in xml or "wrapped" in xml)
+        ):
+            yield found(
+                "xml-conflict",
+                f"{node.place.pointer}/xml",
+                "nodeType excludes attribute and wrapped.",
+            )
+        yield from self.contradictions(node)
+
+    def required(self, node: SchemaNode) -> Iterator[Finding]:
+        required, properties = node.schema.get("required"), node.schema.get("properties")
+        known = properties if isinstance(properties, dict) else {}
+        for name in required if isinstance(required, list) else ():
+            if isinstance(name, str) and name not in known:
+                yield found(
+                    "required-undefined",
+                    f"{node.place.pointer}/required",
+                    f"{name!r} is required but not among the properties.",
+                )
+
+    def contradictions(self, node: SchemaNode) -> Iterator[Finding]:
+        schema = node.schema
+        for low, high in _BOUNDS:
+            if low not in schema:
+                continue
+            first: Any = schema.get(low)
+            last: Any = schema.get(high)
+            if _number(first) and _number(last) and first > last:
+                yield found(
+                    "bounds",
+                    f"{node.place.pointer}/{low}",
+                    f"{low} {first} is above {high} {last}.",
+                )
+        values = schema.get("enum")
+        if isinstance(values, list):
+            yield from self.enum(node, values)
+        pattern = schema.get("pattern")
+        if isinstance(pattern, str) and not plausible_pattern(pattern):
+            yield found(
+                "pattern",
+                f"{node.place.pointer}/pattern",
+                f"{pattern[:100]!r} is not a valid regular expression.",
+            )
+
+    def enum(self, node: SchemaNode, values: list[Json]) -> Iterator[Finding]:
+        kinds = _types(node.schema)
+        if (
+            kinds == ["string"]
+            and all(type(value) is str for value in values)
+            and len(set(values)) == len(values)
+        ):
+            return  # nearly all of them
+        seen: set[str] = set()
+        for position, value in enumerate(values):
+            if (
+                kinds
+                and not any(_is(kind, value) for kind in kinds)
+                and not (value is None and _nullable(node.schema))
+            ):
+                where = f"{node.place.pointer}/enum/{position}"
+                yield found(
+                    "enum-type", where, f"{str(value)[:60]!r} is not of type {' or '.join(kinds)}."
+                )
+            if isinstance(value, (str, int, float)):
+                key = f"{type(value).__name__}:{value}"
+                if key in seen:
+                    where = f"{node.place.pointer}/enum/{position}"
+                    yield found("enum-duplicate", where, f"{str(value)[:60]!r} is listed twice.")
+                seen.add(key)
+
+    def discriminator(self, node: SchemaNode) -> Iterator[Finding]:
+        schema = node.schema
+        declared = schema.get("discriminator")
+        if self.document.is_v2:
+            required = schema.get("required")
+            properties = schema.get("properties")
+            if isinstance(declared, str) and not (
+                isinstance(required, list)
+                and declared in required
+                and isinstance(properties, dict)
+                and declared in properties
+            ):
+                where = f"{node.place.pointer}/discriminator"
+                yield found(
+                    "discriminator-property",
+                    where,
+                    f"{declared!r} is not a required property of this schema.",
+                )
+            return
+        for key, target in _mapping(schema).items():
+            if isinstance(target, str) and not self._mapped(target):
+                where = f"{node.place.pointer}/discriminator/mapping/{key.replace('~', '~0').replace('/', '~1')}"
+                yield found("discriminator-mapping", where, f"{target!r} names no schema.")
+
+    def _mapped(self, target: str) -> bool:
+        if _SCHEMA_NAME.fullmatch(target) and target in self.document.schemas:
+            return True
+        try:
+            return self.resolver.resolve(target).value is not MISSING
+        except CommonplaceError as error:
+            return bool(error.details.get("external")) and not _SCHEMA_NAME.fullmatch(target)
+
+
+# Keywords that a rule looks at; schemas without any of them are passed over.
+_JUDGED = frozenset(
+    {"$ref", "discriminator", "xml", "enum", "pattern"}
+    | {keyword for pair in _BOUNDS for keyword in pair}
+)
+
+
+@lru_cache(maxsize=4096)
+def plausible_pattern(pattern: str) -> bool:
+    """Whether a pattern is a regular expression.
+
+    ECMA-262 differs from Python, so only what breaks in both counts.
+    """
+    try:
+        re.compile(pattern)
+        return True
+    except re.error:
+        import jsonschema_rs
+
+        try:
+            jsonschema_rs.validator_for({"pattern": pattern})
+            return True
+        except (jsonschema_rs.ValidationError, ValueError):
+            return False
+    except (OverflowError, RecursionError):
+        return True
+
+
+def _mapping(schema: JsonObject) -> JsonObject:
+    declared = schema.get("discriminator")
+    mapping = declared.get("mapping") if isinstance(declared, dict) else None
+    return mapping if isinstance(mapping, dict) else {}
+
+
+def _types(schema: JsonObject) -> list[str]:
+    kind = schema.get("type")
+    kinds = [kind] if isinstance(kind, str) else kind if isinstance(kind, list) else []
+    return [item for item in kinds if isinstance(item, str) and item in _TYPES]
+
+
+def _is(kind: str, value: Json) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES[kind])
+
+
+def _nullable(schema: JsonObject) -> bool:
+    return schema.get("nullable") is True or schema.get("x-nullable") is True
+
+
+def _number(value: Json) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,1 @@
+"""Queries over the index of a document."""

@@ -1,0 +1,1 @@
+"""YAML text: parsing, writing and editing in place."""
