@@ -16,12 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from commonplace.instructions.engine.groom import GroomMode
 from commonplace.instructions.engine.hashing import normalise_body
 from commonplace.instructions.engine.query import Sort
-from commonplace.instructions.governance import Governance
-from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.model import LOCAL_ACTOR
 from commonplace.instructions.service import Service
-from commonplace.instructions.undo import Undo
-from commonplace.instructions.writing import Writing
+from commonplace.instructions.usecases.governance import Governance
+from commonplace.instructions.usecases.maintenance import Maintenance
+from commonplace.instructions.usecases.restoring import Undo
+from commonplace.instructions.usecases.writing import Writing
 from commonplace.kernel.settings import InstructionsSettings
 
 IDS = st.sampled_from(["a", "b", "c", "d", "e-1", "f.g"])

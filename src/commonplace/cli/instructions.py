@@ -456,7 +456,7 @@ def import_(
 
 
 def _entries(source: Path) -> Iterator[Any]:
-    from commonplace.instructions.directory import may_be_instruction
+    from commonplace.instructions.store.directory import may_be_instruction
 
     members = (
         [path for path in sorted(source.glob("*.json")) if may_be_instruction(path.name)]

@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from commonplace import __version__
-from commonplace.instructions.briefs import Briefs
-from commonplace.instructions.configuration import Configuration
-from commonplace.instructions.directory import Directory, Retries
 from commonplace.instructions.engine import gates as gating
 from commonplace.instructions.engine import graph as graphing
 from commonplace.instructions.engine import review as reviewing
@@ -31,8 +28,6 @@ from commonplace.instructions.engine.hashing import (
 from commonplace.instructions.engine.normalise import Rules
 from commonplace.instructions.engine.query import BadCursor, Sort, candidates, page
 from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
-from commonplace.instructions.feedback import Feedback
-from commonplace.instructions.journal import state_directory
 from commonplace.instructions.model import (
     MAX_BATCH,
     MAX_FILE_BYTES,
@@ -40,15 +35,20 @@ from commonplace.instructions.model import (
     Instruction,
     is_valid_id,
 )
-from commonplace.instructions.shelf import Shelf, Trace
-from commonplace.instructions.usage import Usage
+from commonplace.instructions.store.configuration import Configuration
+from commonplace.instructions.store.directory import Directory, Retries
+from commonplace.instructions.store.feedback import Feedback
+from commonplace.instructions.store.folder import Shelf, Trace
+from commonplace.instructions.store.journal import state_directory
+from commonplace.instructions.store.usage import Usage
+from commonplace.instructions.usecases.briefs import Briefs
 from commonplace.kernel.clock import Clock, iso, utc_now
 from commonplace.kernel.document import Document
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
 
 if TYPE_CHECKING:
-    from commonplace.instructions.indexing import InstructionIndex
+    from commonplace.instructions.store.search_index import InstructionIndex
 
 DEFAULT_SEARCH = 50
 DEFAULT_QUERY = 100
@@ -172,7 +172,7 @@ class Service:
     def watch(self) -> None:
         """Notice edits by editors and git from now on, until `close`."""
         if self._watcher is None and self.settings.watch:
-            from commonplace.instructions.watcher import Watcher
+            from commonplace.instructions.store.watcher import Watcher
 
             self._watcher = Watcher(self.shelf)
             self._watcher.start()
@@ -206,7 +206,9 @@ class Service:
         with self._indexing:
             if self._index is not None:
                 return
-            from commonplace.instructions.indexing import InstructionIndex  # only searches need it
+            from commonplace.instructions.store.search_index import (
+                InstructionIndex,  # only searches need it
+            )
 
             self.load()
             with self.shelf.lock:
@@ -602,7 +604,7 @@ class Service:
 
     def doctor(self) -> list[dict[str, str]]:
         """What an operator should know of the catalogue."""
-        from commonplace.instructions.inspection import doctor
+        from commonplace.instructions.usecases.inspection import doctor
 
         return doctor(self)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from commonplace.instructions.directory import Directory
 from commonplace.instructions.engine.entry import Origin, compose
 from commonplace.instructions.engine.normalise import Rules
+from commonplace.instructions.store.directory import Directory
 from commonplace.kernel.clock import Clock, iso, utc_now
 
 ENTRIES: tuple[dict[str, Any], ...] = (
@@ -112,7 +112,7 @@ def write_starter(folder: Path, clock: Clock = utc_now) -> list[str]:
         written.append(gates.name)
     criteria = folder / "PROMPT-CRITERIA.json"
     if not criteria.exists():
-        shutil.copyfile(Path(__file__).parent / "criteria.json", criteria)
+        shutil.copyfile(Path(__file__).parent / "store" / "criteria.json", criteria)
         written.append(criteria.name)
     directory.sync()
     return written

@@ -16,21 +16,21 @@ from typing import Any
 
 import pytest
 
-from commonplace.instructions.directory import MARKER, Directory, Retries
 from commonplace.instructions.engine.catalogue import FEW
-from commonplace.instructions.indexing import MOST_WAITING
-from commonplace.instructions.journal import (
+from commonplace.instructions.model import LOCAL_ACTOR
+from commonplace.instructions.service import Service
+from commonplace.instructions.store.directory import MARKER, Directory, Retries
+from commonplace.instructions.store.journal import (
     SAME_SECONDS,
     SHARED_SECONDS,
     Journal,
     Marker,
     state_directory,
 )
-from commonplace.instructions.model import LOCAL_ACTOR
-from commonplace.instructions.service import Service
-from commonplace.instructions.usage import Usage
-from commonplace.instructions.watcher import Watcher
-from commonplace.instructions.writing import Writing
+from commonplace.instructions.store.search_index import MOST_WAITING
+from commonplace.instructions.store.usage import Usage
+from commonplace.instructions.store.watcher import Watcher
+from commonplace.instructions.usecases.writing import Writing
 from commonplace.kernel.errors import CommonplaceError, Kind
 from commonplace.kernel.settings import InstructionsSettings
 
@@ -118,7 +118,7 @@ def test_a_lost_journal_is_noticed_and_nothing_is_missed(tmp_path: Path) -> None
 
 
 def test_a_rotated_journal_loses_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commonplace.instructions.journal.ROTATE_BYTES", 300)
+    monkeypatch.setattr("commonplace.instructions.store.journal.ROTATE_BYTES", 300)
     one, two = served(tmp_path), served(tmp_path)
     for number in range(12):
         add(one if number % 2 else two, f"n{number}")
@@ -131,7 +131,7 @@ def test_a_rotated_journal_loses_nobody(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_only_one_holds_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commonplace.instructions.journal.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("commonplace.instructions.store.journal.LOCK_SECONDS", 0.05)
     with (
         Journal(tmp_path).locked(),
         pytest.raises(CommonplaceError) as busy,
@@ -293,7 +293,7 @@ def test_what_a_holder_had_begun_ends_where_it_ended_whatever_was_noted_before(
 def test_the_record_of_beginnings_is_trimmed_and_may_be_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("commonplace.instructions.history.KEEP_MADE_BYTES", 2000)
+    monkeypatch.setattr("commonplace.instructions.store.history.KEEP_MADE_BYTES", 2000)
     one, two = served(tmp_path), served(tmp_path)
     for number in range(20):
         add(one if number % 2 else two, f"a{number}")

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from commonplace.instructions.engine.groom import GroomMode
-from commonplace.instructions.governance import Governance
-from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.model import LOCAL_ACTOR
 from commonplace.instructions.service import Service
-from commonplace.instructions.undo import Undo
-from commonplace.instructions.watcher import Watcher
-from commonplace.instructions.writing import Writing
+from commonplace.instructions.store.watcher import Watcher
+from commonplace.instructions.usecases.governance import Governance
+from commonplace.instructions.usecases.maintenance import Maintenance
+from commonplace.instructions.usecases.restoring import Undo
+from commonplace.instructions.usecases.writing import Writing
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import InstructionsSettings
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.instructions.directory import Directory, encode
 from commonplace.instructions.engine.hashing import HashTree, fits_claim, hash_body, normalise_body
 from commonplace.instructions.engine.normalise import NotAnInstruction, Rules, normalise
 from commonplace.instructions.model import (
@@ -26,6 +25,7 @@ from commonplace.instructions.model import (
     is_valid_id,
     stored_form,
 )
+from commonplace.instructions.store.directory import Directory, encode
 
 NOW = 1_750_000_000.0
 SHORT_IDS = st.text("ab0-", min_size=1, max_size=3)

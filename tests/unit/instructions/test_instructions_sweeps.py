@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.instructions.comparison import diff, export
 from commonplace.instructions.engine.groom import GroomMode
-from commonplace.instructions.inspection import health, inspect
-from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.model import LOCAL_ACTOR
 from commonplace.instructions.service import Service
-from commonplace.instructions.writing import Writing
+from commonplace.instructions.usecases.comparison import diff, export
+from commonplace.instructions.usecases.inspection import health, inspect
+from commonplace.instructions.usecases.maintenance import Maintenance
+from commonplace.instructions.usecases.writing import Writing
 from commonplace.kernel.settings import InstructionsSettings
 
 ENTRIES = 3000

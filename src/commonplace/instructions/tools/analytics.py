@@ -11,19 +11,19 @@ from pydantic import Field, field_validator, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
-from commonplace.instructions import inspection
-from commonplace.instructions.briefs import SHOWN, first_of, without_body
 from commonplace.instructions.engine.brief import ANSWER_BYTES
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.errors import INVALID_CRITERIA, INVALID_GATES
 from commonplace.instructions.service import Service
-from commonplace.instructions.tools.shapes import (
+from commonplace.instructions.tools.shared import (
     Answer,
     CamelArguments,
     FullArguments,
     inline,
     threaded,
 )
+from commonplace.instructions.usecases import inspection
+from commonplace.instructions.usecases.briefs import SHOWN, first_of, without_body
 
 LONG_LISTS = {
     "raw": (10, ("records",)),

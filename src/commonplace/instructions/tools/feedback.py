@@ -11,7 +11,7 @@ from commonplace.dispatch.tool import Context, Nothing, Tier, Tool
 from commonplace.instructions.engine.brief import fitting_values
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.service import Service
-from commonplace.instructions.tools.shapes import Answer, CamelArguments, threaded
+from commonplace.instructions.tools.shared import Answer, CamelArguments, threaded
 from commonplace.kernel.auth import Scope
 
 Type = Literal[

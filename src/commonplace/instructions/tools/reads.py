@@ -10,8 +10,6 @@ from pydantic import Field, field_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Tier, Tool
-from commonplace.instructions import comparison
-from commonplace.instructions.briefs import bounded
 from commonplace.instructions.engine.brief import fitting
 from commonplace.instructions.engine.normalise import parse_time
 from commonplace.instructions.engine.query import Sort
@@ -19,7 +17,7 @@ from commonplace.instructions.errors import CATALOGUE_LIMIT, INVALID_CURSOR
 from commonplace.instructions.model import Classification, Requirement, Status
 from commonplace.instructions.model import Tier as PriorityTier
 from commonplace.instructions.service import DEFAULT_QUERY, DEFAULT_SEARCH, Service
-from commonplace.instructions.tools.shapes import (
+from commonplace.instructions.tools.shared import (
     Answer,
     CamelArguments,
     Entry,
@@ -28,6 +26,8 @@ from commonplace.instructions.tools.shapes import (
     known_entries,
     threaded,
 )
+from commonplace.instructions.usecases import comparison
+from commonplace.instructions.usecases.briefs import bounded
 
 MAX_TEXT = 2000
 COMPACT_LIST = 100

@@ -10,7 +10,6 @@ from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Context, Rejected, Tier, Tool
-from commonplace.instructions.briefs import brief_history, first_of
 from commonplace.instructions.engine.entry import ADD_SCHEMA
 from commonplace.instructions.engine.groom import GroomMode
 from commonplace.instructions.errors import (
@@ -24,11 +23,9 @@ from commonplace.instructions.errors import (
     INVALID_INSTRUCTION,
     REMOVE_MISSING,
 )
-from commonplace.instructions.governance import Governance
-from commonplace.instructions.maintenance import Maintenance
 from commonplace.instructions.service import Service
 from commonplace.instructions.tools.reads import DiffOutput, KnownEntry
-from commonplace.instructions.tools.shapes import (
+from commonplace.instructions.tools.shared import (
     Answer,
     CamelArguments,
     FullArguments,
@@ -37,8 +34,11 @@ from commonplace.instructions.tools.shapes import (
     known_entries,
     threaded,
 )
-from commonplace.instructions.undo import Undo
-from commonplace.instructions.writing import Writing
+from commonplace.instructions.usecases.briefs import brief_history, first_of
+from commonplace.instructions.usecases.governance import Governance
+from commonplace.instructions.usecases.maintenance import Maintenance
+from commonplace.instructions.usecases.restoring import Undo
+from commonplace.instructions.usecases.writing import Writing
 from commonplace.kernel.auth import Scope
 
 WRITE_ERRORS = (HASH_MISMATCH, CATALOGUE_LIMIT, CATALOGUE_BUSY, CATALOGUE_UNWRITABLE)

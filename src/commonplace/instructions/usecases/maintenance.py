@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from commonplace.instructions.comparison import diff
 from commonplace.instructions.engine.groom import GroomMode, GroomPlan, plan
 from commonplace.instructions.engine.normalise import NotAnInstruction, completed, parse_time
 from commonplace.instructions.model import UNOWNED, Actor, Instruction, Known, stored_form
 from commonplace.instructions.service import Service
-from commonplace.instructions.shelf import Change
-from commonplace.instructions.writing import TOGETHER, Writing, expect
+from commonplace.instructions.store.folder import Change
+from commonplace.instructions.usecases.comparison import diff
+from commonplace.instructions.usecases.writing import TOGETHER, Writing, expect
 from commonplace.kernel.errors import CommonplaceError
 
 GOVERNED = (

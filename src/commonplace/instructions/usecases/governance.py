@@ -24,7 +24,7 @@ from commonplace.instructions.model import (
     stored_form,
 )
 from commonplace.instructions.service import Service
-from commonplace.instructions.writing import Writing, expect
+from commonplace.instructions.usecases.writing import Writing, expect
 from commonplace.kernel.errors import CommonplaceError
 
 PATCHABLE = frozenset(

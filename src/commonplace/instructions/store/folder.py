@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commonplace.instructions.directory import MARKER, Directory, Reading, Staged, Stamp
 from commonplace.instructions.engine.catalogue import Catalogue
-from commonplace.instructions.history import History
-from commonplace.instructions.journal import Journal, Marker
 from commonplace.instructions.model import Actor, Instruction, Rejection, is_valid_id
+from commonplace.instructions.store.directory import MARKER, Directory, Reading, Staged, Stamp
+from commonplace.instructions.store.history import History
+from commonplace.instructions.store.journal import Journal, Marker
 from commonplace.kernel.collector import collector_off
 
 REMOVED = "-"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any
 
-from commonplace.instructions.shelf import Shelf
+from commonplace.instructions.store.folder import Shelf
 
 log = logging.getLogger("commonplace.instructions")
 QUIET_SECONDS = 1.0  # without events, the folder's own time is looked at this often

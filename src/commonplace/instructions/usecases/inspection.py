@@ -15,10 +15,10 @@ import orjson
 from commonplace.instructions.engine.entry import ENTRY_SCHEMA
 from commonplace.instructions.engine.hashing import governance_record, hash_body
 from commonplace.instructions.engine.normalise import parse_time
+from commonplace.instructions.engine.usage import Use
 from commonplace.instructions.model import UNOWNED, WARN_BODY_CHARS, Rejection, is_valid_id
-from commonplace.instructions.outcomes import Use
 from commonplace.instructions.service import Service
-from commonplace.instructions.unreadable import unknown_fields, unreadable_values
+from commonplace.instructions.usecases.unreadable import unknown_fields, unreadable_values
 from commonplace.kernel.clock import iso
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.disk import require_writable

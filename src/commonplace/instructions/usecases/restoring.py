@@ -8,11 +8,11 @@ from typing import Any
 from commonplace.instructions.engine.entry import bump
 from commonplace.instructions.engine.normalise import mend_change_log
 from commonplace.instructions.errors import CHANGE_NOT_FOUND, INSTRUCTION_NOT_FOUND
-from commonplace.instructions.history import describe
 from commonplace.instructions.model import Actor, Instruction, stored_form
 from commonplace.instructions.service import Service
-from commonplace.instructions.shelf import Change
-from commonplace.instructions.writing import Writing, expect
+from commonplace.instructions.store.folder import Change
+from commonplace.instructions.store.history import describe
+from commonplace.instructions.usecases.writing import Writing, expect
 from commonplace.kernel.errors import CommonplaceError
 
 HISTORY_SHOWN = 50

@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from commonplace.instructions.adding import Adding, Wanted
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.engine.entry import (
     ADD_SCHEMA,
@@ -39,7 +38,8 @@ from commonplace.instructions.model import (
     stored_form,
 )
 from commonplace.instructions.service import Service
-from commonplace.instructions.shelf import Change
+from commonplace.instructions.store.folder import Change
+from commonplace.instructions.usecases.adding import Adding, Wanted
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import disk_full
 from commonplace.storage.failures import means_full_disk

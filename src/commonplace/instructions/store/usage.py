@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from commonplace.instructions.outcomes import Use, add_use, summarise
+from commonplace.instructions.engine.usage import Use, add_use, summarise
 from commonplace.storage.privacy import make_private_folder, open_private
 
 log = logging.getLogger("commonplace.instructions")

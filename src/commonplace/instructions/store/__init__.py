@@ -1,0 +1,1 @@
+"""Storage of the catalogue: the protocol and the folder adapter."""
