@@ -49,7 +49,7 @@ def _overview(asked: bool) -> int:
 
 def _drop_in(arguments: list[str]) -> int:
     """What the commands of `shim install` call: `shim run rekall mcp-server`."""
-    from commonplace.cli.dropin import Command, print_rekall_help, translate
+    from commonplace.cli.dropin.translation import Command, print_rekall_help, translate
     from commonplace.kernel.errors import CommonplaceError
 
     try:
@@ -58,7 +58,7 @@ def _drop_in(arguments: list[str]) -> int:
         if ours is not None:
             return main(ours)
         if command is Command.OASTOOLS:
-            from commonplace.cli.oastools import run as run_oastools
+            from commonplace.cli.dropin.oastools import run as run_oastools
 
             return run_oastools(rest)
         return print_rekall_help(rest)

@@ -21,10 +21,9 @@ from commonplace import __version__
 from commonplace.cli import COMPLETION_VARIABLE
 from commonplace.cli.groups import CommandGroup, lazily
 from commonplace.cli.overview import COMMANDS, EPILOG, HELP
+from commonplace.cli.program import NAME, typed_name
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
-from commonplace.cli.wording import NAME
-from commonplace.cli.wording import program as typed_name
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden import reveal
 from commonplace.storage.disk import unusable

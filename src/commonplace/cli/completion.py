@@ -12,14 +12,14 @@ from typer.completion import completion_init, get_completion_script  # type: ign
 from commonplace.cli import COMPLETION_VARIABLE
 
 
-class Shell(StrEnum):
+class CompletionShell(StrEnum):
     BASH = "bash"
     ZSH = "zsh"
     FISH = "fish"
     POWERSHELL = "powershell"
 
 
-def completion(shell: Annotated[Shell, typer.Argument(help="Your shell.")]) -> None:
+def completion(shell: Annotated[CompletionShell, typer.Argument(help="Your shell.")]) -> None:
     """Print the completion script of a shell.
 
     Examples:

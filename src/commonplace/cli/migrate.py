@@ -18,7 +18,7 @@ VECTOR_LENGTH = "vector length"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SchemaStep:
     """One part of the schema: its version before, the one this program needs, and what was
     queued because of the change.
     """
@@ -80,7 +80,7 @@ def migrate(
         raise typer.Exit(1)
 
 
-def _said(step: Step, check: bool) -> str:
+def _said(step: SchemaStep, check: bool) -> str:
     if step.chunks_indexed:
         return f"done, {step.chunks_indexed} chunks indexed anew"
     if step.found == step.needed:
@@ -94,7 +94,7 @@ def _said(step: Step, check: bool) -> str:
     )
 
 
-def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
+def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
     from commonplace.files.postgres_embeddings import fit_length, vector_length
     from commonplace.files.postgres_words import fit_mode, lexical_mode
     from commonplace.storage import postgres_schema
@@ -108,22 +108,24 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[Step]:
             standings = database.read_now(
                 lambda connection: postgres_schema.standing(connection, components)
             )
-            yield from (Step(each.component, each.found, each.needed) for each in standings)
+            yield from (SchemaStep(each.component, each.found, each.needed) for each in standings)
             ready = all(each.found == each.needed for each in standings)
-            yield Step(VECTOR_LENGTH, database.read_now(vector_length) if ready else 0, dimensions)
-            yield Step(
+            yield SchemaStep(
+                VECTOR_LENGTH, database.read_now(vector_length) if ready else 0, dimensions
+            )
+            yield SchemaStep(
                 "lexical mode", database.read_now(lexical_mode) if ready else "bm25", search.lexical
             )
             return
         for each in postgres_schema.migrate(database, components):
-            yield Step(each.component, each.found, each.needed)
+            yield SchemaStep(each.component, each.found, each.needed)
         before, queued = fit_length(database, dimensions)
-        yield Step(VECTOR_LENGTH, before, dimensions, queued)
+        yield SchemaStep(VECTOR_LENGTH, before, dimensions, queued)
         mode, indexed = fit_mode(database, search.lexical)
-        yield Step("lexical mode", mode, search.lexical, chunks_indexed=indexed)
+        yield SchemaStep("lexical mode", mode, search.lexical, chunks_indexed=indexed)
 
 
-def _on_sqlite(settings: Settings, check: bool) -> Iterator[Step]:
+def _on_sqlite(settings: Settings, check: bool) -> Iterator[SchemaStep]:
     """A SQLite file is brought up by whoever opens it; here only the version is told before and
     after.
     """
@@ -139,7 +141,7 @@ def _on_sqlite(settings: Settings, check: bool) -> Iterator[Step]:
     for component, path in places.items():
         migrations = load_migrations(f"commonplace.{component}", "migrations/sqlite")
         if check and not path.exists():
-            yield Step(component, 0, migrations[-1].version)
+            yield SchemaStep(component, 0, migrations[-1].version)
             continue
         database = Database(path)
         try:
@@ -148,4 +150,4 @@ def _on_sqlite(settings: Settings, check: bool) -> Iterator[Step]:
                 migrate(database, component, migrations)
         finally:
             database.close()
-        yield Step(component, found, migrations[-1].version)
+        yield SchemaStep(component, found, migrations[-1].version)

@@ -55,13 +55,13 @@ COMMANDS = (
     ),
     Listed(
         "doctor",
-        "doctor",
+        "doctor.command",
         "doctor",
         "Check configuration, data folder, audit trail, keys, toolsets, extras and stored text.",
     ),
     Listed(
         "connect",
-        "connect",
+        "connect.command",
         "connect",
         "Print what a client needs to start this server, or write it.",
     ),
@@ -85,7 +85,7 @@ COMMANDS = (
     Listed("completion", "completion", "completion", "Print the completion script of a shell."),
     Listed(
         "init",
-        "instructions",
+        "instructions.transfer",
         "init",
         "Write a small starter set of instructions, gates and prompt criteria; what exists is "
         "left alone.",
@@ -94,7 +94,7 @@ COMMANDS = (
     Listed("keys", "keys", "app", "Keys of this server: hashed at rest, shown once."),
     Listed("tenants", "tenants", "app", "Tenants: whose files and memory there are."),
     Listed("audit", "audit", "app", "Read and verify the audit trail."),
-    Listed("shim", "shim", "app", "Drop-in commands: rekall and oastools."),
+    Listed("shim", "dropin.shim", "app", "Drop-in commands: rekall and oastools."),
     Listed(
         "instructions",
         "instructions",

@@ -86,7 +86,9 @@ def print_coloured_json(value: Any) -> None:
     )
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bool = False) -> Rows:
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bool = False
+) -> TextTable:
     """Cells are text, never markup: they hold what others wrote.
 
     `one_line` cuts what does not fit instead of wrapping it.
@@ -98,7 +100,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, one_line: bo
         ]
         for row in rows
     ]
-    return Rows([Text(column, "bold") for column in columns], texts, one_line)
+    return TextTable([Text(column, "bold") for column in columns], texts, one_line)
 
 
 def plain_text(value: str, style: str = "") -> Text:
@@ -110,7 +112,7 @@ def plain_text(value: str, style: str = "") -> Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TextTable:
     """A table that knows its width when it is printed.
 
     Short columns and the first, which says which row it is, stay whole.

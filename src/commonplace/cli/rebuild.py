@@ -47,7 +47,7 @@ def rebuild(
 
 
 def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]:
-    from commonplace.cli.memory_store import run, service
+    from commonplace.cli.memory.common import run, service
     from commonplace.files.integrity import queue_everything
     from commonplace.storage.integrity import find_damage
     from commonplace.storage.integrity_watch import record_finding

@@ -27,7 +27,7 @@ CHANGE_SECONDS = 86_400.0  # a person at a terminal decides how long is too long
 
 
 @dataclass(slots=True)
-class Session:
+class CommandSession:
     config_file: Path | None = None
     data: Path | None = None
     _config: Config | None = None
@@ -192,16 +192,16 @@ def _leaving_the_index(settings: Settings) -> Settings:
     return settings.but(mcp=settings.mcp.but(files=files.but(index=files.index.but(workers=0))))
 
 
-_current = Session()
+_current = CommandSession()
 
 
-def begin(config_file: Path | None, data: Path | None) -> Session:
+def begin(config_file: Path | None, data: Path | None) -> CommandSession:
     global _current
-    _current = Session(config_file, data)
+    _current = CommandSession(config_file, data)
     return _current
 
 
-def session() -> Session:
+def session() -> CommandSession:
     """The run under way."""
     return _current
 

@@ -4,15 +4,11 @@ can be run by.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import sys
-from pathlib import Path
 
 from commonplace.cli.overview import COMMANDS
+from commonplace.cli.program import NAME, typed_name
 
-NAME = "commonplace"
 PHRASES = (
     ("the hash is in file_stat and file_read", "commonplace files get --json shows the hash"),
     ("memory_delete with restore=true", "commonplace memory rm --restore"),
@@ -75,28 +71,5 @@ def as_typed(text: str) -> str:
     """
     if _COMMAND.search(text) is None:
         return text
-    name = program()
+    name = typed_name()
     return text if name == NAME else _COMMAND.sub(lambda found: f"{name} ", text)
-
-
-def program() -> str:
-    """How this program is called from here: its name, or its path where the shell would not find
-    it.
-    """
-    invoked = Path(sys.argv[0])
-    if invoked.name == "__main__.py" and invoked.parent.name == NAME:
-        return f"{_short(Path(sys.executable))} -m {NAME}"
-    found = shutil.which(NAME)
-    if found is not None and os.path.realpath(found) == os.path.realpath(invoked):
-        return NAME
-    return _short(invoked) if invoked.name == NAME and invoked.exists() else NAME
-
-
-def _short(path: Path) -> str:
-    """Relative to the working directory where it lies below it."""
-    absolute = path.absolute()  # not resolved: an interpreter of a virtual environment is a link
-    return (
-        str(absolute.relative_to(Path.cwd()))
-        if absolute.is_relative_to(Path.cwd())
-        else str(absolute)
-    )

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.bootstrap import build
-from commonplace.cli.migrate import Step, _on_postgres
+from commonplace.cli.migrate import SchemaStep, _on_postgres
 from commonplace.files.postgres_assembly import lexical_store
 from commonplace.files.postgres_embeddings import PostgresEmbeddings
 from commonplace.files.postgres_sides import LocalSide
@@ -276,7 +276,7 @@ def test_a_server_refuses_the_other_mode_until_migrated(tmp_path: Path, postgres
     assert refused.value.code.name == "SCHEMA_MISMATCH"
     assert "commonplace migrate" in str(refused.value.hint)
     assert [step for step in _on_postgres(chosen, check=True) if step.found != step.needed] == [
-        Step("lexical mode", "bm25", "tsvector")
+        SchemaStep("lexical mode", "bm25", "tsvector")
     ]
     list(_on_postgres(chosen, check=False))
     assert all(step.found == step.needed for step in _on_postgres(chosen, check=True))

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 from commonplace.bootstrap import App, build
-from commonplace.cli.doctor import examine
+from commonplace.cli.doctor.examination import examine
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.files.assembly import build_files

@@ -250,7 +250,7 @@ def test_doctor_says_where_models_and_cache_are_and_what_waits_for_a_key(
         )
         begin(config, tmp_path / "data")
         try:
-            from commonplace.cli.doctor import examine
+            from commonplace.cli.doctor.examination import examine
 
             session().call(
                 "file_write", {"project": "p", "path": "/a.md", "content": "green walnut"}

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.doctor import executable
-from commonplace.cli.dropin import Command
+from commonplace.cli.dropin.translation import Command
 from commonplace.cli.printing import JsonFlag, out, print_json, say
+from commonplace.cli.program import executable
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
 from commonplace.kernel.home import expanded
 

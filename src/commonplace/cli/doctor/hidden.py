@@ -30,7 +30,7 @@ class HiddenText:
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class HiddenScan:
     """What was found, and how many texts were read; `whole` says whether that was all of them."""
 
     found: list[HiddenText]
@@ -59,7 +59,9 @@ class Scan:
         )
 
 
-def scan(services: Mapping[str, Callable[[], Any]], seconds: float | None = SCAN_SECONDS) -> Scan:
+def scan(
+    services: Mapping[str, Callable[[], Any]], seconds: float | None = SCAN_SECONDS
+) -> HiddenScan:
     """Read the stored texts of all domains, for at most so many seconds."""
     ends = None if seconds is None else time.monotonic() + seconds
     found: list[HiddenText] = []
@@ -70,8 +72,8 @@ def scan(services: Mapping[str, Callable[[], Any]], seconds: float | None = SCAN
         if counted:
             found.append(HiddenText(where, counted))
         if ends is not None and time.monotonic() > ends:
-            return Scan(found, read, whole=False)
-    return Scan(found, read, whole=True)
+            return HiddenScan(found, read, whole=False)
+    return HiddenScan(found, read, whole=True)
 
 
 def _texts(services: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:

@@ -13,7 +13,7 @@ import pytest
 
 from commonplace import __version__
 from commonplace.cli import main
-from commonplace.cli.dropin import Command, translate
+from commonplace.cli.dropin.translation import Command, translate
 from commonplace.cli.reference import configuration_page, sample_file
 from commonplace.kernel.config import leaves, load, parse_yaml
 from commonplace.storage.keys import KeyStore

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.cli.oastools import Translation, translate
+from commonplace.cli.dropin.oastools import Translation, translate
 from commonplace.kernel.errors import CommonplaceError
 
 # erraggy/oastools, cmd/oastools/commands/*.go, February 2026. A flag with `=` takes a value.

@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from commonplace.cli.commands import run
-from commonplace.cli.memory import app, current_project
+from commonplace.cli.memory import app
+from commonplace.cli.memory.common import current_project
 
 Typed = Callable[..., tuple[int, str]]
 

@@ -1,63 +1,31 @@
-"""`commonplace memory`: what was learned, from the command line.
-
-Also answers `rekall add|search|show|generalize|...` through the shim.
-"""
+"""Commands on entries: add, search, show, list, edit, rm, stale."""
 
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import typer
-from rich.tree import Tree
 
-from commonplace.cli import memory_store
-from commonplace.cli.memory_store import MODEL_SECONDS, run, service
+from commonplace.cli.memory.common import (
+    MODEL_SECONDS,
+    Id,
+    Limit,
+    Type,
+    current_project,
+    project_name,
+    run,
+    service,
+    split_tags,
+)
 from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
 from commonplace.cli.session import session
-from commonplace.kernel.auth import LOCAL_TENANT
 
 if TYPE_CHECKING:
-    from commonplace.memory.results import Generalized
-
-app = typer.Typer(
-    help="Memory: bugs, patterns, decisions, pitfalls, configuration, references.",
-    no_args_is_help=True,
-)
-
-Id = Annotated[
-    str, typer.Argument(metavar="ID", help="Id of the entry, or its first 5 characters or more.")
-]
-Limit = Annotated[int, typer.Option("--limit", "-n", help="Most results.")]
+    pass
 
 
-class Type(StrEnum):
-    BUG = "bug"
-    PATTERN = "pattern"
-    DECISION = "decision"
-    PITFALL = "pitfall"
-    CONFIG = "config"
-    REFERENCE = "reference"
-
-
-class Relation(StrEnum):
-    RELATED = "related"
-    SUPERSEDES = "supersedes"
-    DERIVED_FROM = "derived_from"
-    CONTRADICTS = "contradicts"
-
-
-def current_project(start: Path | None = None) -> str:
-    """The name of the repository around the working directory, else of the directory."""
-    here = (start or Path.cwd()).resolve()
-    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-    return root.name
-
-
-@app.command()
 def add(
     type_: Annotated[Type, typer.Argument(metavar="TYPE", help="Kind of entry.")],
     title: Annotated[str, typer.Argument(help="Symptom and cause in at most 100 characters.")],
@@ -94,7 +62,7 @@ def add(
         "type": type_.value,
         "title": title,
         "content": sys.stdin.read() if content == "-" else content or "",
-        "tags": _split(tags),
+        "tags": split_tags(tags),
         "context": context or "",
         "project": current_project() if project is None else project,
     }
@@ -122,7 +90,6 @@ def add(
         say(f"{added['suggestions_created']} suggestions: commonplace memory suggest")
 
 
-@app.command()
 def search(
     query: Annotated[list[str], typer.Argument(help="Words or a question.")],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=20, help="Most results.")] = 5,
@@ -142,7 +109,7 @@ def search(
     """
     arguments: dict[str, Any] = {"query": " ".join(query), "limit": limit, "why": why}
     arguments |= {"type": type_.value} if type_ else {}
-    arguments |= {"project": _project(project)} if project else {}
+    arguments |= {"project": project_name(project)} if project else {}
     arguments |= {"context": context} if context else {}
     absent = run(service().prepare(MODEL_SECONDS))
     found = session().call("rekall_search", arguments)
@@ -175,7 +142,6 @@ def search(
     )
 
 
-@app.command()
 def show(id_: Id, as_json: JsonFlag = False) -> None:
     """Show an entry with its links.
 
@@ -223,7 +189,6 @@ def show(id_: Id, as_json: JsonFlag = False) -> None:
         )
 
 
-@app.command("list")
 def list_entries(
     limit: Limit = 20,
     type_: Annotated[Type | None, typer.Option("--type", help="Only this type.")] = None,
@@ -245,7 +210,7 @@ def list_entries(
     """
     arguments: dict[str, Any] = {"limit": min(max(limit, 1), 200), "deleted": deleted}
     arguments |= {"type": type_.value} if type_ else {}
-    arguments |= {"project": _project(project)} if project else {}
+    arguments |= {"project": project_name(project)} if project else {}
     arguments |= {"tag": tag} if tag else {}
     arguments |= {"status": "obsolete"} if obsolete else {}
     found = session().call("memory_list", arguments)
@@ -260,7 +225,6 @@ def list_entries(
     say(f"{len(rows)} of {found['total']}")
 
 
-@app.command()
 def edit(
     id_: Id,
     title: Annotated[str | None, typer.Option("--title", help="New title.")] = None,
@@ -291,7 +255,7 @@ def edit(
     changes: dict[str, Any] = {
         "title": title,
         "content": sys.stdin.read() if content == "-" else content,
-        "tags": _split(tags) if tags else None,
+        "tags": split_tags(tags) if tags else None,
         "type": type_.value if type_ else None,
         "project": project,
         "confidence": confidence,
@@ -316,7 +280,6 @@ def edit(
         )
 
 
-@app.command()
 def rm(
     id_: Id,
     restore: Annotated[bool, typer.Option("--restore", help="Bring a deleted entry back.")] = False,
@@ -338,183 +301,6 @@ def rm(
         )
 
 
-@app.command()
-def link(
-    source: Annotated[str, typer.Argument(help="Id of the source.")],
-    target: Annotated[str, typer.Argument(help="Id of the target.")],
-    relation: Annotated[
-        Relation, typer.Option("--relation", "--type", "-r", help="Kind of relation.")
-    ] = Relation.RELATED,
-    as_json: JsonFlag = False,
-) -> None:
-    """Link two entries; `--relation supersedes` retires the target.
-
-    Example:
-      commonplace memory link 01M7KPP5BJ 01M7KPP63B --relation supersedes
-    """
-    made = session().call(
-        "rekall_link", {"source_id": source, "target_id": target, "relation_type": relation.value}
-    )
-    if as_json:
-        print_json(made)
-    else:
-        out.print(
-            f"{made['source']['title']} → {made['relation_type']} → {made['target']['title']}",
-            markup=False,
-        )
-
-
-@app.command()
-def related(
-    id_: Id,
-    depth: Annotated[
-        int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")
-    ] = 1,
-    as_json: JsonFlag = False,
-) -> None:
-    """List the entries around one.
-
-    Example:
-      commonplace memory related 01M7KPP5BJ --depth 2
-    """
-    found = session().call("memory_related", {"id": id_, "depth": depth})
-    if as_json:
-        print_json(found)
-        return
-    out.print(
-        table(("distance", "id", "type", "title", "status"), [_node(n) for n in found["entries"]])
-    )
-
-
-@app.command()
-def graph(
-    id_: Id,
-    depth: Annotated[
-        int, typer.Option("--depth", "-d", min=1, max=3, help="Steps from the entry.")
-    ] = 2,
-    as_json: JsonFlag = False,
-) -> None:
-    """Draw the links around an entry as a tree.
-
-    Example:
-      commonplace memory graph 01M7KPP5BJ
-    """
-    found = session().call("memory_related", {"id": id_, "depth": depth})
-    if as_json:
-        print_json(found)
-        return
-    titles = {node["id"]: f"{node['id'][:10]} {node['title']}" for node in found["entries"]}
-    root = found["entries"][0]["id"]
-    tree = Tree(plain_text(titles[root], style="bold"))
-    _grow(tree, root, titles, found["links"], {root})
-    out.print(tree)
-
-
-@app.command()
-def suggest(
-    accept: Annotated[str | None, typer.Option("--accept", help="Accept this suggestion.")] = None,
-    reject: Annotated[
-        str | None, typer.Option("--reject", help="Reject this suggestion, for good.")
-    ] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, max=50, help="Most of each kind.")
-    ] = 10,
-    as_json: JsonFlag = False,
-) -> None:
-    """List what memory proposes, or decide on it.
-
-    Examples:
-      commonplace memory suggest
-      commonplace memory suggest --accept 01M7KPP6XA
-    """
-    if accept and reject:
-        raise typer.BadParameter("Decide on one suggestion at a time: --accept or --reject.")
-    if accept or reject:
-        tool = "rekall_accept_suggestion" if accept else "rekall_reject_suggestion"
-        decided = session().call(tool, {"suggestion_id": accept or reject})
-        if as_json:
-            print_json(decided)
-        else:
-            out.print(
-                decided.get("generalize_command") or decided.get("action_taken") or "rejected",
-                markup=False,
-            )
-        return
-    pairs = session().call("rekall_suggest_links", {"limit": limit})
-    clusters = session().call("rekall_suggest_generalize", {"limit": limit})
-    if as_json:
-        print_json({"links": pairs, "generalize": clusters})
-        return
-    rows = [
-        (
-            s["id"],
-            s["suggestion_type"],
-            f"{s['score']:.2f}",
-            f"{s['entry_a']['title']} / {s['entry_b']['title']}",
-            s["reason"],
-        )
-        for s in pairs["suggestions"]
-    ]
-    rows += [
-        (
-            s["id"],
-            "generalize",
-            f"{s['score']:.2f}",
-            " / ".join(e["title"] for e in s["entries"]),
-            s["reason"],
-        )
-        for s in clusters["suggestions"]
-    ]
-    out.print(table(("id", "kind", "score", "entries", "reason"), rows))
-    say(f"{pairs['total_pending'] + clusters['total_pending']} pending; --accept ID or --reject ID")
-
-
-@app.command()
-def generalize(
-    ids: Annotated[list[str], typer.Argument(help="Ids of two or more entries.")],
-    title: Annotated[str | None, typer.Option("--title", help="Title of the pattern.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the draft, keep nothing.")
-    ] = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Draft one pattern from several entries: what they share, the errors they repeat, where it
-    comes from.
-
-    Example:
-      commonplace memory generalize 01M7KPP5BJ 01M7KPP63B --dry-run
-    """
-    memory = service()
-
-    async def work() -> Generalized:
-        return await memory.generalize(LOCAL_TENANT, ids, title, dry_run=dry_run)
-
-    made = (
-        run(work())
-        if dry_run
-        else session().change("memory", "memory_generalize", {"ids": ids, "title": title}, work)
-    )
-    kept = made.added.entry.id if made.added else None
-    if as_json:
-        print_json(
-            {
-                "id": kept,
-                "title": made.draft.title,
-                "content": made.draft.content,
-                "sources": [e.id for e in made.sources],
-                "dry_run": dry_run,
-            }
-        )
-        return
-    for entry in made.sources:
-        if entry.memory_type.value != "episodic":
-            say(f"{entry.id} is {entry.memory_type.value}, not episodic")
-    out.print(plain_text(made.draft.title, style="bold"))
-    out.print(plain_text(made.draft.content))
-    say("dry run: nothing was kept" if kept is None else f"kept as {kept}")
-
-
-@app.command()
 def stale(
     days: Annotated[
         int | None, typer.Option("--days", min=1, help="Not read or changed for so long.")
@@ -539,39 +325,3 @@ def stale(
     ]
     out.print(table(("id", "type", "title", "last read", "reads"), rows))
     say(f"{len(rows)} of {found['total']} not read or changed for {found['days']} days")
-
-
-app.command("export")(memory_store.export_entries)
-app.command("import")(memory_store.import_entries)
-app.command()(memory_store.stats)
-app.command()(memory_store.reindex)
-app.command()(memory_store.embed)
-
-
-def _split(tags: list[str] | None) -> list[str]:
-    return [tag.strip() for given in tags or [] for tag in given.split(",") if tag.strip()]
-
-
-def _project(name: str) -> str:
-    return current_project() if name == "." else name
-
-
-def _node(node: dict[str, Any]) -> tuple[Any, ...]:
-    return node["distance"], node["id"], node["type"], node["title"], node["status"]
-
-
-def _grow(
-    tree: Tree, at: str, titles: dict[str, str], links: list[dict[str, str]], seen: set[str]
-) -> None:
-    for edge in links:
-        if at not in (edge["source_id"], edge["target_id"]):
-            continue
-        outward = edge["source_id"] == at
-        other = edge["target_id"] if outward else edge["source_id"]
-        if other in seen or other not in titles:
-            continue
-        seen.add(other)
-        branch = tree.add(
-            plain_text(f"{'→' if outward else '←'} {edge['relation_type']} {titles[other]}")
-        )
-        _grow(branch, other, titles, links, seen)

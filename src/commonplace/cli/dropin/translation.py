@@ -39,7 +39,7 @@ def print_rekall_help(arguments: Sequence[str]) -> int:
 
     from commonplace.cli.commands import run
     from commonplace.cli.memory import app
-    from commonplace.cli.wording import program
+    from commonplace.cli.program import typed_name
 
     app.command(
         "mcp-server", help="Serve the memory to agents: standard input and output, or --port N."
@@ -49,7 +49,7 @@ def print_rekall_help(arguments: Sequence[str]) -> int:
         code = run(["memory", *(arguments or ["--help"])])
     sys.stdout.write(
         text.getvalue()
-        .replace(f"{program()} memory", "rekall")
+        .replace(f"{typed_name()} memory", "rekall")
         .replace("commonplace memory", "rekall")
     )
     return code

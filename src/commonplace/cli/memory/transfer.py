@@ -1,27 +1,24 @@
-"""Commands on memory as a whole: export, import, stats, reindex, embed; and how a command
-reaches the service.
-"""
+"""Commands that move memory: export and import."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Coroutine
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
+from commonplace.cli.memory.common import (
+    run,
+    service,
+)
+from commonplace.cli.printing import JsonFlag, err, out, print_json, say
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
 
 if TYPE_CHECKING:
-    from commonplace.memory.service import MemoryService
-
-T = TypeVar("T")
-MODEL_SECONDS = 10.0  # a command waits so long for the model: it answers once, so there is no later
+    pass
 
 
 class ImportFrom(StrEnum):
@@ -37,15 +34,6 @@ class ExportTo(StrEnum):
     ARCHIVE = "archive"
     OBSIDIAN = "obsidian"
     JSONL = "jsonl"
-
-
-def service() -> MemoryService:
-    made: MemoryService = session().app().services["memory"]()
-    return made
-
-
-def run(work: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(work)
 
 
 def export_entries(
@@ -174,63 +162,3 @@ def import_entries(
         say(f"left out: {problem}")
     if len(done.problems) > 20:
         say(f"and {len(done.problems) - 20} more problems")
-
-
-def stats(as_json: JsonFlag = False) -> None:
-    """Count what there is."""
-    counts = run(service().store.counts(LOCAL_TENANT))
-    if as_json:
-        print_json({name: getattr(counts, name) for name in counts.__slots__})
-        return
-    rows: list[tuple[str, object]] = [
-        ("entries", counts.entries),
-        ("deleted", counts.deleted),
-        ("links", counts.links),
-        ("reads", counts.accesses),
-    ]
-    for title, group in (
-        ("type", counts.by_type),
-        ("project", counts.by_project),
-        ("status", counts.by_status),
-        ("suggestions", counts.suggestions),
-    ):
-        rows += [(f"{title} {name or '(none)'}", count) for name, count in sorted(group.items())]
-    out.print(table(("what", "count"), rows))
-
-
-def reindex(as_json: JsonFlag = False) -> None:
-    """Make the search index anew from the entries of every tenant, with vectors where a model is
-    installed.
-    """
-    memory = service()
-
-    async def work() -> tuple[int, int]:
-        await memory.prepare(MODEL_SECONDS)
-        return await memory.reindex()
-
-    entries, vectors = run(work())
-    if as_json:
-        print_json({"entries": entries, "vectors": vectors})
-    else:
-        out.print(f"indexed {entries} entries, {vectors} with vectors")
-
-
-def embed(as_json: JsonFlag = False) -> None:
-    """Compute the vectors that are missing, of every tenant, and suggest what they show.
-
-    Servers do it in the background.
-
-    Example:
-      commonplace memory import old.rekall.zip && commonplace memory embed
-    """
-    memory = service()
-
-    async def work() -> int:
-        await memory.prepare(MODEL_SECONDS)
-        return await memory.embed_missing()
-
-    embedded = run(work())
-    if as_json:
-        print_json({"embedded": embedded})
-    else:
-        out.print(f"embedded {embedded} entries")

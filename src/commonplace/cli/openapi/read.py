@@ -11,28 +11,23 @@ from typing import Annotated, Any
 
 import typer
 
-from commonplace.cli import oas_write
-from commonplace.cli.oas_source import Source, call, mark, spec
+from commonplace.cli.openapi.source import Source, call, mark, spec
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.terminal import write_text
 from commonplace.cli.wording import in_commands
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
-app = typer.Typer(
-    help="OpenAPI: validate, query, compare and change API descriptions.", no_args_is_help=True
-)
-
 EVERYTHING = 1000
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
     SARIF = "sarif"
     MARKDOWN = "markdown"
 
 
-class Kind(StrEnum):
+class WalkKind(StrEnum):
     OPERATIONS = "operations"
     SCHEMAS = "schemas"
     PARAMETERS = "parameters"
@@ -50,10 +45,9 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print.")]
+FormatOption = Annotated[ReportFormat, typer.Option("--format", "-f", help="How to print.")]
 
 
-@app.command()
 def validate(
     source: Source,
     strict: Annotated[
@@ -68,7 +62,7 @@ def validate(
         Path | None,
         typer.Option("--ignore-file", help="A file with one such entry a line; # comments."),
     ] = None,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = ReportFormat.TABLE,
     as_json: JsonFlag = False,
 ) -> None:
     """Check a document. Exit code 1 if it has errors.
@@ -76,7 +70,7 @@ def validate(
     Example:
       commonplace oas validate openapi.yaml --format sarif > results.sarif
     """
-    from commonplace.cli.oas_report import findings_markdown, sarif
+    from commonplace.cli.openapi.report import findings_markdown, sarif
 
     ignored = [*(ignore or []), *(_entries(ignore_file) if ignore_file else [])]
     arguments = {
@@ -88,12 +82,12 @@ def validate(
     }
     answer = call("oas_validate", arguments)
     findings = [*answer["errors"], *answer["warnings"]]
-    chosen = Format.JSON if as_json else format_
-    if chosen is Format.JSON:
+    chosen = ReportFormat.JSON if as_json else format_
+    if chosen is ReportFormat.JSON:
         print_json(answer)
-    elif chosen is Format.SARIF:
+    elif chosen is ReportFormat.SARIF:
         print_json(sarif(findings, source, _rules("validate")))
-    elif chosen is Format.MARKDOWN:
+    elif chosen is ReportFormat.MARKDOWN:
         write_text(findings_markdown(answer, source))
     else:
         rows = [
@@ -117,7 +111,6 @@ def validate(
     raise typer.Exit(0 if answer["valid"] else 1)
 
 
-@app.command()
 def parse(
     source: Source,
     full: Annotated[bool, typer.Option("--full", help="Print the whole document.")] = False,
@@ -151,9 +144,8 @@ def parse(
         out.print(table(("field", "value"), list(shown.items())))
 
 
-@app.command()
 def walk(
-    kind: Annotated[Kind, typer.Argument(help="What to look for.")],
+    kind: Annotated[WalkKind, typer.Argument(help="What to look for.")],
     source: Source,
     filters: Annotated[
         list[str] | None,
@@ -211,7 +203,6 @@ def walk(
     say(f"{answer['returned']} of {answer['matched']} shown, {answer['total']} in all")
 
 
-@app.command()
 def diff(
     base: Source,
     revision: Source,
@@ -228,7 +219,7 @@ def diff(
     fail_on: Annotated[
         FailOn, typer.Option("--fail-on", help="From which severity on the exit code is 1.")
     ] = FailOn.BREAKING,
-    format_: FormatOption = Format.TABLE,
+    format_: FormatOption = ReportFormat.TABLE,
     as_json: JsonFlag = False,
 ) -> None:
     """Compare two documents. Exit code 1 if clients break.
@@ -236,7 +227,7 @@ def diff(
     Example:
       commonplace oas diff main.yaml branch.yaml --format markdown
     """
-    from commonplace.cli.oas_report import changes_markdown, sarif
+    from commonplace.cli.openapi.report import changes_markdown, sarif
 
     arguments = {
         "base": spec(base),
@@ -246,12 +237,12 @@ def diff(
         "literal": literal,
     }
     answer = call("oas_diff", arguments | {"limit": EVERYTHING})
-    chosen = Format.JSON if as_json else format_
-    if chosen is Format.JSON:
+    chosen = ReportFormat.JSON if as_json else format_
+    if chosen is ReportFormat.JSON:
         print_json(answer)
-    elif chosen is Format.SARIF:
+    elif chosen is ReportFormat.SARIF:
         print_json(sarif(answer["changes"], revision, _rules("diff")))
-    elif chosen is Format.MARKDOWN:
+    elif chosen is ReportFormat.MARKDOWN:
         write_text(changes_markdown(answer, base, revision))
     else:
         rows = [
@@ -303,6 +294,3 @@ def _rules(of: str) -> dict[str, str]:
     from commonplace.openapi.engine.validate.rules import RULES
 
     return {rule.id: rule.meaning for rule in RULES.values()}
-
-
-oas_write.register(app)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from commonplace.cli.oastools_flags import COMMANDS, WALKS, Flag, usage, usage_of
+from commonplace.cli.dropin.oastools_flags import COMMANDS, WALKS, Flag, usage, usage_of
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
 EVERYTHING = "1000"

@@ -1,11 +1,7 @@
-"""`commonplace oas fix|convert|join|bundle|overlay|generate`: a preview of the change first,
-then the file; `--check` for CI.
-"""
+"""Commands that change a document or generate code; `--check` is for CI."""
 
 from __future__ import annotations
 
-import difflib
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,127 +9,17 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from commonplace.cli.oas_source import Source, call, mark, spec
+from commonplace.cli.openapi.output import Check, Output, Yes, write_result
+from commonplace.cli.openapi.source import Source, call, mark, spec
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
-from commonplace.cli.terminal import write_text
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 
-PREVIEW_LINES = 200
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
-
 Sources = Annotated[list[str], typer.Argument(help="Two or more documents, the left ones first.")]
-Output = Annotated[
-    str | None, typer.Option("--output", "-o", help="Write the result to this file.")
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
-Check = Annotated[
-    bool, typer.Option("--check", help="Write nothing; exit code 1 if there would be a change.")
-]
 
 
 class Language(StrEnum):
     GO = "go"
     PYTHON = "python"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to `commonplace oas`."""
-    app.command()(fix)
-    app.command()(convert)
-    app.command()(join)
-    app.command()(bundle)
-    app.command()(overlay)
-    app.command("overlay-validate")(overlay_validate)
-    app.command()(generate)
-
-
-def _text(answer: dict[str, Any], output: str | None) -> str:
-    """The document of an answer in the form that the output's name asks for."""
-    if "document" not in answer:
-        raise CommonplaceError(
-            INVALID_ARGUMENT,
-            answer.get("document_omitted", "There is no document."),
-            hint="Use --output.",
-        )
-    from commonplace.openapi.engine.document.load import parse_text
-    from commonplace.openapi.engine.yaml.emit import to_text
-    from commonplace.openapi.tools.writing import format_of
-
-    text, wanted = str(answer["document"]), format_of(output)
-    if wanted is None or (wanted == "json") == text.lstrip().startswith("{"):
-        return text
-    tree = parse_text(text)
-    return to_text(tree.data, wanted, tree.numbers)
-
-
-def _present(target: Path) -> str | None:
-    """What an output file holds now; None where there is none."""
-    try:
-        return target.read_text(errors="replace")
-    except OSError:
-        return None
-
-
-def _preview(name: str, before: str, after: str) -> bool:
-    """Show the change as a diff; tells whether there is one."""
-    if before == after:
-        return False
-    lines = list(
-        difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=2)
-    )
-    for line in lines[:PREVIEW_LINES]:
-        err.print(Text(line, style=_STYLES.get(line[:1], "")), soft_wrap=True)
-    if len(lines) > PREVIEW_LINES:
-        say(f"... {len(lines) - PREVIEW_LINES} more lines")
-    return True
-
-
-def _finish(
-    tool: str,
-    arguments: dict[str, Any],
-    answer: dict[str, Any],
-    output: str | None,
-    *,
-    yes: bool,
-    check: bool,
-    as_json: bool,
-) -> None:
-    """Print the document, or show what would change in the output file and write it."""
-    if check:
-        if as_json:
-            print_json(answer)
-        raise typer.Exit(1 if _would_change(answer, output) else 0)
-    if as_json:
-        print_json(
-            answer if not output else call(tool, {**arguments, "output": output, "overwrite": yes})
-        )
-        return
-    if output is None:
-        write_text(_text(answer, None))
-        return
-    before = _present(Path(output))
-    if before is not None:
-        if not _preview(output, before, _text(answer, output)):
-            say(f"{output} is already as it should be")
-            return
-        if not yes and sys.stdin.isatty() and not typer.confirm(f"Write {output}?", err=True):
-            raise typer.Exit(1)
-    asked = before is not None and (yes or sys.stdin.isatty())
-    written = call(tool, {**arguments, "output": output, "overwrite": asked})
-    say(f"wrote {written['written_to']}")
-
-
-def _would_change(answer: dict[str, Any], output: str | None) -> bool:
-    """Whether writing would change the output file; without one, whether there is something to
-    mend in the source.
-    """
-    if output is not None:
-        return _text(answer, output) != _present(Path(output))
-    if "fix_count" in answer:
-        return bool(answer["fix_count"])
-    raise CommonplaceError(
-        INVALID_ARGUMENT, "--check compares with a file.", hint="Name it with --output."
-    )
 
 
 def fix(
@@ -197,7 +83,7 @@ def fix(
         if as_json:
             print_json(answer)
         return
-    _finish(
+    write_result(
         "oas_fix",
         arguments,
         answer,
@@ -240,7 +126,7 @@ def convert(
         say(f"{answer['source_version']} -> {answer['document_version']}: {counts}")
     if strict and answer["issue_count"]:
         raise typer.Exit(1)
-    _finish("oas_convert", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+    write_result("oas_convert", arguments, answer, output, yes=yes, check=check, as_json=as_json)
 
 
 def join(
@@ -283,7 +169,7 @@ def join(
         for warning in answer["warnings"]:
             say(warning["message"])
         say(answer["summary"])
-    _finish("oas_join", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+    write_result("oas_join", arguments, answer, output, yes=yes, check=check, as_json=as_json)
 
 
 def bundle(
@@ -302,7 +188,7 @@ def bundle(
     answer = call("oas_bundle", arguments)
     if not as_json:
         say(f"{answer['imported_count']} parts from {answer['file_count']} other files")
-    _finish("oas_bundle", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+    write_result("oas_bundle", arguments, answer, output, yes=yes, check=check, as_json=as_json)
 
 
 def overlay(
@@ -337,7 +223,9 @@ def overlay(
         if as_json:
             print_json(answer)
         return
-    _finish("oas_overlay_apply", arguments, answer, output, yes=yes, check=check, as_json=as_json)
+    write_result(
+        "oas_overlay_apply", arguments, answer, output, yes=yes, check=check, as_json=as_json
+    )
 
 
 def overlay_validate(

@@ -1,0 +1,1 @@
+"""`commonplace connect`: connect an MCP client to this server."""

@@ -1,0 +1,1 @@
+"""`commonplace doctor`: check configuration, data and installation."""

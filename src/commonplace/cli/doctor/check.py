@@ -1,0 +1,18 @@
+"""The result of one check of `commonplace doctor`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["ok", "note", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """`fix` says what to do; empty where nothing is needed."""
+
+    name: str
+    status: Status
+    finding: str
+    fix: str = ""

@@ -1,0 +1,104 @@
+"""Run every check of `commonplace doctor`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from commonplace import __version__
+from commonplace.cli.doctor import settings as settings_checks
+from commonplace.cli.doctor import stored
+from commonplace.cli.doctor.check import DoctorCheck
+from commonplace.cli.doctor.hidden import scan
+from commonplace.cli.session import session
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
+from commonplace.storage.disk import unusable
+
+CHECKS: dict[str, Callable[[Settings], Iterator[DoctorCheck]]] = {
+    "data folder": stored.check_data_folder,
+    "privacy": stored.check_privacy,
+    "space": stored.check_space,
+    "integrity": stored.check_integrity,
+    "documents": stored.check_documents,
+    "audit": stored.check_audit,
+    "keys": settings_checks.check_keys,
+    "exposure": settings_checks.check_exposure,
+    "files settings": settings_checks.check_files_settings,
+    "log file": settings_checks.check_log_file,
+    "extras": settings_checks.check_extras,
+}
+"""The checks of the settings by the name that a failure is reported under."""
+
+
+def examine() -> Iterator[DoctorCheck]:
+    """Every check, each safe from the others' failures."""
+    yield DoctorCheck(
+        "version", "ok", f"commonplace {__version__}, Python {sys.version.split()[0]}"
+    )
+    try:
+        config = session().config()
+    except CommonplaceError as error:
+        yield DoctorCheck(
+            "configuration",
+            "fail",
+            error.message,
+            error.hint or "commonplace config show lists all keys.",
+        )
+        return
+    settings = config.settings
+    yield DoctorCheck(
+        "configuration",
+        "ok",
+        f"{config.file or 'no file'}; {sum(s != 'default' for s in config.sources.values())} "
+        f"values set",
+    )
+    for name, why in WITHOUT_EFFECT.items():
+        if name in os.environ:
+            yield DoctorCheck(
+                "environment", "note", f"{name} is set and has no effect: {why}.", "Unset it."
+            )
+    for name, check in CHECKS.items():
+        yield from _safely(name, partial(check, settings))
+    yield from _safely("toolsets", _toolsets)
+    yield from _safely("hidden characters", _hidden)
+
+
+def _safely(name: str, step: Callable[[], Iterable[DoctorCheck]]) -> Iterator[DoctorCheck]:
+    try:
+        yield from step()
+    except CommonplaceError as error:
+        yield DoctorCheck(name, "fail", error.message, error.hint or "")
+    except OSError as error:
+        refused = unusable(error)
+        yield DoctorCheck(name, "fail", refused.message, refused.hint or "")
+    except Exception as error:  # a check that breaks is a finding, not the end of the examination
+        yield DoctorCheck(
+            name, "fail", f"{type(error).__name__}: {error}", "This is a defect; please report it."
+        )
+
+
+def _toolsets() -> Iterator[DoctorCheck]:
+    """Each toolset loads, and each service's own `doctor()` is heard where it has one."""
+    app = session().app()
+    for toolset in app.registry.toolsets:
+        count = sum(tool.toolset == toolset.name for tool in app.registry.all())
+        yield DoctorCheck(f"toolset {toolset.name}", "ok", f"{count} tools")
+    for make in app.services.values():
+        checks: Any = getattr(make(), "doctor", None)
+        for found in checks() if checks is not None else ():
+            yield (
+                DoctorCheck(**found)
+                if isinstance(found, dict)
+                else DoctorCheck(found.name, found.status, found.finding, found.fix)
+            )
+
+
+def _hidden() -> Iterator[DoctorCheck]:
+    """Characters that nobody sees in what is stored, as far as the time of an examination goes."""
+    found = scan(session().app().services)
+    fix = "commonplace doctor --hidden lists every place." if found.found or not found.whole else ""
+    yield DoctorCheck("hidden characters", "warn" if found.found else "ok", found.finding, fix)

@@ -1,0 +1,1 @@
+"""Drop-in commands: `rekall` and `oastools`, answered by this program."""

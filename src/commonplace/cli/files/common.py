@@ -1,0 +1,120 @@
+"""Shared parts of the `commonplace files` commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from rich.progress import Progress
+
+from commonplace.cli.printing import err, print_json, say
+from commonplace.cli.session import session
+from commonplace.files.errors import NOT_FOUND
+from commonplace.kernel.auth import local_user
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+if TYPE_CHECKING:
+    from commonplace.files.service import FilesService
+
+
+Result = TypeVar("Result")
+
+
+SETTLE_SECONDS = 600.0
+
+
+SERVER_SECONDS = 10.0  # beside a server, which goes on when this command has ended
+
+
+Project = Annotated[
+    str, typer.Option("--project", "-p", help="Project the files belong to.", show_default=True)
+]
+
+
+PathArgument = Annotated[str, typer.Argument(help="Path in the project, such as /notes/a.md.")]
+
+
+Prefix = Annotated[str, typer.Option("--prefix", help="Only paths that start with this.")]
+
+
+def service() -> FilesService:
+    service: FilesService = session().app().services["files"]()
+    return service
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    return asyncio.run(work)
+
+
+@contextmanager
+def progress_bar(description: str, total: int | None = None) -> Iterator[Any]:
+    """A progress bar on stderr, for people only; `show(done, total)` moves it."""
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task(description, total=total)
+
+        def show(done: int, whole: int | None = None) -> None:
+            progress.update(task, completed=done, total=total if whole is None else whole)
+
+        yield show
+
+
+def wait_for_index() -> bool:
+    """Wait until what was written can be found, showing how much is left.
+
+    Beside a server, not long: it goes on indexing.
+    """
+
+    async def wait() -> bool:
+        with progress_bar("indexing") as show:
+            most = 0
+
+            def progress(waiting: int) -> None:
+                nonlocal most
+                most = max(most, waiting)
+                show(most - waiting, most)
+
+            return await service().settled(
+                local_user(),
+                SERVER_SECONDS if session().beside_server() else SETTLE_SECONDS,
+                progress,
+            )
+
+    settled = run(wait())
+    if not settled:
+        who = (
+            "the running server goes on indexing"
+            if session().beside_server()
+            else "commonplace files reindex goes on indexing"
+        )
+        say(f"The index is not up to date yet; {who}. See: commonplace files status")
+    return settled
+
+
+@contextmanager
+def disk_errors(doing: str) -> Iterator[None]:
+    """What the disk refuses, as an error that names the place and the reason."""
+    try:
+        yield
+    except OSError as error:
+        code = NOT_FOUND if isinstance(error, FileNotFoundError) else INVALID_ARGUMENT
+        reason = error.strerror or type(error).__name__
+        raise CommonplaceError(
+            code, f"{doing}: {reason}.", hint="Check the path and its permissions."
+        ) from error
+
+
+def say_what_is_left(answer: dict[str, Any]) -> None:
+    for note in answer.get("notes", ()):  # a limit that was lowered
+        say(f"note: {note}")
+    if answer["has_more"]:
+        say("there is more: raise --limit" if "notes" not in answer else "there is more")
+
+
+def print_answer(answer: dict[str, Any], as_json: bool, line: str) -> None:
+    if as_json:
+        print_json(answer)
+    else:
+        say(line.format(**answer))

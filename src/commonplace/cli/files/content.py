@@ -1,0 +1,235 @@
+"""Commands on files and directories: put, get, ls, rm, mv, restore, edit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from commonplace.cli.files.common import (
+    PathArgument,
+    Project,
+    disk_errors,
+    print_answer,
+    say_what_is_left,
+    service,
+    wait_for_index,
+)
+from commonplace.cli.printing import JsonFlag, out, print_json, say, table
+from commonplace.cli.session import session
+from commonplace.cli.terminal import write_text
+from commonplace.files.errors import PAYLOAD_TOO_LARGE
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+if TYPE_CHECKING:
+    pass
+
+
+def _bytes_of(source: Path | None, most: int) -> bytes:
+    """A file of the disk, or standard input; never more than one stored file may hold."""
+    if source is None:
+        data = sys.stdin.buffer.read(most + 1)
+    else:
+        with disk_errors(f"Cannot read {source}"), source.open("rb") as file:
+            data = file.read(most + 1)
+    if len(data) > most:
+        raise CommonplaceError(
+            PAYLOAD_TOO_LARGE,
+            f"{source or 'Standard input'} has more than {most} bytes, the most one file may hold.",
+            hint="Split it into several files.",
+            details={"limit_bytes": most},
+        )
+    return data
+
+
+def _write(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Store a text of any size that a file may have."""
+    from commonplace.dispatch.transfer import Reply, Stored, run, write_in_parts
+
+    errors: list[CommonplaceError] = []
+
+    def call(tool: str, given: dict[str, Any]) -> Reply:
+        try:
+            return Stored(session().call(tool, given))
+        except CommonplaceError as error:
+            errors.append(error)
+            return Stored(None, error.as_dict())
+
+    reply = run(write_in_parts(arguments), call)
+    if reply.error is not None:
+        raise next(error for error in errors if error.as_dict() == reply.error)
+    stored: dict[str, Any] = reply.output
+    return stored
+
+
+def put(
+    path: PathArgument,
+    source: Annotated[
+        Path | None, typer.Argument(help="File to store; without it, standard input.")
+    ] = None,
+    project: Project = "default",
+    append: Annotated[
+        bool, typer.Option("--append", help="Add at the end instead of replacing.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Store a file.
+
+    Example:
+      commonplace files put /notes/today.md today.md
+    """
+    from commonplace.files.engine.content import ENCODE_ADVICE
+    from commonplace.files.engine.folder import text_of
+
+    content = text_of(_bytes_of(source, service().settings.max_file_bytes))
+    if content is None:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"{source or 'Standard input'} is binary, or text that is not UTF-8.",
+            hint=ENCODE_ADVICE,
+        )
+    arguments = {
+        "project": project,
+        "path": path,
+        "content": content,
+        "mode": "APPEND" if append else "TRUNCATE",
+    }
+    answer = _write(arguments)
+    wait_for_index()
+    if as_json:
+        print_json(answer)
+    else:
+        say(f"{path}: {answer['size']} bytes")
+
+
+def get(
+    path: PathArgument,
+    project: Project = "default",
+    offset: Annotated[int, typer.Option(help="First byte.")] = 0,
+    length: Annotated[int, typer.Option(help="Bytes to read; -1 = to the end.")] = -1,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print a file.
+
+    Example:
+      commonplace files get /notes/locks.md --project demo > locks.md
+    """
+    answer = session().call(
+        "file_read", {"project": project, "path": path, "offset": offset, "length": length}
+    )
+    if as_json:
+        print_json(answer)
+    else:
+        write_text(answer["content"])
+
+
+def ls(
+    path: Annotated[str, typer.Argument(help="Directory; without it, the project root.")] = "",
+    project: Project = "default",
+    depth: Annotated[int, typer.Option(help="Levels below the path.")] = 1,
+    limit: Annotated[int, typer.Option(help="Most entries.")] = 256,
+    as_json: JsonFlag = False,
+) -> None:
+    """List files and directories.
+
+    Example:
+      commonplace files ls /notes --project demo --depth 3
+    """
+    answer = session().call(
+        "file_list", {"project": project, "path": path, "depth": depth, "limit": limit}
+    )
+    if as_json:
+        print_json(answer)
+        return
+    entries = answer["entries"]
+    named = any("source_path" in entry for entry in entries)
+    rows = [
+        (
+            e["path"] + ("/" if e["type"] == "DIRECTORY" else ""),
+            e["size"] or "",
+            e["updated_at"],
+            *([e.get("source_path", "")] * named),
+        )
+        for e in entries
+    ]
+    out.print(table(("path", "bytes", "updated", *(["original name"] * named)), rows))
+    say_what_is_left(answer)
+
+
+def rm(
+    path: PathArgument,
+    project: Project = "default",
+    recursive: Annotated[
+        bool, typer.Option("--recursive", "-r", help="A directory with everything below it.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Delete a file or a directory; `restore` brings it back within the retention.
+
+    Example:
+      commonplace files rm /notes --recursive --project demo
+    """
+    print_answer(
+        session().call("file_delete", {"project": project, "path": path, "recursive": recursive}),
+        as_json,
+        "{deleted} deleted",
+    )
+
+
+def mv(
+    path: PathArgument,
+    new_path: PathArgument,
+    project: Project = "default",
+    as_json: JsonFlag = False,
+) -> None:
+    """Rename a file or a directory.
+
+    Example:
+      commonplace files mv /notes/locks.md /notes/locking.md --project demo
+    """
+    print_answer(
+        session().call("file_rename", {"project": project, "path": path, "new_path": new_path}),
+        as_json,
+        "{renamed} renamed",
+    )
+    wait_for_index()
+
+
+def restore(path: PathArgument, project: Project = "default", as_json: JsonFlag = False) -> None:
+    """Bring back a deleted file, or everything deleted below a directory.
+
+    Example:
+      commonplace files restore /notes --project demo
+    """
+    print_answer(
+        session().call("file_restore", {"project": project, "path": path}),
+        as_json,
+        "{restored} restored",
+    )
+    wait_for_index()
+
+
+def edit(
+    path: PathArgument,
+    old: Annotated[str, typer.Argument(help="Exact text to replace.")],
+    new: Annotated[str, typer.Argument(help="Text to put in its place.")],
+    project: Project = "default",
+    replace_all: Annotated[bool, typer.Option("--all", help="Every occurrence.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Replace an exact piece of text that occurs once.
+
+    Example:
+      commonplace files edit /notes/locks.md "30 seconds" "60 seconds" --project demo
+    """
+    arguments = {
+        "project": project,
+        "path": path,
+        "old_text": old,
+        "new_text": new,
+        "replace_all": replace_all,
+    }
+    print_answer(session().call("file_edit", arguments), as_json, "{replacements} replaced")
+    wait_for_index()

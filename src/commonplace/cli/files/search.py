@@ -1,0 +1,96 @@
+"""Commands that look inside files: search and grep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from commonplace.cli.files.common import (
+    Prefix,
+    Project,
+    say_what_is_left,
+    service,
+    wait_for_index,
+)
+from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say
+from commonplace.cli.session import session
+
+if TYPE_CHECKING:
+    pass
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for, in words.")],
+    project: Project = "default",
+    prefix: Prefix = "",
+    limit: Annotated[int, typer.Option(help="Most chunks, up to 20.")] = 5,
+    explain: Annotated[bool, typer.Option("--explain", help="Say why each chunk ranked.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find the parts of files that answer a query.
+
+    Example:
+      commonplace files search "who holds the lock" --project demo --explain
+    """
+    service()
+    wait_for_index()
+    arguments = {
+        "project": project,
+        "query": query,
+        "path_prefix": prefix,
+        "limit": limit,
+        "explain": True,
+    }
+    answer = session().call("file_search", arguments)
+    if as_json:
+        print_json(answer)
+        return
+    for chunk in answer["chunks"]:
+        place = (
+            f"{chunk['file_path']}#{chunk['file_seek_start_bytes']}-{chunk['file_seek_end_bytes']}"
+        )
+        original = f"  ({chunk['source_path']})" if "source_path" in chunk else ""
+        out.print(
+            plain_text(f"{chunk['score']:.3f}  ", style="dim")
+            + plain_text(place, style="bold")
+            + plain_text(original)
+        )
+        out.print(plain_text(f"       {chunk['explain']['snippet']}"))
+        if explain:
+            shown = {key: value for key, value in chunk["explain"].items() if key != "snippet"}
+            out.print(plain_text(f"       {shown}", style="dim"))
+    if not answer["chunks"]:
+        say("nothing found")
+    for note in answer.get("notes", ()):
+        say(f"note: {note}")
+
+
+def grep(
+    pattern: Annotated[str, typer.Argument(help="RE2 pattern, or text with --literal.")],
+    project: Project = "default",
+    prefix: Prefix = "",
+    literal: Annotated[bool, typer.Option("--literal", "-F", help="Plain text.")] = False,
+    ignore_case: Annotated[
+        bool, typer.Option("--ignore-case", "-i", help="Upper and lower case alike.")
+    ] = False,
+    limit: Annotated[int, typer.Option(help="Most lines, up to 500.")] = 100,
+    as_json: JsonFlag = False,
+) -> None:
+    """Find lines that match; exit code 1 when there is none.
+
+    Example:
+      commonplace files grep "TODO|FIXME" --project demo --prefix /src/
+    """
+    arguments = {"project": project, "pattern": pattern, "path_prefix": prefix, "literal": literal}
+    answer = session().call("file_grep", {**arguments, "ignore_case": ignore_case, "limit": limit})
+    if as_json:
+        print_json(answer)
+    else:
+        for match in answer["matches"]:
+            out.print(
+                plain_text(f"{match['file_path']}:{match['line']}:{match['text']}"), soft_wrap=True
+            )
+        say_what_is_left(answer)
+    if not answer["matches"]:
+        raise typer.Exit(1)

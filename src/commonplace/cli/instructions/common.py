@@ -1,0 +1,32 @@
+"""Shared parts of the `commonplace instructions` commands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from commonplace.cli.session import session
+from commonplace.kernel.errors import CommonplaceError
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The instruction's id.")]
+
+
+def call(tool: str, **arguments: Any) -> Any:
+    return session().call(
+        tool, {name: value for name, value in arguments.items() if value is not None}
+    )
+
+
+def existing_item(id_: str) -> dict[str, Any]:
+    answer = call("instructions_get", id=id_)
+    if answer.get("notFound"):
+        from commonplace.instructions.errors import INSTRUCTION_NOT_FOUND
+
+        raise CommonplaceError(
+            INSTRUCTION_NOT_FOUND,
+            f"There is no instruction {id_}.",
+            hint="commonplace instructions search finds it.",
+        )
+    item: dict[str, Any] = answer["item"]
+    return item

@@ -1,0 +1,146 @@
+"""Commands that read the catalogue: list, search, show, graph."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from commonplace.cli.instructions.common import Id, call, existing_item
+from commonplace.cli.printing import JsonFlag, out, plain_text, print_json, say, table
+from commonplace.cli.terminal import write_text
+
+
+def _rows(items: list[dict[str, Any]]) -> Any:
+    cells = [
+        [
+            item["id"],
+            item["title"],
+            item["priority"],
+            item["requirement"],
+            item["status"],
+            ", ".join(item["categories"]),
+        ]
+        for item in items
+    ]
+    return table(("id", "title", "priority", "requirement", "status", "categories"), cells)
+
+
+def list_(
+    category: Annotated[
+        str | None, typer.Option("--category", "-c", help="Only this category.")
+    ] = None,
+    limit: Annotated[int, typer.Option(help="Most entries shown.")] = 100,
+    as_json: JsonFlag = False,
+) -> None:
+    """List instructions.
+
+    Examples:
+      commonplace instructions list
+      commonplace instructions list -c security --json
+    """
+    answer = call("instructions_list", category=category, limit=limit)
+    if as_json:
+        print_json(answer)
+        return
+    out.print(_rows(answer["items"]))
+    say(f"{len(answer['items'])} of {answer['count']}")
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="Words, an identifier, or a part of the text.")],
+    limit: Annotated[int, typer.Option(help="Most entries shown.")] = 10,
+    as_json: JsonFlag = False,
+) -> None:
+    """Search titles and bodies, best first.
+
+    Example:
+      commonplace instructions search "force push" --limit 5
+    """
+    answer = call("instructions_search", q=query, limit=limit, highlight=True)
+    if as_json:
+        print_json(answer)
+        return
+    for item, marks in zip(answer["items"], answer["highlights"], strict=True):
+        out.print(plain_text(f"{item['id']}  {item['title']}", style="bold"))
+        out.print(plain_text(f"  {marks['snippet']}"))
+    say(
+        f"{len(answer['items'])} of {answer['count']}"
+        + (" (no text has all the words)" if answer.get("relaxed") else "")
+    )
+
+
+def show(
+    id_: Id,
+    history: Annotated[
+        bool, typer.Option("--history", help="Its changes, with differences.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show one instruction.
+
+    Example:
+      commonplace instructions show no-force-push --history
+    """
+    item = existing_item(id_)
+    changes = call("instructions_history", id=id_) if history else None
+    if as_json:
+        print_json(changes if changes is not None else item)
+        return
+    if changes is not None:
+        for change in changes["changes"]:
+            who = f"{change['by']} ({change['agent']})" if "agent" in change else change["by"]
+            out.print(
+                plain_text(
+                    f"#{change['change']} {change['at']} {change['action']} by {who}", style="bold"
+                )
+            )
+            for name, values in change["diff"]["fields"].items():
+                out.print(plain_text(f"  {name}: {values['from']} -> {values['to']}"))
+            out.print(plain_text(change["diff"]["bodyDiff"]))
+        return
+    facts = (
+        "version",
+        "status",
+        "owner",
+        "priority",
+        "priorityTier",
+        "requirement",
+        "categories",
+        "nextReviewDue",
+        "updatedAt",
+        "sourceHash",
+    )
+    out.print(plain_text(item["title"], style="bold"))
+    out.print(table(("", ""), [[name, _shown(item.get(name))] for name in facts]))
+    out.print()
+    out.print(plain_text(item["body"]))
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else "" if value is None else str(value)
+
+
+def graph(
+    format_: Annotated[
+        str, typer.Option("--format", "-f", help="mermaid, dot or json.")
+    ] = "mermaid",
+    enrich: Annotated[bool, typer.Option(help="Metadata and categories as nodes.")] = False,
+    max_edges: Annotated[int | None, typer.Option(help="Cut the edges after this many.")] = None,
+) -> None:
+    """Draw how instructions share categories.
+
+    Example:
+      commonplace instructions graph --format dot | dot -Tsvg > graph.svg
+    """
+    answer = call(
+        "graph_export",
+        format=format_,
+        enrich=enrich,
+        includeCategoryNodes=enrich,
+        maxEdges=max_edges,
+    )
+    if format_ == "json":
+        print_json(answer)
+    else:
+        write_text(answer[format_])

@@ -1,0 +1,132 @@
+"""Commands that fill and copy the catalogue: init, import, export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from commonplace.cli.instructions.common import call
+from commonplace.cli.printing import JsonFlag, err, print_json, say
+from commonplace.cli.session import session
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+CHUNK = 200
+
+
+def import_(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A JSON file (one entry, a list, or {entries}), or a folder of them; a "
+            "catalogue is one."
+        ),
+    ],
+    mode: Annotated[
+        str, typer.Option(help="What to do with ids that exist: skip, overwrite or merge.")
+    ] = "skip",
+    as_json: JsonFlag = False,
+) -> None:
+    """Import instructions.
+
+    Example:
+      commonplace instructions import rules.json --mode overwrite
+    """
+    from rich.progress import Progress
+
+    entries = list(_entries(source))
+    total: dict[str, Any] = {
+        "imported": 0,
+        "skipped": 0,
+        "overwritten": 0,
+        "total": len(entries),
+        "errors": [],
+    }
+    with Progress(console=err, disable=not err.is_terminal, transient=True) as progress:
+        task = progress.add_task("importing", total=len(entries))
+        for start in range(0, len(entries), CHUNK):
+            chunk = entries[start : start + CHUNK]
+            answer = call("instructions_import", entries=chunk, mode=mode)
+            for name in ("imported", "skipped", "overwritten"):
+                total[name] += answer[name]
+            total["errors"] += [
+                {**error, "index": error["index"] + start} for error in answer["errors"]
+            ]
+            progress.advance(task, len(chunk))
+    if as_json:
+        print_json(total)
+    else:
+        for error in total["errors"][:50]:
+            say(f"entry {error['index']} ({error.get('id', '?')}): {error['error']}")
+        say(
+            f"imported {total['imported']}, overwritten {total['overwritten']}, skipped "
+            f"{total['skipped']}, failed {len(total['errors'])}"
+        )
+    raise typer.Exit(1 if total["errors"] else 0)
+
+
+def _entries(source: Path) -> Iterator[Any]:
+    from commonplace.instructions.store.directory import may_be_instruction
+
+    members = (
+        [path for path in sorted(source.glob("*.json")) if may_be_instruction(path.name)]
+        if source.is_dir()
+        else [source]
+    )
+    for path in members:
+        try:
+            value = orjson.loads(path.read_bytes())
+        except (OSError, orjson.JSONDecodeError) as broken:
+            raise CommonplaceError(
+                INVALID_ARGUMENT, f"{path.name}: {broken}.", hint="Mend the file and repeat."
+            ) from None
+        if isinstance(value, dict) and isinstance(value.get("entries"), list):
+            value = value["entries"]
+        yield from value if isinstance(value, list) else [value]
+
+
+def export(
+    target: Annotated[
+        Path | None,
+        typer.Argument(help="A file, or an existing folder for one file each; stdout when absent."),
+    ] = None,
+    ids: Annotated[
+        list[str] | None, typer.Option("--id", help="Only this id; repeat for more.")
+    ] = None,
+) -> None:
+    """Export instructions as JSON.
+
+    Examples:
+      commonplace instructions export rules.json
+      commonplace instructions export --id no-force-push
+    """
+    items = call("instructions_export", ids=ids)["items"]
+    if target is None:
+        print_json({"entries": items})
+    elif target.is_dir():
+        for item in items:
+            (target / f"{item['id']}.json").write_bytes(
+                orjson.dumps(item, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+            )
+    else:
+        target.write_bytes(
+            orjson.dumps({"entries": items}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        )
+    if target is not None:
+        say(f"exported {len(items)} to {target}")
+
+
+def init() -> None:
+    """Write a small starter set of instructions, gates and prompt criteria; what exists is left
+    alone.
+
+    Example:
+      commonplace init
+    """
+    from commonplace.instructions.starter import write_starter
+
+    written = write_starter(session().config().settings.instructions_directory)
+    say(f"wrote {', '.join(written)}" if written else "everything is there already")

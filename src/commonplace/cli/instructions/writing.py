@@ -1,0 +1,212 @@
+"""Commands that change the catalogue: add, edit, remove, restore, groom."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from commonplace.cli.instructions.common import Id, call, existing_item
+from commonplace.cli.printing import JsonFlag, out, print_json, say, table
+from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
+
+
+def add(
+    id_: Id,
+    body: Annotated[
+        str | None, typer.Argument(help="The text; - or nothing reads it from stdin.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title.")] = None,
+    category: Annotated[
+        list[str] | None, typer.Option("--category", "-c", help="Category; repeat for more.")
+    ] = None,
+    priority: Annotated[int | None, typer.Option(help="1 (most important) to 100.")] = None,
+    requirement: Annotated[
+        str | None, typer.Option(help="mandatory, critical, recommended, optional or deprecated.")
+    ] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for it.")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Change an existing instruction.")
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Add an instruction.
+
+    Examples:
+      commonplace instructions add no-secrets "Never commit secrets." -c security --owner sec
+      commonplace instructions add style - < style.md
+    """
+    text = sys.stdin.read() if body in (None, "-") else body
+    entry = {
+        "id": id_,
+        "body": text,
+        "title": title,
+        "categories": category,
+        "priority": priority,
+        "requirement": requirement,
+        "owner": owner,
+    }
+    _report_write(
+        call(
+            "instructions_add",
+            entry={k: v for k, v in entry.items() if v is not None},
+            lax=True,
+            overwrite=overwrite,
+        ),
+        as_json,
+    )
+
+
+def _report_write(answer: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(answer)
+    elif "error" in answer:
+        say(f"refused: {answer['error']}. {answer['feedbackHint']}")
+    elif answer["skipped"]:
+        say(f"{answer['id']} exists; use --overwrite to change it")
+    else:
+        say(f"{'added' if answer['created'] else 'changed'} {answer['id']} {answer['version']}")
+    if "error" in answer or answer["skipped"]:
+        raise typer.Exit(1)
+
+
+def edit(id_: Id) -> None:
+    """Change the body of an instruction in $VISUAL or $EDITOR.
+
+    Example:
+      EDITOR=vim commonplace instructions edit no-force-push
+    """
+    item = existing_item(id_)
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "No editor is set.",
+            hint="Set EDITOR, or use instructions add --overwrite.",
+        )
+    folder = Path(tempfile.mkdtemp(prefix="commonplace-"))
+    draft = folder / f"{id_}.md"
+    before = f"{item['body']}\n".encode()
+    draft.write_bytes(before)
+    saved = False
+    try:
+        _save(id_, item, _edited(editor, draft))
+        saved = True
+    finally:
+        if saved or draft.read_bytes() == before:
+            shutil.rmtree(folder)
+        else:
+            say(f"your text is kept in {draft}")
+
+
+def _edited(editor: str, draft: Path) -> str:
+    """What the user made of the draft."""
+    ended = subprocess.run([*shlex.split(editor), str(draft)], check=False)  # noqa: S603 - the user's own editor
+    if ended.returncode:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            f"{editor} ended with {ended.returncode}; nothing was changed.",
+            hint="Set EDITOR to another.",
+        )
+    try:
+        return draft.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CommonplaceError(
+            INVALID_ARGUMENT,
+            "The text is not UTF-8; nothing was changed.",
+            hint="Save it as UTF-8.",
+        ) from None
+
+
+def _save(id_: str, item: dict[str, Any], body: str) -> None:
+    if body in (item["body"], item["body"] + "\n"):
+        say("nothing changed")
+        return
+    entry = {"id": id_, "body": body}
+    _report_write(
+        call(
+            "instructions_add",
+            entry=entry,
+            lax=True,
+            overwrite=True,
+            expectedHash=item["governanceHash"],
+        ),
+        False,
+    )
+
+
+def remove(
+    ids: Annotated[list[str], typer.Argument(help="Ids to remove.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove instructions; `restore` brings them back.
+
+    Example:
+      commonplace instructions remove no-force-push --yes
+    """
+    if not yes and not typer.confirm(f"Remove {', '.join(ids)}?"):
+        raise typer.Exit(1)
+    answer = call("instructions_remove", ids=ids, confirm=True)
+    say(
+        f"removed {answer['removed']}"
+        + (f", missing: {', '.join(answer['missing'])}" if answer["missing"] else "")
+    )
+    raise typer.Exit(1 if answer["missing"] or answer["errorCount"] else 0)
+
+
+def restore(
+    id_: Id,
+    change: Annotated[
+        int | None, typer.Option(help="Number of the change to undo (show --history lists them).")
+    ] = None,
+) -> None:
+    """Undo the latest change or removal of an instruction, or a numbered one.
+
+    Example:
+      commonplace instructions restore no-force-push
+    """
+    answer = call("instructions_restore", id=id_, change=change)
+    say(f"restored {id_} as it was before change #{answer['change']}")
+
+
+def groom(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only report.")] = False,
+    merge: Annotated[
+        bool, typer.Option("--merge-duplicates", help="Merge entries with the same body.")
+    ] = False,
+    remove_deprecated: Annotated[
+        bool,
+        typer.Option("--remove-deprecated", help="Delete deprecated entries that are replaced."),
+    ] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Correct hashes and categories, merge duplicates, drop what is replaced.
+
+    Example:
+      commonplace instructions groom --dry-run
+    """
+    answer = call(
+        "instructions_groom",
+        mode={"dryRun": dry_run, "mergeDuplicates": merge, "removeDeprecated": remove_deprecated},
+    )
+    if as_json:
+        print_json(answer)
+    else:
+        counts = (
+            "scanned",
+            "repairedHashes",
+            "normalizedCategories",
+            "duplicatesMerged",
+            "deprecatedRemoved",
+            "filesRewritten",
+        )
+        out.print(table(("", ""), [[name, answer[name]] for name in counts]))
+        for note in answer["notes"]:
+            say(note)

@@ -1,0 +1,39 @@
+"""The name and the path of this program, as a shell or a client would call it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+NAME = "commonplace"
+
+
+def typed_name() -> str:
+    """How this program is called from here: its name, or its path where the shell would not find
+    it.
+    """
+    invoked = Path(sys.argv[0])
+    if invoked.name == "__main__.py" and invoked.parent.name == NAME:
+        return f"{_short(Path(sys.executable))} -m {NAME}"
+    found = shutil.which(NAME)
+    if found is not None and os.path.realpath(found) == os.path.realpath(invoked):
+        return NAME
+    return _short(invoked) if invoked.name == NAME and invoked.exists() else NAME
+
+
+def _short(path: Path) -> str:
+    """Relative to the working directory where it lies below it."""
+    absolute = path.absolute()  # not resolved: an interpreter of a virtual environment is a link
+    return (
+        str(absolute.relative_to(Path.cwd()))
+        if absolute.is_relative_to(Path.cwd())
+        else str(absolute)
+    )
+
+
+def executable() -> Path:
+    """The `commonplace` command that belongs to this Python."""
+    beside = Path(sys.executable).with_name("commonplace")
+    return beside if beside.exists() else Path(shutil.which("commonplace") or sys.argv[0])
