@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 
 import pytest
-from test_search_models import tiny_model
 
 from commonplace.cli import main
+from tiny_model import tiny_model
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ def document_text(answer: dict[str, Any], output: str | None) -> str:
             answer.get("document_omitted", "There is no document."),
             hint="Use --output.",
         )
-    from commonplace.openapi.engine.yaml.emit import to_text
     from commonplace.openapi.engine.document.load import parse_text
+    from commonplace.openapi.engine.yaml.emit import to_text
     from commonplace.openapi.tools.writing import format_of
 
     text, wanted = str(answer["document"]), format_of(output)
