@@ -36,7 +36,7 @@ NOT_RUN = {
     "make ": "sets up and serves, or runs these tests",
     "commonplace serve": "runs until it is stopped; test_the_line_that_a_server_prints_connects_a_client starts "
     "one",
-    "commonplace keys rotate": "takes the id that `keys add` printed; tests/unit/ops/test_command_line.py runs it",
+    "commonplace keys rotate": "takes the id that `keys add` printed; tests/unit/cli/test_command_line.py runs it",
     "commonplace keys revoke": "the same",
     "commonplace --data /srv/new restore": "an archive of another day, and a folder of the system",
 }
