@@ -13,7 +13,7 @@ import tempfile
 import timeit
 from pathlib import Path
 
-from commonplace.bootstrap import build
+from commonplace.bootstrap.app import build
 from commonplace.dispatch.pipeline import Call, Outcome
 from commonplace.dispatch.tool import SILENT
 from commonplace.edge.core import Core

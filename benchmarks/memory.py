@@ -433,9 +433,9 @@ def measure_start() -> None:
 def a_postgres() -> Iterator[Opened]:
     """A durable PostgreSQL from the wheel's binaries, its schema brought up."""
     sys.path.insert(0, str(ROOT / "tests"))
+    from commonplace.bootstrap.team import postgres_components
     from commonplace.storage.postgres import PostgresDatabase
     from commonplace.storage.postgres_schema import migrate
-    from commonplace.team import postgres_components
     from servers import make_database, running_postgres
 
     with running_postgres() as server:

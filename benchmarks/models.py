@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from commonplace.bootstrap import build  # noqa: E402
+from commonplace.bootstrap.app import build  # noqa: E402
 from commonplace.dispatch.pipeline import Call  # noqa: E402
 from commonplace.kernel.auth import ALL_SCOPES, LOCAL_TENANT, AuthContext  # noqa: E402
 from commonplace.kernel.settings import (  # noqa: E402

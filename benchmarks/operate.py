@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.measure import show, verdict
-from commonplace.bootstrap import App, build
+from commonplace.bootstrap.app import App, build
 from commonplace.dispatch.pipeline import Call
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.settings import AuditSettings, Settings

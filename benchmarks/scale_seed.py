@@ -22,6 +22,7 @@ import orjson
 import psycopg
 
 from benchmarks.seed import CHUNKS_PER_FILE, WORDS, Clusters, Language, pack
+from commonplace.bootstrap.team import postgres_components
 from commonplace.files.assembly import build_files
 from commonplace.files.engine.reindex import TEXT
 from commonplace.files.postgres_embeddings import EXACT_ROWS, PostgresEmbeddings, fit_length
@@ -34,7 +35,6 @@ from commonplace.search.vector import VectorIndex
 from commonplace.storage.postgres import opened
 from commonplace.storage.postgres_schema import migrate
 from commonplace.storage.sqlite import Connection, Database
-from commonplace.team import postgres_components
 
 PROJECT = "p"
 LARGE_SHARE = 5  # the first tenant holds one chunk in so many

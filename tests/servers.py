@@ -256,11 +256,11 @@ def shared_postgres() -> str:
 @functools.cache
 def migrated_database() -> str:
     """One database of that server with the whole schema."""
+    from commonplace.bootstrap.team import postgres_components
     from commonplace.files.postgres_embeddings import fit_length
     from commonplace.kernel.settings import Embedding
     from commonplace.storage.postgres import opened
     from commonplace.storage.postgres_schema import migrate
-    from commonplace.team import postgres_components
 
     url = make_database(shared_postgres())
     with opened(url, pool_size=1) as database:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from commonplace import bootstrap
+from commonplace.bootstrap.app import App, build
 from commonplace.cli.commands import program
 from commonplace.cli.reference import configuration_page
 from commonplace.cli.serve import parser
@@ -27,8 +27,8 @@ ROOT = Path(__file__).parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 
 
-def app() -> bootstrap.App:
-    return bootstrap.build(
+def app() -> App:
+    return build(
         load(file=None, data=Path(tempfile.mkdtemp()), environ={}, flags={}).settings, environ={}
     )
 

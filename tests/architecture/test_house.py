@@ -87,7 +87,7 @@ def test_initialize_imports_nothing_heavy() -> None:
     """What a stdio process loads before its first answer: no SDK, no web server, no domain, no
     numpy.
     """
-    before = "commonplace.cli, commonplace.cli.serve, commonplace.bootstrap, commonplace.edge.stdio"
+    before = "commonplace.cli.serve, commonplace.bootstrap.app, commonplace.edge.stdio.transport"
     code = f"import sys, {before}; print(*sys.modules)"
     loaded = set(
         subprocess.run(

@@ -39,7 +39,7 @@ from conformance.peers import (
 )
 from mcp_types.methods import SPEC_CLIENT_METHODS
 
-from commonplace.edge.connection import SDK_METHODS
+from commonplace.edge.stdio.connection import SDK_METHODS
 
 HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 EXPLAINED = {-32602, -32601, -32600}  # data of these only explains; other codes' data is contract

@@ -14,7 +14,7 @@ import pytest
 from conformance.program import Served, serve_http
 from transport_clients import Http, Stdio
 
-from commonplace.bootstrap import build
+from commonplace.bootstrap.app import build
 from commonplace.dispatch.tool import Tool
 from commonplace.instructions.toolset import ACTIONS, tool_name
 from commonplace.kernel.auth import Scope

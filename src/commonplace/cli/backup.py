@@ -24,7 +24,7 @@ def backup(
       commonplace backup commonplace-$(date +%F).tar.gz
     """
     settings = session().config().settings
-    from commonplace.upkeep import database_checks
+    from commonplace.bootstrap.upkeep import database_checks
 
     summary = write_archive(
         settings.data, settings.instructions_directory, file, database_checks(settings)

@@ -51,8 +51,8 @@ def console(
     from commonplace.console.caller import Remote
     from commonplace.console.mount import Console, console_routes
     from commonplace.console.session import Gate
-    from commonplace.edge.listen import address_of, bind
-    from commonplace.edge.reach import HttpOptions, checking
+    from commonplace.edge.http.listen import address_of, bind
+    from commonplace.edge.http.reach import HttpOptions, checking
 
     def sign_in(given: str) -> tuple[Caller, Callable[[], object]]:
         remote = Remote(server, given)

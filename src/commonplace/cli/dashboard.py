@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from commonplace.kernel.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.bootstrap import App
+    from commonplace.bootstrap.app import App
     from commonplace.kernel.auth import AuthContext
 
 
@@ -20,8 +20,8 @@ def serve_with_dashboard(app: App) -> int:
 
     The client at the pipe does not depend on it.
     """
-    from commonplace.edge.listen import address_of, bind, serve_beside
-    from commonplace.edge.stdio import serve as serve_stdio
+    from commonplace.edge.http.listen import address_of, bind, serve_beside
+    from commonplace.edge.stdio.transport import serve as serve_stdio
 
     dashboard = app.settings.dashboard
     beside = app_over_http(app, os.environ)

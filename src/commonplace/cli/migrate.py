@@ -59,7 +59,7 @@ def migrate(
       commonplace migrate --check
       commonplace migrate
     """
-    from commonplace.team import on_postgres
+    from commonplace.bootstrap.team import on_postgres
 
     settings = session().config().settings
     steps = list(
@@ -95,11 +95,11 @@ def _said(step: SchemaStep, check: bool) -> str:
 
 
 def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
+    from commonplace.bootstrap.team import postgres_components
     from commonplace.files.postgres_embeddings import fit_length, vector_length
     from commonplace.files.postgres_words import fit_mode, lexical_mode
     from commonplace.storage import postgres_schema
     from commonplace.storage.postgres import opened
-    from commonplace.team import postgres_components
 
     components, search = postgres_components(), settings.mcp.files.search
     dimensions = search.embedding.dimensions

@@ -19,7 +19,7 @@ from commonplace.cli.terminal import complain
 from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.bootstrap import App
+    from commonplace.bootstrap.app import App
     from commonplace.dispatch.registry import Selection
     from commonplace.kernel.config import Config
 
@@ -85,7 +85,7 @@ def report(error: CommonplaceError) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from commonplace.bootstrap import build
+    from commonplace.bootstrap.app import build
     from commonplace.kernel.config import load
 
     config = load(file=options.config, data=options.data, flags=_flags(options))
@@ -103,13 +103,13 @@ def _serve(options: argparse.Namespace) -> int:
             from commonplace.cli.dashboard import serve_with_dashboard
 
             return serve_with_dashboard(app)
-        from commonplace.edge.stdio import serve as serve_stdio
+        from commonplace.edge.stdio.transport import serve as serve_stdio
 
         return serve_stdio(app.product)
 
 
 def _serve_http(app: App, options: argparse.Namespace) -> int:
-    from commonplace.edge.listen import serve_http
+    from commonplace.edge.http.listen import serve_http
 
     host, port = _address(options.http, app.settings.server.host, app.settings.server.port)
     return serve_http(
@@ -162,7 +162,7 @@ def _profile(options: argparse.Namespace, config: Config) -> Selection | None:
         return None
     from dataclasses import replace
 
-    from commonplace.bootstrap import selection_of
+    from commonplace.bootstrap.app import selection_of
     from commonplace.cli.profiles import PROFILES
 
     profile, narrowed = PROFILES[options.profile], selection_of(config.settings)

@@ -17,7 +17,7 @@ from commonplace.cli.terminal import complain
 from commonplace.kernel.errors import CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.bootstrap import App
+    from commonplace.bootstrap.app import App
     from commonplace.dispatch.pipeline import Outcome
     from commonplace.kernel.config import Config
     from commonplace.kernel.settings import Settings
@@ -44,7 +44,7 @@ class CommandSession:
     def app(self) -> App:
         """The product for the local user: its commands may change the instruction catalogue."""
         if self._app is None:
-            from commonplace.bootstrap import build
+            from commonplace.bootstrap.app import build
 
             settings = _for_a_terminal(self.config().settings)
             if self.beside_server():
@@ -184,7 +184,7 @@ def _leaving_the_index(settings: Settings) -> Settings:
 
     (On SQLite one process leads.)
     """
-    from commonplace.team import on_postgres
+    from commonplace.bootstrap.team import on_postgres
 
     if not on_postgres(settings):
         return settings

@@ -32,7 +32,7 @@ def worker(
       commonplace worker
       commonplace worker --workers 4
     """
-    from commonplace.bootstrap import build
+    from commonplace.bootstrap.app import build
 
     settings = session().config().settings
     files = settings.mcp.files

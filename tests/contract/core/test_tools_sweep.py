@@ -16,7 +16,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from commonplace import bootstrap
+from commonplace.bootstrap.app import App
+from commonplace.bootstrap.app import build as build_app
 from commonplace.dispatch.describe import describe
 from commonplace.dispatch.error_table import TABLE
 from commonplace.dispatch.pipeline import Call
@@ -35,8 +36,8 @@ REJECTS_AS_RESULT = {
 FORBIDDEN_KEYWORDS = ("$ref", "$defs", "definitions")
 
 
-def build() -> bootstrap.App:
-    return bootstrap.build(
+def build() -> App:
+    return build_app(
         load(data=Path(tempfile.mkdtemp()), environ={}, flags={}).settings,
         environ={},
         local_user_writes=True,

@@ -11,11 +11,11 @@ import psycopg
 import pytest
 from files_box import Box
 
+from commonplace.bootstrap.team import postgres_components
 from commonplace.files.postgres_embeddings import fit_length
 from commonplace.kernel.settings import Embedding
 from commonplace.storage.postgres import opened
 from commonplace.storage.postgres_schema import migrate
-from commonplace.team import postgres_components
 from servers import FAST, Postgres, empty_tables
 
 NAMES = [

@@ -269,8 +269,8 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_another_length_of_vectors_is_refused_until_migrated_and_then_made_anew(
     postgres_server: str,
 ) -> None:
+    from commonplace.bootstrap.team import postgres_components
     from commonplace.storage.postgres_schema import migrate
-    from commonplace.team import postgres_components
 
     url = make_database(postgres_server)
     database = PostgresDatabase(url, pool_size=1)

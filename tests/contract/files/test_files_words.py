@@ -16,7 +16,7 @@ from files_box import Box, Words
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.bootstrap import build
+from commonplace.bootstrap.app import build
 from commonplace.cli.migrate import SchemaStep, _on_postgres
 from commonplace.files.postgres_assembly import lexical_store
 from commonplace.files.postgres_embeddings import PostgresEmbeddings

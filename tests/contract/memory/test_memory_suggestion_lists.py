@@ -12,11 +12,11 @@ from typing import Any
 
 import psycopg
 
+from commonplace.bootstrap.team import postgres_components
 from commonplace.memory.postgres import QUERIES as POSTGRES
 from commonplace.memory.sqlite import QUERIES as SQLITE
 from commonplace.storage.postgres import PostgresDatabase
 from commonplace.storage.postgres_schema import migrate
-from commonplace.team import postgres_components
 from memory_calls import Calls
 from servers import drop_database, empty_tables, make_database, shared_postgres
 

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from commonplace.bootstrap import App, build
+from commonplace.bootstrap.app import App, build
 from commonplace.cli.doctor.examination import examine
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, Outcome, plain

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import redis
 
-from commonplace.bootstrap import App, build
+from commonplace.bootstrap.app import App, build
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, plain
 from commonplace.kernel.auth import ALL_SCOPES, LOCAL_TENANT, AuthContext

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.bootstrap import App, build
+from commonplace.bootstrap.app import App, build
 from commonplace.dispatch.pipeline import Call, Pipeline
 from commonplace.dispatch.schema import input_schema
 from commonplace.dispatch.tool import Tool

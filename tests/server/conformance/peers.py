@@ -15,12 +15,12 @@ from mcp_types import jsonrpc_message_adapter
 
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.registry import Registry
-from commonplace.edge.connection import Connection
 from commonplace.edge.core import Core
-from commonplace.edge.http import build_app
+from commonplace.edge.http.endpoints import build_app
+from commonplace.edge.http.reach import HttpOptions
 from commonplace.edge.product import Product
-from commonplace.edge.reach import HttpOptions
-from commonplace.edge.sdk import SCOPE_KEY, SdkSessions, build_server
+from commonplace.edge.sdk.server import SCOPE_KEY, SdkSessions, build_server
+from commonplace.edge.stdio.connection import Connection
 from commonplace.kernel.auth import local_user
 from conformance.corpus import corpus_toolset
 from conformance.features import ConformanceFeatures

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.bootstrap import build
+from commonplace.bootstrap.app import build
 from commonplace.kernel.config_rules import complaints
 from commonplace.kernel.settings import FilesSearch, FilesSettings, McpSettings, Settings
 

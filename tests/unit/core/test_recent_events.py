@@ -6,7 +6,7 @@ import asyncio
 
 from mcp.types import JSONRPCResponse
 
-from commonplace.edge.events import RecentEvents
+from commonplace.edge.sdk.events import RecentEvents
 
 
 def answer(number: int, characters: int) -> JSONRPCResponse:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import Field
 
-from commonplace.bootstrap import App, build
+from commonplace.bootstrap.app import App, build
 from commonplace.dispatch.pipeline import Call, Outcome
 from commonplace.dispatch.registry import Toolset
 from commonplace.dispatch.tool import Arguments, Context, Rejected, Tool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.edge.reach import LOOPBACK_HOSTS, HttpOptions, hosts_of, refusal
+from commonplace.edge.http.reach import LOOPBACK_HOSTS, HttpOptions, hosts_of, refusal
 
 
 def status(

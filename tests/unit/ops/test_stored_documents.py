@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.bootstrap import App, build
+from commonplace.bootstrap.app import App, build
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, local_user
 from commonplace.kernel.settings import Settings

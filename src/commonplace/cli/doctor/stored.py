@@ -69,9 +69,9 @@ def check_privacy(settings: Settings) -> Iterator[DoctorCheck]:
 
 def check_integrity(settings: Settings) -> Iterator[DoctorCheck]:
     """Each SQLite file: its structure, and content against stored digests."""
+    from commonplace.bootstrap.upkeep import database_checks
     from commonplace.storage.integrity import find_damage
     from commonplace.storage.integrity_watch import record_finding
-    from commonplace.upkeep import database_checks
 
     for checks in database_checks(settings):
         if not checks.path.exists():

@@ -334,7 +334,7 @@ class SdkSessions:
         from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
         from mcp.server.transport_security import TransportSecuritySettings
 
-        from commonplace.edge.events import RecentEvents
+        from commonplace.edge.sdk.events import RecentEvents
 
         self._manager = StreamableHTTPSessionManager(
             build_server(core, None),

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from commonplace.edge.authenticate import METADATA_PATH, has_metadata, protected_resource
-from commonplace.edge.http import unauthorized
+from commonplace.edge.http.endpoints import unauthorized
+from commonplace.edge.http.reach import HttpOptions, refusal
 from commonplace.edge.product import Authenticator
-from commonplace.edge.reach import HttpOptions, refusal
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import SCOPE_REQUIRED, CommonplaceError
 from commonplace.kernel.settings import AuthSettings

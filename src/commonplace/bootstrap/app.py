@@ -17,6 +17,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from commonplace import __version__
+from commonplace.bootstrap.team import (
+    figures_of_a_team,
+    files_of_a_team,
+    on_postgres,
+    open_postgres,
+)
+from commonplace.bootstrap.upkeep import Upkeep, deferred, record_refusal
 from commonplace.dispatch.limiter import RateLimiter
 from commonplace.dispatch.pipeline import Pipeline
 from commonplace.dispatch.recording import CallRecorder
@@ -32,16 +39,14 @@ from commonplace.kernel.switch import Switch
 from commonplace.server.toolset import toolset as server_toolset
 from commonplace.storage.keys import KeyStore
 from commonplace.storage.occupancy import in_use
-from commonplace.team import figures_of_a_team, files_of_a_team, on_postgres, open_postgres
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
 from commonplace.telemetry.observer import EdgeObserver
 from commonplace.telemetry.trace import Tracer
-from commonplace.upkeep import Upkeep, deferred, record_refusal
 
 if TYPE_CHECKING:
-    from commonplace.edge.reach import HttpOptions
+    from commonplace.edge.http.reach import HttpOptions
     from commonplace.files.assembly import External
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
@@ -86,10 +91,10 @@ class App:
         Refuses an open bind.
         """
         from commonplace.edge.authenticate import check_bind
-        from commonplace.edge.connections import ConnectionLimits
-        from commonplace.edge.draining import Draining
-        from commonplace.edge.operations import host_check, operation_routes
-        from commonplace.edge.reach import HttpOptions, hosts_of
+        from commonplace.edge.http.connections import ConnectionLimits
+        from commonplace.edge.http.draining import Draining
+        from commonplace.edge.http.operations import host_check, operation_routes
+        from commonplace.edge.http.reach import HttpOptions, hosts_of
 
         auth, server = self.settings.auth, self.settings.server
         check_bind(host, auth)
@@ -109,8 +114,8 @@ class App:
         """GET /api/graph/mermaid, with the permissions of the key in the request."""
         from commonplace.console.caller import Answer, InProcess
         from commonplace.console.graph_route import graph_route
-        from commonplace.edge.http import requested_selection
-        from commonplace.edge.reach import checking
+        from commonplace.edge.http.endpoints import requested_selection
+        from commonplace.edge.http.reach import checking
 
         async def export(headers: Mapping[str, str], arguments: dict[str, Any]) -> Answer:
             try:
@@ -132,7 +137,7 @@ class App:
         from commonplace.console.caller import Caller, InProcess
         from commonplace.console.mount import Console, console_routes
         from commonplace.console.session import Gate
-        from commonplace.edge.reach import checking, is_https
+        from commonplace.edge.http.reach import checking, is_https
 
         def sign_in(key: str) -> tuple[Caller, Callable[[], object]]:
             def renew() -> AuthContext:

@@ -42,7 +42,7 @@ from commonplace.edge.jsonrpc import (
 from commonplace.kernel.errors import NOT_AVAILABLE, SHUTTING_DOWN, CommonplaceError
 
 if TYPE_CHECKING:
-    from commonplace.edge.sdk import SdkPeer
+    from commonplace.edge.sdk.server import SdkPeer
 
 log = logging.getLogger("commonplace.edge")
 
@@ -491,7 +491,7 @@ class Connection:
         if self._sdk is None:
             if not one.is_request:
                 return
-            from commonplace.edge.sdk import SdkPeer
+            from commonplace.edge.sdk.server import SdkPeer
 
             self._sdk = SdkPeer(
                 self._core, self._auth, self._send, self._initialize, self._make_room

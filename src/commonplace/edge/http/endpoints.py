@@ -33,7 +33,6 @@ from commonplace.dispatch.pipeline import Outcome
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.tool import SILENT
 from commonplace.edge.authenticate import challenge
-from commonplace.edge.connection import MAX_BATCH
 from commonplace.edge.core import (
     BATCH_VERSION,
     HANDSHAKE_VERSIONS,
@@ -43,6 +42,8 @@ from commonplace.edge.core import (
     Core,
     with_client,
 )
+from commonplace.edge.http.reach import HttpOptions, preflight, refusal, shared
+from commonplace.edge.http.streams import serve_while_valid
 from commonplace.edge.intake import Incoming, Refused
 from commonplace.edge.jsonrpc import (
     InvalidMessage,
@@ -55,8 +56,7 @@ from commonplace.edge.jsonrpc import (
     rpc_error,
 )
 from commonplace.edge.product import Product
-from commonplace.edge.reach import HttpOptions, preflight, refusal, shared
-from commonplace.edge.streams import serve_while_valid
+from commonplace.edge.stdio.connection import MAX_BATCH
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CALL_RATE_LIMITED, SHUTTING_DOWN, CommonplaceError, Kind
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from starlette.types import Message as AsgiMessage
     from starlette.types import Receive, Scope, Send
 
-    from commonplace.edge.sdk import SdkSessions
+    from commonplace.edge.sdk.server import SdkSessions
 
 log = logging.getLogger("commonplace.edge.http")
 
@@ -404,7 +404,7 @@ class McpEndpoint:
         """Import the SDK off the event loop, and keep its task group in a task of its own."""
         async with self._manager_lock:
             if self._manager is None:
-                from commonplace.edge.sdk import SdkSessions
+                from commonplace.edge.sdk.server import SdkSessions
 
                 manager = await asyncio.to_thread(SdkSessions, self._core)
                 started = asyncio.Event()

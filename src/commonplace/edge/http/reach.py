@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
 from commonplace.edge.authenticate import is_loopback
-from commonplace.edge.connections import ConnectionLimits
-from commonplace.edge.draining import Draining
+from commonplace.edge.http.connections import ConnectionLimits
+from commonplace.edge.http.draining import Draining
 
 if TYPE_CHECKING:
     from starlette.types import Message, Send

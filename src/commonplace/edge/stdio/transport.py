@@ -13,9 +13,9 @@ import stat
 import sys
 from collections.abc import Awaitable, Callable
 
-from commonplace.edge.connection import Connection
 from commonplace.edge.core import Core
 from commonplace.edge.product import Product
+from commonplace.edge.stdio.connection import Connection
 
 READ_BYTES = (
     64 * 1024

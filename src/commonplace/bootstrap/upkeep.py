@@ -211,8 +211,8 @@ class Upkeep:
 
 
 async def _check_postgres(services: Services) -> None:
+    from commonplace.bootstrap.team import postgres_components
     from commonplace.storage.postgres_schema import require_of, standing
-    from commonplace.team import postgres_components
 
     components = postgres_components()
     require_of(

@@ -1,0 +1,1 @@
+"""The stdio transport: one client on one duplex byte stream."""
