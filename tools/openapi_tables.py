@@ -33,7 +33,8 @@ Rows = dict[str, dict[str, Any]]
 
 
 sys.path[:0] = [
-    str(ROOT / "tests" / "unit" / "oaswrite"),
+    str(ROOT / "tests" / "unit" / "openapi" / "engine"),
+    str(ROOT / "tests" / "unit" / "openapi" / "engine" / "generate"),
     str(ROOT / "tests"),
 ]  # the oracles of the tests judge here too
 
@@ -46,7 +47,7 @@ def convert_one(path: Path) -> dict[str, Any]:
     """Issues by target, and how many errors the official schema and our validator find in the
     results.
     """
-    from test_oaswrite_corpus import official
+    from test_openapi_corpus import official
 
     source = load(path.read_bytes())
     known = Counter(finding.rule.id for finding in validate(source, Resolver(source)).errors)
@@ -73,8 +74,8 @@ def generate_one(path: Path) -> dict[str, Any]:
     """Go through build, vet and gofmt; Python through mypy --strict; how many declared
     properties have no type.
     """
-    from oaswrite_go import check_go, write_module
-    from test_oaswrite_generate_go import untyped
+    from go_toolchain import check_go, write_module
+    from test_generate_go import untyped
 
     document = load(path.read_bytes())
     declared, lost = untyped(ApiReader(modern(document.data, document.family)).read())

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oaswrite_go import check_go, go, write_module
-from oaswrite_loopback import driver
-from oaswrite_samples import Samples
+from go_loopback import driver
+from go_toolchain import check_go, go, write_module
+from value_samples import Samples
 
 from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.generate.go.package import build_go

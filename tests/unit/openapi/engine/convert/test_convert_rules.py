@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from oaswrite_convert import V20, V30, V31, V32, converted, schema_across, spec
+from convert_cases import V20, V30, V31, V32, converted, schema_across, spec
 
 from commonplace.openapi.engine.convert.chain import convert
 from commonplace.openapi.engine.document.shape import resolve_pointer

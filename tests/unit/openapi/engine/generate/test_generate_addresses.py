@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oaswrite_go import check_go, environment, go, write_module
+from go_toolchain import check_go, environment, go, write_module
 
 from commonplace.openapi.engine.generate.path_keys import read_path_key
 from commonplace.openapi.engine.generate.run import Generated, generate

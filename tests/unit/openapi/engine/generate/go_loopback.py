@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from oaswrite_samples import Samples
+from value_samples import Samples
 
 from commonplace.openapi.engine.generate.go.operations import GoOperations
 from commonplace.openapi.engine.generate.model import Api, Operation

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oaswrite_go import environment, go, go_binary, write_module
+from go_toolchain import environment, go, go_binary, write_module
 
 from commonplace.openapi.engine.document.load import load
 from commonplace.openapi.engine.generate.run import generate

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from oaswrite_convert import V20, V30, V31, converted, schema_across, spec
+from convert_cases import V20, V30, V31, converted, schema_across, spec
 
 from commonplace.openapi.engine.convert.issues import Issue
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oaswrite_convert import V20, V30, V31, converted, schema_across, spec
+from convert_cases import V20, V30, V31, converted, schema_across, spec
 
 OK: dict[str, Any] = {"200": {"description": "d"}}
 
