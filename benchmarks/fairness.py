@@ -33,7 +33,7 @@ from conformance.program import serve_http
 
 from benchmarks.measure import show, verdict
 from benchmarks.seed import Language
-from commonplace.search import embed_models
+from commonplace.search.semantic import embed_models
 from servers import make_database, running_postgres
 
 ROOT = Path(__file__).parent.parent
@@ -184,7 +184,7 @@ def server(part: str) -> Iterator[str]:
 
 def migrate(url: str, dimensions: int) -> None:
     from commonplace.bootstrap.team import postgres_components
-    from commonplace.files.postgres_embeddings import fit_length
+    from commonplace.files.store.postgres_embeddings import fit_length
     from commonplace.storage.postgres import opened
     from commonplace.storage.postgres_schema import migrate as bring_up
 

@@ -19,8 +19,8 @@ from benchmarks.measure import ROOT, StdioServer, call_line, median, show, verdi
 from benchmarks.seed import PROJECT, WORDS, Language, seed
 from commonplace.files.assembly import Files, build_files
 from commonplace.kernel.auth import local_user
-from commonplace.search.lexical import LexicalRetriever
-from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.lexical.retriever import LexicalRetriever
+from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite import Database
 
 PEER = "@modelcontextprotocol/server-filesystem@2026.8.31"

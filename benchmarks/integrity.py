@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from commonplace.files.integrity import database_checks
+from commonplace.files.store.integrity import database_checks
 from commonplace.storage.integrity import find_damage
 from commonplace.storage.integrity_watch import Gently
 from commonplace.storage.sqlite import Connection, Database

@@ -51,8 +51,8 @@ from commonplace.memory.model import EntryType, Suggestion, SuggestionType
 from commonplace.memory.service import MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.toolset import toolset
-from commonplace.search.embed import LocalEmbedder
-from commonplace.search.store import Passage
+from commonplace.search.model import Passage
+from commonplace.search.semantic.embed import LocalEmbedder
 
 WITH_MODEL = {"found", "suggested", "latency", "large", "postgres"}
 PARTS = ("found", "suggested", "tokens", "latency", "writes", "lists", "processes", "start")

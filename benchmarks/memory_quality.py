@@ -32,9 +32,9 @@ from commonplace.memory.service import MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.tools.search import _result
 from commonplace.memory.tools.show import shown
-from commonplace.search import embed_models
-from commonplace.search.embed import LocalEmbedder
-from commonplace.search.text import query_terms
+from commonplace.search.lexical.text import query_terms
+from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.embed import LocalEmbedder
 
 PAIRS = ROOT / "tests" / "data" / "memory" / "pairs.jsonl"
 MODELS = Path(os.environ.get("COMMONPLACE_MODELS", ROOT / ".tools" / "models"))

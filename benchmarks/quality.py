@@ -49,11 +49,8 @@ from benchmarks.retrieval import (
 from commonplace.files.assembly import build_files
 from commonplace.files.model import WriteMode
 from commonplace.kernel.auth import local_user
-from commonplace.search import embed_models
 from commonplace.search.assembly import LocalSemantics
 from commonplace.search.chunk import split
-from commonplace.search.embed import LocalEmbedder
-from commonplace.search.engine import HybridRetriever
 from commonplace.search.fusion import (
     ABSTAIN_BELOW,
     DEFAULT,
@@ -62,7 +59,10 @@ from commonplace.search.fusion import (
     fuse,
     size_prior,
 )
-from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.hybrid import HybridRetriever
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.embed import LocalEmbedder
 from commonplace.storage.sqlite import Database
 
 ALONE = replace(DEFAULT, intercept=DEFAULT.intercept + WORDS_ALONE, consensus=0.0)

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from commonplace.search.embed import Embedder
-from commonplace.search.sql_postings import K1, B, idf
-from commonplace.search.store import LexicalMatch, LexicalResult, QueryTerm
-from commonplace.search.text import analyze, query_terms
+from commonplace.search.lexical.postings import K1, B, idf
+from commonplace.search.lexical.text import analyze, query_terms
+from commonplace.search.model import LexicalMatch, LexicalResult, QueryTerm
+from commonplace.search.semantic.embed import Embedder
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("COMMONPLACE_TEST_DATA", ROOT.parent / "shared" / "data")) / "retrieval"

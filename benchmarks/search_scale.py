@@ -27,10 +27,10 @@ from benchmarks.seed import PROJECT, Language, seed
 from commonplace.files.assembly import build_files
 from commonplace.files.model import WriteMode
 from commonplace.kernel.auth import local_user
-from commonplace.search import embed_models
 from commonplace.search.assembly import Meaning, hybrid, open_meaning
 from commonplace.search.chunk import split
-from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.semantic import embed_models
 from commonplace.storage.sqlite import Database
 
 MODELS = ROOT / ".tools" / "models"

@@ -21,13 +21,13 @@ import orjson
 
 from commonplace.files.assembly import build_files
 from commonplace.files.engine.reindex import TEXT
-from commonplace.files.sql_index import partition_of
+from commonplace.files.store.sql_index import partition_of
 from commonplace.kernel.auth import local_user
-from commonplace.search import vector_ann
-from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import Passage
-from commonplace.search.text import analyze
-from commonplace.search.vector import VectorIndex
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.lexical.text import analyze
+from commonplace.search.model import Passage
+from commonplace.search.semantic import vector_ann
+from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.sqlite import Connection, Database
 
 PROJECT = "p"
@@ -206,7 +206,7 @@ def main() -> None:
     size, folder = int(sys.argv[1]), Path(sys.argv[2])
     begun = time.perf_counter()
     from benchmarks.retrieval import ROOT
-    from commonplace.search import embed_models
+    from commonplace.search.semantic import embed_models
 
     seed(folder, size, embed_models.install_default(ROOT / ".tools" / "models").identity)
     print(f"{size:,} chunks in {time.perf_counter() - begun:.0f} s")

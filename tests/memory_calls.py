@@ -20,7 +20,7 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.toolset import toolset
-from commonplace.search.text import analyze
+from commonplace.search.lexical.text import analyze
 from commonplace.storage.postgres import PostgresDatabase
 
 

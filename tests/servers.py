@@ -257,7 +257,7 @@ def shared_postgres() -> str:
 def migrated_database() -> str:
     """One database of that server with the whole schema."""
     from commonplace.bootstrap.team import postgres_components
-    from commonplace.files.postgres_embeddings import fit_length
+    from commonplace.files.store.postgres_embeddings import fit_length
     from commonplace.kernel.settings import Embedding
     from commonplace.storage.postgres import opened
     from commonplace.storage.postgres_schema import migrate

@@ -24,7 +24,7 @@ HEADING = re.compile(r"^## (?P<version>\d+\.\d+\.\d+)(?: \((?P<date>[^)]+)\))?\n
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 NEEDED = (
     "commonplace/cli/__init__.py",
-    "commonplace/files/sqlite.sql",
+    "commonplace/files/store/sqlite.sql",
     "commonplace/memory/postgres.sql",
 )
 

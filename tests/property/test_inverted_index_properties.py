@@ -7,9 +7,9 @@ from unittest.mock import patch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.search import inverted
-from commonplace.search.bits import bits_of, numbers_in, those_in
-from commonplace.search.inverted import InvertedIndex, stems_of
+from commonplace.search.lexical import inverted
+from commonplace.search.lexical.bits import bits_of, numbers_in, those_in
+from commonplace.search.lexical.inverted import InvertedIndex, stems_of
 
 WORDS = st.sampled_from(
     [

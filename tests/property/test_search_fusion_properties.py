@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.search.fusion import SMALL, Weights, fuse, size_prior
-from commonplace.search.store import LexicalMatch, LexicalResult, QueryTerm
+from commonplace.search.model import LexicalMatch, LexicalResult, QueryTerm
 
 KEYS = st.text("abcdef", min_size=1, max_size=3)
 TERMS = tuple(QueryTerm(name, 3, idf) for name, idf in (("one", 1.0), ("two", 2.5), ("three", 6.0)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.search.text import MAX_TERM_CHARS, analyze, matches, query_terms, snippet
+from commonplace.search.lexical.text import MAX_TERM_CHARS, analyze, matches, query_terms, snippet
 
 
 @given(st.text(max_size=400))

@@ -14,7 +14,7 @@ import pytest
 from piped_program import Piped, running
 
 from commonplace.kernel.config import load
-from commonplace.search import embed_models
+from commonplace.search.semantic import embed_models
 
 WAIT_SECONDS = 60
 NOTES = {

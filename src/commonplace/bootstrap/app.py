@@ -402,7 +402,7 @@ def _files(parts: Parts) -> Any:
         )
     from commonplace.files.assembly import database_path, from_settings
     from commonplace.search.assembly import hybrid
-    from commonplace.search.sqlite import SqlitePostings
+    from commonplace.search.lexical.sqlite import SqlitePostings
     from commonplace.storage.sqlite import Database
 
     settings, meaning = parts.settings, parts.service("meaning")

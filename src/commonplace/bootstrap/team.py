@@ -34,9 +34,9 @@ def on_postgres(settings: Settings) -> bool:
 
 def postgres_components() -> list[Component]:
     """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
-    from commonplace.files.postgres import SCHEMA as FILES
+    from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.memory.postgres import SCHEMA as MEMORY
-    from commonplace.search.postgres import SCHEMA as SEARCH
+    from commonplace.search.lexical.postgres import SCHEMA as SEARCH
     from commonplace.storage.postgres_schema import STORAGE
 
     return [STORAGE, SEARCH, FILES, MEMORY]
@@ -66,10 +66,10 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
     Vectors are there too, of one model: the external one if it is configured, else this machine's.
     """
     from commonplace.files.postgres_assembly import lexical_store, run_postgres_files
-    from commonplace.files.postgres_words import require_mode
+    from commonplace.files.store.postgres_words import require_mode
     from commonplace.search.assembly import policy
-    from commonplace.search.engine import NO_MODEL, HybridRetriever
-    from commonplace.search.postgres import PostgresPostings
+    from commonplace.search.hybrid import NO_MODEL, HybridRetriever
+    from commonplace.search.lexical.postgres import PostgresPostings
 
     settings = parts.settings.mcp.files
     database, meaning, models = (
@@ -82,8 +82,8 @@ def files_of_a_team(parts: Parts, external_of: Callable[[Any], Any]) -> Any:
     model: Any = chosen or (meaning.semantics.embedder if meaning.semantics is not None else None)
     side: Any = None
     if model is not None:
-        from commonplace.files.postgres_embeddings import PostgresEmbeddings, require_length
-        from commonplace.files.postgres_sides import ExternalSide, LocalSide
+        from commonplace.files.store.postgres_embeddings import PostgresEmbeddings, require_length
+        from commonplace.files.store.postgres_sides import ExternalSide, LocalSide
 
         length = settings.search.embedding.dimensions
         require_length(database, length)

@@ -48,7 +48,7 @@ def database_checks(settings: Settings) -> list[DatabaseChecks]:
     path = sqlite_path(settings)
     if path is None:
         return []
-    from commonplace.files.integrity import database_checks as checks_of_files
+    from commonplace.files.store.integrity import database_checks as checks_of_files
     from commonplace.memory.integrity import database_checks as checks_of_memory
 
     return [checks_of_files(path), checks_of_memory(settings.data / "memory.db")]

@@ -96,8 +96,8 @@ def _said(step: SchemaStep, check: bool) -> str:
 
 def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
     from commonplace.bootstrap.team import postgres_components
-    from commonplace.files.postgres_embeddings import fit_length, vector_length
-    from commonplace.files.postgres_words import fit_mode, lexical_mode
+    from commonplace.files.store.postgres_embeddings import fit_length, vector_length
+    from commonplace.files.store.postgres_words import fit_mode, lexical_mode
     from commonplace.storage import postgres_schema
     from commonplace.storage.postgres import opened
 

@@ -13,9 +13,9 @@ import typer
 from commonplace.cli.printing import JsonFlag, err, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
-from commonplace.search import embed_models
-from commonplace.search.embed import ModelDescription
-from commonplace.search.embed_models import DEFAULT_MODEL, ModelError, Progress
+from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.embed import ModelDescription
+from commonplace.search.semantic.embed_models import DEFAULT_MODEL, ModelError, Progress
 
 app = typer.Typer(help="Embedding models: install, list, check, remove.", no_args_is_help=True)
 

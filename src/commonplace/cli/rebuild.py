@@ -49,7 +49,7 @@ def rebuild(
 def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]:
     from commonplace.bootstrap.upkeep import database_checks
     from commonplace.cli.memory.common import run, service
-    from commonplace.files.integrity import queue_everything
+    from commonplace.files.store.integrity import queue_everything
     from commonplace.storage.integrity import find_damage
     from commonplace.storage.integrity_watch import record_finding
     from commonplace.storage.rebuild import rebuild_file

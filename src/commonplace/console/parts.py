@@ -12,7 +12,7 @@ from nicegui import ui
 
 from commonplace.console.hidden_text import editable_text, note_hidden
 from commonplace.console.shell import View
-from commonplace.search.text import matches, query_terms
+from commonplace.search.lexical.text import matches, query_terms
 
 MOUNT = "/console"
 ANY = "any"

@@ -12,22 +12,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.files.deposit import KeyDeposit
-from commonplace.files.embedding import LOCAL_TEXTS, REQUEST_TEXTS, EmbeddingWorker, WithoutKey
-from commonplace.files.indexer import Indexer, IndexerSettings
+from commonplace.files.indexing.deposit import KeyDeposit
+from commonplace.files.indexing.embedding import (
+    LOCAL_TEXTS,
+    REQUEST_TEXTS,
+    EmbeddingWorker,
+    WithoutKey,
+)
+from commonplace.files.indexing.indexer import Indexer, IndexerSettings
 from commonplace.files.rate import RateLimit
 from commonplace.files.service import FilesService
-from commonplace.files.sql_index import partition_of
-from commonplace.files.sqlite import QUERIES, SqliteFiles
-from commonplace.files.sqlite_index import SqliteFileIndex
-from commonplace.files.sqlite_vectors import SqliteVectorJobs
-from commonplace.files.store import ChunkStore, FileStore, PassageSource, VectorJobStore
+from commonplace.files.store.protocol import ChunkStore, FileStore, PassageSource, VectorJobStore
+from commonplace.files.store.sql_index import partition_of
+from commonplace.files.store.sqlite import QUERIES, SqliteFiles
+from commonplace.files.store.sqlite_index import SqliteFileIndex
+from commonplace.files.store.sqlite_vectors import SqliteVectorJobs
 from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import FilesSettings, Settings
-from commonplace.search.lexical import LexicalRetriever
-from commonplace.search.rerank import Reranker
-from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import KeyedListener, PassageListener, Retriever
+from commonplace.search.lexical.retriever import LexicalRetriever
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.model import KeyedListener, PassageListener, Retriever
+from commonplace.search.semantic.rerank import Reranker
 from commonplace.storage.credentials import Handover
 from commonplace.storage.leadership import DeferringLeadership, Leadership
 from commonplace.storage.outbox import Outbox

@@ -14,16 +14,16 @@ from commonplace.files.assembly import (
     embedding_worker,
     local_worker,
 )
-from commonplace.files.indexer import Indexer, IndexerSettings
-from commonplace.files.postgres import QUERIES, PostgresFiles
-from commonplace.files.postgres_index import LEASE_SECONDS, PostgresFileIndex
-from commonplace.files.postgres_vectors import PostgresVectorJobs
-from commonplace.files.postgres_words import PostgresWords
+from commonplace.files.indexing.indexer import Indexer, IndexerSettings
 from commonplace.files.service import FilesService
+from commonplace.files.store.postgres import QUERIES, PostgresFiles
+from commonplace.files.store.postgres_index import LEASE_SECONDS, PostgresFileIndex
+from commonplace.files.store.postgres_vectors import PostgresVectorJobs
+from commonplace.files.store.postgres_words import PostgresWords
 from commonplace.kernel.settings import FilesSettings
-from commonplace.search.lexical import LexicalRetriever
-from commonplace.search.postgres import PostgresPostings
-from commonplace.search.store import LexicalStore, PassageListener, Retriever
+from commonplace.search.lexical.postgres import PostgresPostings
+from commonplace.search.lexical.retriever import LexicalRetriever
+from commonplace.search.model import LexicalStore, PassageListener, Retriever
 from commonplace.storage.outbox import Outbox
 from commonplace.storage.postgres import PostgresDatabase
 from commonplace.storage.postgres_bell import Bell

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.files.model import FilePath, StoredChunk
-from commonplace.search.model_http import NO_KEY, ModelError
-from commonplace.search.rerank import Reranker
-from commonplace.search.store import Hit
+from commonplace.search.model import Hit
+from commonplace.search.semantic.model_http import NO_KEY, ModelError
+from commonplace.search.semantic.rerank import Reranker
 
 
 @dataclass(frozen=True, slots=True)

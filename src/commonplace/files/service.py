@@ -19,7 +19,6 @@ from commonplace.files.checks import (
     invalid,
     is_directory,
 )
-from commonplace.files.deposit import KeyDeposit, vector_checks
 from commonplace.files.engine import content as text
 from commonplace.files.engine.grep import LineMatch, compile_pattern, matching_lines
 from commonplace.files.engine.naming import check_source_path
@@ -35,6 +34,7 @@ from commonplace.files.errors import (
     nothing_at,
     under_a_file,
 )
+from commonplace.files.indexing.deposit import KeyDeposit, vector_checks
 from commonplace.files.model import (
     ROOT,
     Deleted,
@@ -56,13 +56,13 @@ from commonplace.files.model import (
 )
 from commonplace.files.ranking import FoundChunk, ranked
 from commonplace.files.rate import RateLimit
-from commonplace.files.store import ChunkStore, FileStore
+from commonplace.files.store.protocol import ChunkStore, FileStore
 from commonplace.kernel.auth import AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
-from commonplace.search.rerank import Reranker
-from commonplace.search.store import Hit, Partition, Retrieval, Retriever, SearchUnavailableError
-from commonplace.search.text import query_terms, snippet
+from commonplace.search.lexical.text import query_terms, snippet
+from commonplace.search.model import Hit, Partition, Retrieval, Retriever, SearchUnavailableError
+from commonplace.search.semantic.rerank import Reranker
 from commonplace.storage.errors import STORAGE_UNAVAILABLE
 
 GREP_PAGE_FILES = 64

@@ -17,7 +17,7 @@ from commonplace.memory.meaning import BackgroundEmbedder, Meaning
 from commonplace.memory.service import MemoryService, Policy
 from commonplace.memory.sqlite import SqliteStore
 from commonplace.search.assembly import open_meaning
-from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite import Database
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def build_memory(
     folder = vectors or database.path.parent / VECTORS
 
     def files(meaning: Meaning) -> Vectors:
-        from commonplace.search.vector import VectorIndex
+        from commonplace.search.semantic.vector import VectorIndex
 
         return VectorIndex(folder, meaning)
 
@@ -87,7 +87,7 @@ def build_postgres_memory(
     vectors included.
     """
     from commonplace.memory.postgres import PostgresStore
-    from commonplace.search.postgres import PostgresPostings
+    from commonplace.search.lexical.postgres import PostgresPostings
 
     postings = PostgresPostings(database)
 

@@ -8,7 +8,7 @@ from commonplace.kernel.auth import Tenant
 from commonplace.memory.engine.terms import terms_of
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter
-from commonplace.search.store import Document, Partition
+from commonplace.search.model import Document, Partition
 
 COLLECTION = "memory"
 TEXT, TITLE, CONTEXT = "text", "title", "context"

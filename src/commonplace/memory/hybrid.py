@@ -34,13 +34,13 @@ from commonplace.memory.index import (
 from commonplace.memory.meaning import BackgroundEmbedder, Meaning
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought, Vector
-from commonplace.search.embed import EmbedderUnavailableError
-from commonplace.search.engine import ScoresKeys
 from commonplace.search.fusion import DEFAULT, fuse
-from commonplace.search.store import LexicalResult, Partition, Passage
-from commonplace.search.text import query_terms
-from commonplace.search.vector import Neighbours, StaleVectorsError
-from commonplace.search.vector_file import VectorFileError
+from commonplace.search.hybrid import ScoresKeys
+from commonplace.search.lexical.text import query_terms
+from commonplace.search.model import LexicalResult, Partition, Passage
+from commonplace.search.semantic.embed import EmbedderUnavailableError
+from commonplace.search.semantic.vector import Neighbours, StaleVectorsError
+from commonplace.search.semantic.vector_file import VectorFileError
 
 # The order is the engine's own judgement. Only the scale is ours: WEAK_SCORE is where 99 of 100
 # questions about something else stay

@@ -22,8 +22,9 @@ from commonplace.memory.engine.terms import telling_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
 from commonplace.memory.model import Entry
 from commonplace.memory.store import Filter, Found, Match, Similar, Sought
-from commonplace.search.lexical import lexical_hits
-from commonplace.search.store import (
+from commonplace.search.lexical.retriever import lexical_hits
+from commonplace.search.lexical.text import query_terms
+from commonplace.search.model import (
     Hit,
     LexicalResult,
     LexicalStore,
@@ -32,7 +33,6 @@ from commonplace.search.store import (
     Sharing,
     Terms,
 )
-from commonplace.search.text import query_terms
 
 QUERY_CHARACTERS = 4_000
 CONTEXT_TERMS = 16

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from commonplace.search.embed import Embedder, EmbedderUnavailableError, legibility
+from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
 
 if TYPE_CHECKING:
     from commonplace.memory.store import Vector

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.memory.rows import as_json
-from commonplace.search.embed import Embedder
-from commonplace.search.sql_postings import upper_bound
-from commonplace.search.store import Partition, Passage
-from commonplace.search.vector import Neighbours
+from commonplace.search.lexical.postings import upper_bound
+from commonplace.search.model import Partition, Passage
+from commonplace.search.semantic.embed import Embedder
+from commonplace.search.semantic.vector import Neighbours
 from commonplace.storage.postgres import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 

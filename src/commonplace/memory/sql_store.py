@@ -36,7 +36,7 @@ from commonplace.memory.rows import (
 )
 from commonplace.memory.sql_rows import TenantRows
 from commonplace.memory.store import Added, Counts, Filter, Neighbourhood, Page, Revision, SameText
-from commonplace.search.store import Document, Partition
+from commonplace.search.model import Document, Partition
 from commonplace.storage.relational import Connection
 
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.sql_store import LOCK_SECONDS, SqlStore
-from commonplace.search.sqlite import SqlitePostings
+from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.migrations import load_migrations, migrate
 from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite import Connection, Database

@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.kernel.settings import Embedding, FilesSearch
-from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
-from commonplace.search.embed_external import ExternalModel, ExternalSide
-from commonplace.search.engine import NO_MODEL, HybridRetriever, Policy, Side
 from commonplace.search.fusion import Weights
-from commonplace.search.model_http import ModelEndpoint
-from commonplace.search.rerank import ExternalReranker
-from commonplace.search.store import LexicalStore, Partition, Passage, PassageListener
+from commonplace.search.hybrid import NO_MODEL, HybridRetriever, Policy, Side
+from commonplace.search.model import LexicalStore, Partition, Passage, PassageListener
+from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder
+from commonplace.search.semantic.embed_external import ExternalModel, ExternalSide
+from commonplace.search.semantic.model_http import ModelEndpoint
+from commonplace.search.semantic.rerank import ExternalReranker
 from commonplace.storage.outbound import Outbound
 
 if TYPE_CHECKING:
-    from commonplace.search.vector import VectorIndex
+    from commonplace.search.semantic.vector import VectorIndex
 
 _PACKAGES = ("numpy", "onnxruntime", "tokenizers")
 
@@ -41,7 +41,7 @@ class LocalSemantics:
 
     @cached_property
     def vectors(self) -> VectorIndex:
-        from commonplace.search.vector import VectorIndex
+        from commonplace.search.semantic.vector import VectorIndex
 
         return VectorIndex(self._folder, self.embedder)
 
@@ -174,7 +174,7 @@ class ExternalModels:
         """The semantic side of the embedding model with its vectors below the data folder."""
         if self.embedding is None:
             return None
-        from commonplace.search.vector import VectorIndex
+        from commonplace.search.semantic.vector import VectorIndex
 
         return ExternalSide(self.embedding, VectorIndex(data / "vectors-external", self.embedding))
 

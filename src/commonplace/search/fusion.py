@@ -25,10 +25,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from commonplace.search.store import Hit, LexicalMatch, LexicalResult
+from commonplace.search.model import Hit, LexicalMatch, LexicalResult
 
 if TYPE_CHECKING:
-    from commonplace.search.embed import Vectors
+    from commonplace.search.semantic.embed import Vectors
 
 PIVOT = 0.6  # fixes the unit of evidence only: another pivot is another lexical_weight
 LEADERS = 3

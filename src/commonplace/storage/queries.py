@@ -39,7 +39,7 @@ class Queries(Mapping[str, str]):
 
 
 def load_queries(package: str, file_name: str) -> Queries:
-    """`load_queries("commonplace.files", "sqlite.sql")`"""
+    """`load_queries("commonplace.files.store", "sqlite.sql")`"""
     return Queries(
         resources.files(package).joinpath(file_name).read_text("utf-8"), f"{package}/{file_name}"
     )

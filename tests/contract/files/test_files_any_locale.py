@@ -12,7 +12,7 @@ import pytest
 from files_box import Box
 
 from commonplace.bootstrap.team import postgres_components
-from commonplace.files.postgres_embeddings import fit_length
+from commonplace.files.store.postgres_embeddings import fit_length
 from commonplace.kernel.settings import Embedding
 from commonplace.storage.postgres import opened
 from commonplace.storage.postgres_schema import migrate

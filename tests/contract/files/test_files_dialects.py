@@ -16,10 +16,11 @@ import pytest
 from commonplace.storage.queries import load_postgres_queries, load_queries
 
 SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
-TWINS = [
-    (path.parent.name, path.name.removeprefix("sqlite"))
-    for path in sorted(SOURCE.glob("*/sqlite*.sql"))
-]
+STATEMENTS = sorted(
+    path
+    for path in SOURCE.rglob("*.sql")
+    if not {"migrations", "schema"} & set(path.relative_to(SOURCE).parts)
+)
 TENANTS, FILES, CHUNKS = 40, 50, 4
 LONGEST = 200  # files and chunks of a tenant
 QUEUES = ("outbox_", "vector_", "job_", "enqueue_")
@@ -28,16 +29,28 @@ CLOCK = {
 }  # of this process; queues that several machines share use the clock of PostgreSQL instead
 
 
+def package_of(path: Path) -> str:
+    return ".".join(("commonplace", *path.relative_to(SOURCE).parent.parts))
+
+
+TWINS = [
+    (package_of(path), path.name.removeprefix("sqlite"))
+    for path in STATEMENTS
+    if path.name.startswith("sqlite")
+]
+STORES = {"files": "commonplace.files.store", "search": "commonplace.search.lexical"}
+
+
 def parameters(sql: str) -> set[str]:
     return set(re.findall(r"(?<![:\w]):([a-z_]+)", re.sub(r"--.*", "", sql)))
 
 
-@pytest.mark.parametrize(("component", "rest"), TWINS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("package", "rest"), TWINS, ids=lambda value: str(value))
 def test_both_dialects_define_the_same_statements_with_the_same_parameters(
-    component: str, rest: str
+    package: str, rest: str
 ) -> None:
-    sqlite = load_queries(f"commonplace.{component}", f"sqlite{rest}")
-    postgres = load_queries(f"commonplace.{component}", f"postgres{rest}")
+    sqlite = load_queries(package, f"sqlite{rest}")
+    postgres = load_queries(package, f"postgres{rest}")
     expected = {
         name: parameters(sql) - (CLOCK if name.startswith(QUEUES) else set())
         for name, sql in sqlite.items()
@@ -141,8 +154,8 @@ def test_no_statement_of_a_call_reads_other_tenants_rows(
         "SELECT id FROM search_document WHERE partition_id = %s", (partition,)
     ).fetchone()[0]  # type: ignore[index]
     read = 0
-    sources = load_queries(f"commonplace.{component}", "postgres.sql")
-    for name, sql in load_postgres_queries(f"commonplace.{component}").items():
+    sources = load_queries(STORES[component], "postgres.sql")
+    for name, sql in load_postgres_queries(STORES[component]).items():
         if (
             name in OPERATOR
             or name.startswith("tenant_")
@@ -184,10 +197,10 @@ def nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def test_every_statement_of_postgres_is_used() -> None:
     code = "".join(path.read_text() for path in SOURCE.rglob("*.py"))
-    for file in sorted(SOURCE.glob("*/postgres*.sql")):
-        for name, sql in load_postgres_queries(
-            f"commonplace.{file.parent.name}", file.name
-        ).items():
+    for file in STATEMENTS:
+        if not file.name.startswith("postgres"):
+            continue
+        for name, sql in load_postgres_queries(package_of(file), file.name).items():
             assert f'"{re.sub(r"move_.*", "move_", name)}' in code, (
                 f"{file.name}: {name} is not used"
             )

@@ -13,15 +13,19 @@ import pytest
 from files_box import Words
 
 from commonplace.files.postgres_assembly import build_postgres_files
-from commonplace.files.postgres_embeddings import PostgresEmbeddings, fit_length, require_length
-from commonplace.files.postgres_sides import LocalSide
-from commonplace.files.sql_index import partition_of
+from commonplace.files.store.postgres_embeddings import (
+    PostgresEmbeddings,
+    fit_length,
+    require_length,
+)
+from commonplace.files.store.postgres_sides import LocalSide
+from commonplace.files.store.sql_index import partition_of
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.search.embed import EmbedderUnavailableError
-from commonplace.search.engine import HybridRetriever
-from commonplace.search.postgres import PostgresPostings
-from commonplace.search.store import Partition, Passage
+from commonplace.search.hybrid import HybridRetriever
+from commonplace.search.lexical.postgres import PostgresPostings
+from commonplace.search.model import Partition, Passage
+from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.storage.postgres import PostgresDatabase
 from commonplace.storage.queries import load_queries
 from servers import drop_database, make_database
@@ -253,7 +257,7 @@ def test_a_querys_vector_is_read_once_also_in_a_plan_that_is_kept() -> None:
 
     One that is selected by itself is read before the first row, whatever the plan.
     """
-    statements = load_queries("commonplace.files", "postgres_embeddings.sql")
+    statements = load_queries("commonplace.files.store", "postgres_embeddings.sql")
     comparing = {name: sql for name, sql in statements.items() if ":query" in sql}
     assert len(comparing) == 5
     for name, sql in comparing.items():

@@ -13,13 +13,13 @@ from typing import Any
 from files_box import Box, MakeBox, Words
 
 from commonplace.files.assembly import IndexerThread
-from commonplace.files.postgres_embeddings import PostgresEmbeddings
-from commonplace.files.postgres_index import LEASE_SECONDS
-from commonplace.files.postgres_sides import LocalSide
-from commonplace.files.sql_files import microseconds
+from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
+from commonplace.files.store.postgres_index import LEASE_SECONDS
+from commonplace.files.store.postgres_sides import LocalSide
+from commonplace.files.store.sql_files import microseconds
 from commonplace.kernel.auth import Tenant, tenant_hash
 from commonplace.kernel.settings import FilesSettings
-from commonplace.search.vector import VectorIndex
+from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.outbox import LargeJobs
 from commonplace.storage.postgres import PostgresDatabase
 

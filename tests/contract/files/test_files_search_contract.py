@@ -15,7 +15,7 @@ from files_box import Box, MakeBox
 from commonplace.files.model import IndexChange
 from commonplace.files.tools.writing import writing_tools
 from commonplace.kernel.settings import FilesIndex, FilesSearch, FilesSettings
-from commonplace.search.store import Partition, Passage
+from commonplace.search.model import Partition, Passage
 
 TEXT = (
     "# Wings\n\n"

@@ -16,7 +16,7 @@ from files_box import Box
 from commonplace.dispatch.schema import output_schema
 from commonplace.files.engine.folder import scan
 from commonplace.files.importing import FolderImport, ImportReport
-from commonplace.files.stored_texts import stored_texts
+from commonplace.files.store.stored_texts import stored_texts
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 
 STORED, ORIGINAL = "/app/_x5Bid_x5D/page.tsx", "/app/[id]/page.tsx"

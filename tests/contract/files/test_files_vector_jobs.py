@@ -12,16 +12,16 @@ import pytest
 from files_box import Box, MakeBox
 
 from commonplace.files.assembly import External
-from commonplace.files.deposit import KeyDeposit, vector_checks
+from commonplace.files.indexing.deposit import KeyDeposit, vector_checks
 from commonplace.kernel.settings import FilesIndex, FilesSettings
-from commonplace.search.model_http import (
+from commonplace.search.model import KeyNeededError, Partition, Passage
+from commonplace.search.semantic.model_http import (
     ModelError,
     ModelKeyRefusedError,
     ModelMalformedError,
     ModelRejectedError,
     ModelUnavailableError,
 )
-from commonplace.search.store import KeyNeededError, Partition, Passage
 from commonplace.storage.credentials import (
     CredentialsUnavailableError,
     Handover,

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from commonplace.bootstrap.app import build
 from commonplace.cli.migrate import SchemaStep, _on_postgres
 from commonplace.files.postgres_assembly import lexical_store
-from commonplace.files.postgres_embeddings import PostgresEmbeddings
-from commonplace.files.postgres_sides import LocalSide
-from commonplace.files.postgres_words import fit_mode, lexical_mode, words_of
+from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
+from commonplace.files.store.postgres_sides import LocalSide
+from commonplace.files.store.postgres_words import fit_mode, lexical_mode, words_of
 from commonplace.kernel.auth import Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import (
@@ -33,8 +33,8 @@ from commonplace.kernel.settings import (
     Settings,
     StorageSettings,
 )
-from commonplace.search.engine import HybridRetriever
-from commonplace.search.postgres import PostgresPostings
+from commonplace.search.hybrid import HybridRetriever
+from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.storage.postgres import PostgresDatabase, opened
 
 TEXTS = {
@@ -167,7 +167,7 @@ def test_an_index_scan_reads_no_other_tenants_words(tmp_path: Path, postgres_url
         (number,) = connection.execute(
             "SELECT id FROM search_partition WHERE tenant = %s", (mine,)
         ).fetchone()  # type: ignore[misc]
-        from commonplace.files.postgres_words import _QUERIES
+        from commonplace.files.store.postgres_words import _QUERIES
 
         terms = json.dumps([[f"'#{number}' & 'common'", "'common'", 1.0]])
         place = {"tenant": mine, "project": "p", "prefix": "", "upper": ""}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.search.postgres import PostgresPostings
-from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import Document, Partition
+from commonplace.search.lexical.postgres import PostgresPostings
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.model import Document, Partition
 from commonplace.storage.postgres import PostgresDatabase
 from commonplace.storage.sqlite import Database
 

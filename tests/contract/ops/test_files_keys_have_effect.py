@@ -18,8 +18,8 @@ from commonplace.cli.doctor.examination import examine
 from commonplace.cli.session import begin, session
 from commonplace.dispatch.pipeline import Call, Outcome, plain
 from commonplace.files.assembly import build_files
-from commonplace.files.postgres_words import fit_mode
-from commonplace.files.sql_index import partition_of
+from commonplace.files.store.postgres_words import fit_mode
+from commonplace.files.store.sql_index import partition_of
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.config import leaves
 from commonplace.kernel.errors import CommonplaceError
@@ -35,9 +35,9 @@ from commonplace.kernel.settings import (
     StorageSettings,
 )
 from commonplace.search.assembly import open_meaning, policy
-from commonplace.search.engine import HybridRetriever
-from commonplace.search.store import LexicalResult
-from commonplace.search.vector import Neighbours
+from commonplace.search.hybrid import HybridRetriever
+from commonplace.search.model import LexicalResult
+from commonplace.search.semantic.vector import Neighbours
 from commonplace.storage.postgres import opened
 from commonplace.storage.sqlite import Database
 

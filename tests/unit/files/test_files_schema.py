@@ -19,7 +19,8 @@ from commonplace.storage.queries import load_queries
 from commonplace.storage.sqlite import Database
 
 SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
-COMPONENTS = ("search", "files")
+STORES = {"search": "search/lexical", "files": "files/store"}
+COMPONENTS = tuple(STORES)
 SAMPLES = {
     1: """
     INSERT INTO mcp_files (id, apikey_hash, project, path, size, content_hash, created_at, updated_at, content)
@@ -80,8 +81,9 @@ def test_a_database_of_every_released_version_upgrades_with_its_data(
 
 
 def every_query(component: str) -> Iterator[tuple[str, str]]:
-    for file in sorted((SOURCE / component).glob("sqlite*.sql")):
-        yield from load_queries(f"commonplace.{component}", file.name).items()
+    folder = STORES[component]
+    for file in sorted((SOURCE / folder).glob("sqlite*.sql")):
+        yield from load_queries(f"commonplace.{folder.replace('/', '.')}", file.name).items()
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
@@ -89,7 +91,7 @@ def test_every_query_is_valid_and_used(tmp_path: Path, component: str) -> None:
     database = Database(tmp_path / "q.db", durable=False)
     build_files(database, tmp_path)
     code = (
-        "".join(path.read_text() for path in (SOURCE / component).glob("*.py"))
+        "".join(path.read_text() for path in (SOURCE / component).rglob("*.py"))
         + (SOURCE / "storage" / "outbox.py").read_text()
     )
     for name, sql in every_query(component):

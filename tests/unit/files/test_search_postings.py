@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.search.lexical import LexicalRetriever
-from commonplace.search.sql_postings import upper_bound
-from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import Document, LexicalResult, Partition
+from commonplace.search.lexical.postings import upper_bound
+from commonplace.search.lexical.retriever import LexicalRetriever
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.model import Document, LexicalResult, Partition
 from commonplace.storage.sqlite import Database
 
 HERE = Partition("a", "things", "p")

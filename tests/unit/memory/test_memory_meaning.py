@@ -13,7 +13,7 @@ import pytest
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.documents import partition
-from commonplace.search import vector
+from commonplace.search.semantic import vector
 from memory_calls import Calls, WordEmbedder
 
 TEXT = "The gateway closes idle connections after thirty seconds."

@@ -14,18 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commonplace.search.embed import EmbedderUnavailableError
-from commonplace.search.embed_external import ExternalModel, ExternalSide
-from commonplace.search.engine import HybridRetriever
-from commonplace.search.model_http import (
-    ModelEndpoint,
-    ModelError,
-    ModelKeyRefusedError,
-    ModelRejectedError,
-    ModelUnavailableError,
-)
-from commonplace.search.rerank import ExternalReranker
-from commonplace.search.store import (
+from commonplace.search.hybrid import HybridRetriever
+from commonplace.search.model import (
     KeyNeededError,
     LexicalMatch,
     LexicalResult,
@@ -34,7 +24,17 @@ from commonplace.search.store import (
     QueryTerm,
     SearchUnavailableError,
 )
-from commonplace.search.vector import VectorIndex
+from commonplace.search.semantic.embed import EmbedderUnavailableError
+from commonplace.search.semantic.embed_external import ExternalModel, ExternalSide
+from commonplace.search.semantic.model_http import (
+    ModelEndpoint,
+    ModelError,
+    ModelKeyRefusedError,
+    ModelRejectedError,
+    ModelUnavailableError,
+)
+from commonplace.search.semantic.rerank import ExternalReranker
+from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.breaker import Breaker
 from commonplace.storage.outbound import Outbound
 from model_server import ModelServer, Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from commonplace.search.inverted import FEW, InvertedIndex
+from commonplace.search.lexical.inverted import FEW, InvertedIndex
 
 
 def index_of(texts: dict[str, tuple[str, str]]) -> InvertedIndex:

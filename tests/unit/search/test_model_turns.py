@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.search.model_http import (
+from commonplace.search.semantic.model_http import (
     CONNECTIONS_PER_KEY,
     MAX_CONNECTIONS,
     ModelEndpoint,

@@ -15,11 +15,11 @@ from test_search_vectors import WordEmbedder
 
 from commonplace.kernel.settings import Embedding, Fallback, FilesSearch
 from commonplace.search.assembly import Meaning, hybrid, open_meaning, policy
-from commonplace.search.embed import EmbedderUnavailableError
-from commonplace.search.engine import HybridRetriever, Policy
 from commonplace.search.fusion import ABSTAIN_BELOW, Weights
-from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import (
+from commonplace.search.hybrid import HybridRetriever, Policy
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.lexical.text import analyze
+from commonplace.search.model import (
     Document,
     LexicalResult,
     Partition,
@@ -27,8 +27,8 @@ from commonplace.search.store import (
     Retrieval,
     SearchUnavailableError,
 )
-from commonplace.search.text import analyze
-from commonplace.search.vector import VectorIndex
+from commonplace.search.semantic.embed import EmbedderUnavailableError
+from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.sqlite import Database
 
 HERE = Partition("tenant-a", "files", "demo")

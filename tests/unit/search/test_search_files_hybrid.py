@@ -13,9 +13,9 @@ from test_search_vectors import WordEmbedder
 from commonplace.files.assembly import build_files
 from commonplace.files.service import Found
 from commonplace.kernel.auth import local_user
-from commonplace.search.engine import HybridRetriever
-from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.vector import VectorIndex
+from commonplace.search.hybrid import HybridRetriever
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.sqlite import Database
 
 

@@ -16,7 +16,7 @@ from commonplace.search.fusion import (
     lexical_evidence,
     semantic_evidence,
 )
-from commonplace.search.store import LexicalMatch, LexicalResult, QueryTerm
+from commonplace.search.model import LexicalMatch, LexicalResult, QueryTerm
 
 TERMS = (
     QueryTerm("boundari", 40, 3.5),

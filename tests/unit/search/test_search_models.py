@@ -16,16 +16,16 @@ import numpy.typing as npt
 import pytest
 
 from commonplace.kernel.config import load
-from commonplace.search import embed_models
-from commonplace.search.embed import EmbedderUnavailableError, LocalEmbedder
-from commonplace.search.embed_graph import (
+from commonplace.search.hybrid import UNREAD_BELOW
+from commonplace.search.semantic import embed_models
+from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder
+from commonplace.search.semantic.embed_graph import (
     UnsupportedModelError,
     build,
     read_safetensors,
     read_shape,
 )
-from commonplace.search.embed_models import DEFAULT_MODEL, PROBES, ModelError
-from commonplace.search.engine import UNREAD_BELOW
+from commonplace.search.semantic.embed_models import DEFAULT_MODEL, PROBES, ModelError
 from tiny_model import HEADS, HIDDEN, LAYERS, Array, tiny_model
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from commonplace.search.text import MAX_TERM_CHARS, analyze, matches, query_terms, snippet
+from commonplace.search.lexical.text import MAX_TERM_CHARS, analyze, matches, query_terms, snippet
 
 
 def test_terms_keep_order_and_repetition() -> None:
@@ -163,5 +163,5 @@ def test_a_snippet_without_a_match_is_the_beginning() -> None:
 
 
 def test_the_module_is_imported_without_numpy() -> None:
-    code = "import sys, commonplace.search.text; sys.exit('numpy' in sys.modules)"
+    code = "import sys, commonplace.search.lexical.text; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from commonplace.search.store import Partition, Passage
-from commonplace.search.vector import StaleVectorsError, VectorIndex
-from commonplace.search.vector_file import VectorFileError
+from commonplace.search.model import Partition, Passage
+from commonplace.search.semantic.vector import StaleVectorsError, VectorIndex
+from commonplace.search.semantic.vector_file import VectorFileError
 
 HERE = Partition("tenant-a", "files", "demo")
 
@@ -252,8 +252,8 @@ def test_a_process_that_ends_while_an_index_is_built_ends_well_and_soon(tmp_path
 import sys
 from pathlib import Path
 import numpy as np
-from commonplace.search.store import Partition, Passage
-from commonplace.search.vector import VectorIndex
+from commonplace.search.model import Partition, Passage
+from commonplace.search.semantic.vector import VectorIndex
 
 class Chance:
     identity, dimensions = "chance/1", 384

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.search.sqlite import SqlitePostings
-from commonplace.search.store import Document, LexicalResult, Partition
-from commonplace.search.waiting import MOST_WAITING
+from commonplace.search.lexical.sqlite import SqlitePostings
+from commonplace.search.lexical.write_buffer import MOST_WAITING
+from commonplace.search.model import Document, LexicalResult, Partition
 from commonplace.storage.sqlite import Database
 
 HERE = Partition("a", "things", "p")

@@ -77,7 +77,7 @@ def scan(
 
 
 def _texts(services: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
-    from commonplace.files import stored_texts as of_files
+    from commonplace.files.store import stored_texts as of_files
     from commonplace.instructions import stored_texts as of_instructions
     from commonplace.memory import stored_texts as of_memory
 

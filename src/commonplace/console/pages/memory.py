@@ -21,7 +21,7 @@ from commonplace.console.parts import (
     whole,
 )
 from commonplace.console.shell import Shell, View, empty, failure, patiently
-from commonplace.search.text import query_terms
+from commonplace.search.lexical.text import query_terms
 
 PAGE = 20
 LIVE_SECONDS = 5.0

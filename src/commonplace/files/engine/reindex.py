@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from commonplace.files.model import AddedChunk, FilePath, IndexChange, IndexedChunk, Terms
 from commonplace.search.chunk import Chunk, split
-from commonplace.search.text import analyze
+from commonplace.search.lexical.text import analyze
 
 TEXT = "text"
 CONTEXT = "context"

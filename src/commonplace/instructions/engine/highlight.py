@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from commonplace.instructions.model import Instruction
-from commonplace.search.text import matches, query_terms, snippet
+from commonplace.search.lexical.text import matches, query_terms, snippet
 
 WIDTH = 240
 OPEN, CLOSE = "**", "**"

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 
 from commonplace.instructions.model import Instruction
 from commonplace.kernel.collector import collector_off
-from commonplace.search.inverted import Found, InvertedIndex
+from commonplace.search.lexical.inverted import Found, InvertedIndex
 
 MOST_WAITING = 64  # changes that a search may have to take in first: a few milliseconds' work
 GATHER_SECONDS = 0.05  # a change that comes in soon after another waits with it

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commonplace.memory.model import TITLE_CHARACTERS, Entry
-from commonplace.search.text import analyze, is_stop_word
+from commonplace.search.lexical.text import analyze, is_stop_word
 
 _SHARED_TERMS = 12
 _LINES = 8

@@ -31,7 +31,7 @@ from commonplace.memory.model import (
     Suggestion,
     SuggestionType,
 )
-from commonplace.search.text import is_stop_word
+from commonplace.search.lexical.text import is_stop_word
 
 MOST_LINKS = 5  # a new entry proposes at most so many links: more would be noise
 MOST_CLUSTER = 12

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from commonplace.search.text import analyze, is_stop_word
+from commonplace.search.lexical.text import analyze, is_stop_word
 
 _WORD = re.compile(r"\w+(?:[.'\u2019-]\w+)*")
 _READ_CHARACTERS = 20_000

@@ -17,7 +17,7 @@ from commonplace.memory.service import MemoryService
 from commonplace.memory.store import Filter
 from commonplace.memory.tools.handled import handled
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
-from commonplace.search.text import query_terms, snippet
+from commonplace.search.lexical.text import query_terms, snippet
 
 SNIPPET_CHARACTERS = (
     90  # the contract says about 100; a little less keeps compact results at a fifth of the entries

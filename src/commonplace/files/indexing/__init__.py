@@ -1,0 +1,1 @@
+"""Index workers: the words of changed files, then their vectors."""

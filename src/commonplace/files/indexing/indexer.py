@@ -1,0 +1,369 @@
+"""The index worker: takes queued jobs while it leads, indexes the words of their files, and does
+the housekeeping of its data folder.
+
+Words are all that a job is about: vectors are made by workers of their own, from queues of their
+own. Small files are indexed at once, many together. A large file is indexed in steps beside them, a
+few files at a time that take turns, so it delays nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from commonplace.files.engine.reindex import difference, terms_of
+from commonplace.files.indexing.embedding import EmbeddingWorker
+from commonplace.files.model import IndexChange, Job, Source, Terms
+from commonplace.files.store.protocol import FileStore, JobStore
+from commonplace.storage.outbox import LargeJobs
+from commonplace.storage.reasons import public_reason
+
+log = logging.getLogger("commonplace.files.indexer")
+
+POLL_SECONDS = 0.25  # how soon work queued by another process, or a free leadership, is noticed
+RENEW_SECONDS = 4.0  # a lease lasts several times as long
+GATHER_SECONDS = 0.1
+BURST_WRITES = 8  # within that time: somebody writes as fast as they can, and is not to be slowed
+MAX_GATHER_SECONDS = 0.5
+YIELD_SHARE = 3  # times a batch's own duration that is left to callers who are writing
+MAX_YIELD_SECONDS = 0.5
+BATCH_BYTES = 1_000_000
+STEP_CHUNKS = 32  # chunks changed in one transaction, so that nobody waits long for the writer
+LARGE_BYTES = 32_768  # files above are indexed in steps, beside the others
+LARGE_CHUNKS = (
+    256  # so are files of which this much is indexed: taking it out of the index takes long too
+)
+MAX_LARGE = 4  # files under way at a time, each of another tenant
+PURGE_EVERY_SECONDS = 60.0
+PURGE_ROWS = 500
+
+
+class Leader(Protocol):
+    """Whether this process is the one that indexes this data folder."""
+
+    def try_acquire(self) -> bool: ...
+
+    def release(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexerSettings:
+    workers: int = 2
+    batch_size: int = 20
+    retention_days: int = 30
+    poll_seconds: float = POLL_SECONDS
+
+
+class Indexer:
+    """Start `run` as a task; `wake` after queueing; `stop` ends it.
+
+    Without leadership it only waits for it.
+    """
+
+    def __init__(
+        self,
+        jobs: JobStore,
+        files: FileStore,
+        leader: Leader,
+        settings: IndexerSettings | None = None,
+        embedding: Sequence[EmbeddingWorker] = (),
+    ) -> None:
+        """`embedding` makes the vectors: a second step, run beside this one."""
+        self._jobs = jobs
+        self._files = files
+        self._leader = leader
+        self._settings = settings or IndexerSettings()
+        self._embedding = embedding
+        self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._wake: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopping = False
+        self._purged_at = 0.0
+        self._woken = 0
+        self._large: dict[asyncio.Task[None], str] = {}  # large files under way, with their tenant
+        self._turn = (
+            asyncio.Lock()
+        )  # first come, first served: a batch of small files, then a step of a large one
+        self.completed = 0  # jobs of this process, for metrics
+        self.leads = False
+
+    def wake(self) -> None:
+        """Work was queued. From any thread."""
+        self._woken += 1
+        loop, event = self._loop, self._wake
+        if loop is not None and event is not None and not event.is_set() and not loop.is_closed():
+            loop.call_soon_threadsafe(event.set)
+
+    def stop(self) -> None:
+        self._stopping = True
+        self.wake()
+
+    async def run(self) -> None:
+        """Work until stopped. A failure of the loop itself is logged and the loop goes on."""
+        self._loop, self._wake, self._turn = (
+            asyncio.get_running_loop(),
+            asyncio.Event(),
+            asyncio.Lock(),
+        )
+        beside = [asyncio.create_task(worker.run(lambda: self.leads)) for worker in self._embedding]
+        keeping = asyncio.create_task(self._keep_leases())
+        try:
+            while not self._stopping:
+                try:
+                    if self._settings.workers > 0 and await self._lead():
+                        await self._drain_once()
+                        await self._housekeep()
+                    await self._jobs.flush_served()
+                # the worker's catch-all: an index that stops silently is worse than one that
+                # complains
+                except Exception:
+                    log.exception("the index worker failed; it goes on")
+                    await asyncio.sleep(POLL_SECONDS)
+                await self._pause(self._wake)
+        finally:
+            keeping.cancel()
+            for worker in self._embedding:
+                worker.stop()
+            await asyncio.gather(*beside)
+            await self._give_up_large()
+            await self._jobs.flush_served()
+            self._leader.release()
+            self.leads = False
+
+    async def _pause(self, wake: asyncio.Event) -> None:
+        """Until work is queued, and then a moment more: a burst of writes is indexed together,
+        not against itself.
+        """
+        try:
+            async with asyncio.timeout(self._settings.poll_seconds):
+                await wake.wait()
+            gathered = 0.0
+            while not self._stopping and gathered < MAX_GATHER_SECONDS:
+                woken = self._woken
+                await asyncio.sleep(GATHER_SECONDS)
+                gathered += GATHER_SECONDS
+                if self._woken - woken < BURST_WRITES:
+                    break
+        except TimeoutError:
+            pass
+        wake.clear()
+
+    async def drain(self, progress: Callable[[int], None] = lambda done: None) -> bool:
+        """Work off what is due now, if this process may lead; False when another one does (it
+        will do the work).
+        """
+        if not await self._lead():
+            return False
+        self._turn = asyncio.Lock()
+        keeping = asyncio.create_task(self._keep_leases())
+        try:
+            done = 0
+            while True:
+                batch = await self._drain_once(rounds=1)
+                done += batch
+                if batch:
+                    progress(done)
+                elif self._large:
+                    await asyncio.wait(self._large, return_when=asyncio.FIRST_COMPLETED)
+                else:
+                    break
+            for worker in self._embedding:
+                await worker.drain()
+            return True
+        finally:
+            keeping.cancel()
+            await self._give_up_large()
+            self._leader.release()
+            self.leads = False
+
+    async def _lead(self) -> bool:
+        """Whether this process leads. A new leader takes over what the last one left half done."""
+        if not self._leader.try_acquire():
+            self.leads = False
+        elif not self.leads:
+            await self._jobs.reclaim(self._owner)
+            self.leads = True
+        return self.leads
+
+    async def _drain_once(self, rounds: int | None = None) -> int:
+        """Work off small files and begin large ones; how many jobs were claimed."""
+        done = 0
+        while not self._stopping and rounds != 0 and await self._jobs.due():
+            begun = time.monotonic()
+            async with self._turn:
+                batch = await self._work_batch()
+            if not batch:
+                break  # what is due are large files, and enough of them are under way
+            done += batch
+            rounds = None if rounds is None else rounds - 1
+            if (
+                self._wake is not None and self._wake.is_set()
+            ):  # callers are writing: leave them most of the time
+                self._wake.clear()
+                await asyncio.sleep(
+                    min(YIELD_SHARE * (time.monotonic() - begun), MAX_YIELD_SECONDS)
+                )
+        return done
+
+    async def _work_batch(self) -> int:
+        large = LargeJobs(
+            LARGE_BYTES, MAX_LARGE - len(self._large), frozenset(self._large.values())
+        )
+        batch = await self._jobs.claim(self._owner, self._settings.batch_size, large)
+        for job in batch:
+            if job.size > LARGE_BYTES:
+                self._begin_large(job)
+        left = [job for job in batch if job.size <= LARGE_BYTES]
+        while left:
+            sources = await self._jobs.sources(left, BATCH_BYTES)
+            await self._work(left[: len(sources)], sources)
+            left = left[len(sources) :]
+        return len(batch)
+
+    async def _keep_leases(self) -> None:
+        """A large file takes longer than a lease, and a worker that is still at it is not a dead
+        one.
+        """
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            try:
+                if self.leads:
+                    await self._jobs.renew(self._owner)
+            except (
+                Exception
+            ):  # the next one may come through; if not, somebody else does the work again
+                log.warning("the leases of this worker could not be renewed", exc_info=True)
+
+    async def _work(self, jobs: Sequence[Job], sources: Sequence[Source]) -> None:
+        """Index small files, worked out in one go: a hop to a thread per job would cost more
+        than the work.
+        """
+        now = []
+        for job, source in zip(jobs, sources, strict=True):
+            if len(source.indexed) > LARGE_CHUNKS:
+                self._begin_large(job)
+            else:
+                now.append((job, source))
+        steps = await asyncio.to_thread(_all_steps, now)
+        finished = await asyncio.gather(
+            *(self._finish(*work, made) for work, made in zip(now, steps, strict=True))
+        )
+        self.completed += sum(finished)
+        self._wake_embedding()
+
+    async def _finish(self, job: Job, source: Source, steps: list[Step] | Exception) -> bool:
+        """Apply the steps of a small file; whether it is indexed now."""
+        try:
+            if isinstance(steps, Exception):
+                raise steps
+            for step in steps:
+                if not await self._jobs.apply(
+                    job, source.content_hash, step.change, step.terms, complete=step.last
+                ):
+                    return False  # somebody else has it, or a newer state of the file waits
+            return True
+        except Exception as error:  # one bad file must not stop the others
+            await self._fail(job, error)
+            return False
+
+    def _begin_large(self, job: Job) -> None:
+        task = asyncio.create_task(self._work_large(job))
+        self._large[task] = job.tenant
+        task.add_done_callback(self._end_large)
+
+    def _end_large(self, task: asyncio.Task[None]) -> None:
+        self._large.pop(task, None)
+        self._wake_embedding()
+        if self._wake is not None:
+            self._wake.set()
+
+    async def _work_large(self, job: Job) -> None:
+        """Index a large file in steps. Between two of them other large files have their turn."""
+        try:
+            async with self._turn:
+                (source,) = await self._jobs.sources([job], BATCH_BYTES)
+                change = await asyncio.to_thread(
+                    difference, job.path, source.content, source.indexed
+                )
+            remaining = change.steps(STEP_CHUNKS)
+            for number, part in enumerate(remaining, 1):
+                async with self._turn:
+                    step = await asyncio.to_thread(_analysed, part, number == len(remaining))
+                    if not await self._jobs.apply(
+                        job, source.content_hash, part, step.terms, complete=step.last
+                    ):
+                        return
+            self.completed += 1
+        except Exception as error:  # one bad file must not stop the others
+            await self._fail(job, error)
+
+    async def _give_up_large(self) -> None:
+        """Stop in the middle of large files; whoever works next goes on from the steps that were
+        committed.
+        """
+        tasks = list(self._large)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._jobs.release(self._owner)
+
+    async def _fail(self, job: Job, error: Exception) -> None:
+        buried = await self._jobs.fail(job, public_reason(error))
+        log.warning(
+            "index job %d failed (try %d%s)",
+            job.id,
+            job.retry_count + 1,
+            ", given up" if buried else "",
+            exc_info=error,
+        )
+
+    def _wake_embedding(self) -> None:
+        for worker in self._embedding:
+            worker.wake()
+
+    async def _housekeep(self) -> None:
+        now = time.monotonic()
+        if now - self._purged_at >= PURGE_EVERY_SECONDS or not self._purged_at:
+            self._purged_at = now
+            before = int((time.time() - self._settings.retention_days * 86_400) * 1e6)
+            while await self._files.purge(before, PURGE_ROWS) == PURGE_ROWS:
+                pass
+        while not self._stopping and not await self._jobs.due() and await self._jobs.tidy():
+            pass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a change, ready to be applied in one transaction."""
+
+    change: IndexChange
+    terms: list[Terms]
+    last: bool
+
+
+def _analysed(part: IndexChange, last: bool) -> Step:
+    return Step(part, [terms_of(chunk) for chunk in part.added], last)
+
+
+def _steps(job: Job, source: Source) -> Iterator[Step]:
+    parts = difference(job.path, source.content, source.indexed).steps(STEP_CHUNKS)
+    for number, part in enumerate(parts, 1):
+        yield _analysed(part, number == len(parts))
+
+
+def _all_steps(work: Sequence[tuple[Job, Source]]) -> list[list[Step] | Exception]:
+    """What must change for each job."""
+    made: list[list[Step] | Exception] = []
+    for job, source in work:
+        try:
+            made.append(list(_steps(job, source)))
+        except Exception as error:  # handed to the job it belongs to
+            made.append(error)
+    return made

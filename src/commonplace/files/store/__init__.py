@@ -1,0 +1,1 @@
+"""Persistence of files: one Protocol, SQLite and PostgreSQL adapters."""

@@ -1,0 +1,329 @@
+"""The vectors of files in PostgreSQL (pgvector): exact for small projects, an HNSW index of its
+own for each large one.
+
+A vector belongs to a chunk and goes with it; a chunk's text never changes. So making the vectors
+right is making the missing ones, in small steps that can be taken again. An approximate index holds
+one project's rows only, and is built beside running searches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.search.lexical.postings import upper_bound
+from commonplace.search.model import Partition, Passage
+from commonplace.search.semantic.embed import EmbedderUnavailableError
+from commonplace.search.semantic.vector import Neighbours
+from commonplace.storage.errors import SCHEMA_MISMATCH
+from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.queries import load_postgres_queries
+from commonplace.storage.reasons import public_reason
+
+if TYPE_CHECKING:
+    from commonplace.search.semantic.embed import Vectors
+
+log = logging.getLogger("commonplace.files.embeddings")
+EXACT_ROWS = 10_000  # vectors of a project up to which each is compared (ADR 0082)
+SELECTIVE_PREFIX = 2_000  # chunks below a path prefix up to which only they are compared
+INDEXED_DIMENSIONS = 4_000  # pgvector's limit for an HNSW index over halfvec
+PLAIN_DIMENSIONS = 1_900  # a row must fit into a page
+EFFORT = 100  # hnsw.ef_search
+INDEX_MEMORY = "512MB"  # of the server while it builds one index, unless it is set to give more
+BATCH = 32
+LOOK_EVERY = 500  # vectors added before the need for an index is looked at again
+_QUERIES = load_postgres_queries("commonplace.files.store", "postgres_embeddings.sql")
+_STALE = "the vectors were made by another model; a worker is replacing them"
+
+
+class PostgresEmbeddings:
+    """The vectors of one model. Thread-safe; any number of processes share the table."""
+
+    def __init__(
+        self,
+        database: PostgresDatabase,
+        identity: str,
+        dimensions: int,
+        exact_rows: int = EXACT_ROWS,
+    ) -> None:
+        self.identity = identity
+        self.dimensions = dimensions
+        self._database = database
+        self._exact_rows = exact_rows
+        self._added: dict[Partition, int] = {}
+        self._building: set[int] = set()
+        self._builders: list[threading.Thread] = []
+        self._guard = threading.Lock()
+
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
+        """The `limit` nearest keys below the prefix, and the cosines of the keys in `also`."""
+        try:
+            return await self._database.read(
+                lambda c: self._nearest(c, partition, _text(vector), limit, prefix, also),
+                snapshot=True,
+            )
+        except (psycopg.Error, CommonplaceError) as failed:
+            log.warning("the vectors cannot be read", exc_info=failed)
+            raise EmbedderUnavailableError(
+                f"the vectors cannot be read ({public_reason(failed)})"
+            ) from failed
+
+    async def synchronise(
+        self,
+        partition: Partition,
+        passages: Sequence[Passage],
+        embed: Callable[[Sequence[str]], Vectors],
+        most: int | None = None,
+    ) -> int:
+        """Make `most` of the vectors that are missing; return how many are left.
+
+        Each batch is kept, whatever happens to the next.
+        """
+        texts = {int(passage.key.rpartition("#")[2]): passage.text for passage in passages}
+        values = {
+            "ids": list(texts),
+            "tenant": partition.tenant,
+            "project": partition.scope,
+            "model": self.identity,
+        }
+        missing = [
+            int(row[0])
+            for row in await self._database.read(
+                lambda c: c.execute(_QUERIES["embedding_missing"], values).fetchall()
+            )
+        ]
+        now = missing if most is None else missing[:most]
+        for at in range(0, len(now), BATCH):
+            batch = now[at : at + BATCH]
+            vectors = await asyncio.to_thread(embed, [texts[number] for number in batch])
+            await self.add(partition, list(zip(batch, vectors, strict=True)))
+        return len(missing) - len(now)
+
+    async def add(self, partition: Partition, vectors: Sequence[tuple[int, Any]]) -> None:
+        """Keep the vectors of chunks. A later one of the same chunk takes its place."""
+        place = {
+            "tenant": partition.tenant,
+            "project": partition.scope,
+            "collection": partition.collection,
+            "model": self.identity,
+        }
+        rows = [
+            {**place, "id": number, "embedding": _text(vector)}
+            for number, vector in sorted(vectors, key=lambda pair: pair[0])
+        ]
+        await self._database.write(lambda c: c.executemany(_QUERIES["embedding_add"], rows))
+        with self._guard:
+            before = self._added.get(partition, -1)
+            self._added[partition] = max(before, 0) + len(rows)
+            due = before < 0 or before // LOOK_EVERY != self._added[partition] // LOOK_EVERY
+        if due:
+            await self._index_if_worthwhile(partition)
+
+    def close(self) -> None:
+        """Wait for indexes being built."""
+        for thread in self._builders:
+            thread.join()
+
+    def _nearest(
+        self,
+        connection: Connection,
+        partition: Partition,
+        query: str,
+        limit: int,
+        prefix: str,
+        also: Sequence[str],
+    ) -> Neighbours:
+        state = self._state(connection, partition)
+        if state is None:
+            return Neighbours({}, 0, True)
+        number, rows, stale, indexed, documents = state
+        if rows == 0 and stale:
+            raise EmbedderUnavailableError(_STALE)
+        values = {"partition": number, "model": self.identity, "query": query, "limit": limit}
+        ids = [int(key.rpartition("#")[2]) for key in also]
+        asked = (
+            connection.execute(_QUERIES["similarities"], {**values, "ids": ids}, binary=True)
+            if ids
+            else None
+        )
+        approximate = indexed and rows > self._exact_rows
+        below = {
+            "tenant": partition.tenant,
+            "project": partition.scope,
+            "prefix": prefix,
+            "upper": upper_bound(prefix),
+        }
+        if prefix and (not approximate or self._selective(connection, below)):
+            found = connection.execute(_QUERIES["nearest_below"], {**values, **below}, binary=True)
+            approximate = False
+        elif approximate:
+            connection.execute(_QUERIES["nearest_scanning"], {"effort": str(max(EFFORT, limit))})
+            name = "nearest_approximate_below" if prefix else "nearest_approximate"
+            found = connection.execute(
+                self._statement(name, number), {**values, **below}, binary=True
+            )
+        else:
+            found = connection.execute(_QUERIES["nearest_exact"], values, binary=True)
+        answers = [*found, *(asked or ())]
+        cosines = {str(key): float(similarity) for key, similarity, _ in answers}
+        vectors = {str(key): _unpacked(packed) for key, _, packed in answers}
+        return Neighbours(
+            cosines,
+            rows if rows <= self._exact_rows else max(rows, int(documents)),
+            not approximate,
+            vectors,
+        )
+
+    def _state(
+        self, connection: Connection, partition: Partition
+    ) -> tuple[int, int, bool, bool, int] | None:
+        values = {
+            "tenant": partition.tenant,
+            "collection": partition.collection,
+            "scope": partition.scope,
+        }
+        row = connection.execute(
+            _QUERIES["embedding_state"],
+            {**values, "model": self.identity, "limit": self._exact_rows + 1},
+        ).fetchone()
+        return (
+            None
+            if row is None
+            else (int(row[0]), int(row[1]), bool(row[2]), bool(row[3]), int(row[4]))
+        )
+
+    def _selective(self, connection: Connection, below: dict[str, Any]) -> bool:
+        row = connection.execute(
+            _QUERIES["below_count"], {**below, "limit": SELECTIVE_PREFIX + 1}
+        ).fetchone()
+        return row is not None and int(row[0]) <= SELECTIVE_PREFIX
+
+    def _statement(self, name: str, partition_id: int) -> str:
+        return (
+            _QUERIES[name]
+            .replace("DIMENSIONS", str(self.dimensions))
+            .replace("PARTITION", str(partition_id))
+        )
+
+    async def _index_if_worthwhile(self, partition: Partition) -> None:
+        state = await self._database.read(lambda connection: self._state(connection, partition))
+        if (
+            state is None
+            or state[1] <= self._exact_rows
+            or state[3]
+            or self.dimensions > INDEXED_DIMENSIONS
+        ):
+            return
+        with self._guard:
+            if state[0] in self._building:
+                return
+            self._building.add(state[0])
+        thread = threading.Thread(
+            target=self.build_index, args=(state[0],), name="build-hnsw", daemon=True
+        )
+        self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
+        thread.start()
+
+    def build_index(self, partition_id: int) -> None:
+        """Give a large project its approximate index, while everything goes on.
+
+        Of several processes, one does it.
+        """
+        try:
+            raw = self._database.connect()
+        except CommonplaceError:
+            return  # looked at again with later vectors
+        try:
+            connection = Connection(raw)
+            locked = connection.execute(self._statement("index_lock", partition_id)).fetchone()
+            if locked is None or not locked[0]:
+                return
+            name = f"idx_mcp_file_embeddings_hnsw_{partition_id}"
+            if (name, False) in connection.execute(
+                _QUERIES["embedding_indexes"]
+            ).fetchall():  # left by a build that was cut off
+                connection.execute(self._statement("index_drop", partition_id))
+            connection.execute(_QUERIES["index_room"], {"room": INDEX_MEMORY})
+            connection.execute(self._statement("index_build", partition_id))
+        except psycopg.Error as failed:
+            log.warning(
+                "the vector index of partition %d was not built: %s",
+                partition_id,
+                " ".join(str(failed).split())[:300],
+            )
+        finally:
+            raw.close()
+            with self._guard:
+                self._building.discard(partition_id)
+
+
+def vector_length(connection: Connection) -> int:
+    """The length of the vectors that the table holds."""
+    row = connection.execute(_QUERIES["embedding_length"]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def require_length(database: PostgresDatabase, dimensions: int) -> None:
+    found = database.read_now(vector_length)
+    if found != dimensions:
+        raise CommonplaceError(
+            SCHEMA_MISMATCH,
+            f"The database holds vectors of {found} numbers; "
+            f"settings.mcp.files.search.embedding.dimensions is {dimensions}.",
+            hint="Run: commonplace migrate (it drops the old vectors and queues all files to be "
+            "embedded again)",
+            details={"found": found, "needed": dimensions},
+        )
+
+
+def fit_length(database: PostgresDatabase, dimensions: int) -> tuple[int, int]:
+    """Bring the table to another length of vectors: the old ones go, and all files are queued.
+
+    (Length before, files queued.)
+    """
+
+    def work(connection: Connection) -> tuple[int, int]:
+        before = vector_length(connection)
+        if before == dimensions:
+            return before, 0
+        for name, _ in connection.execute(_QUERIES["embedding_indexes"]).fetchall():
+            connection.execute(f"DROP INDEX {name}")  # a name of our own, with a number at its end
+        connection.execute(_QUERIES["embedding_clear"])
+        connection.execute(_QUERIES["embedding_resize"].replace("DIMENSIONS", str(dimensions)))
+        connection.execute(
+            _QUERIES["embedding_in_place" if dimensions <= PLAIN_DIMENSIONS else "embedding_aside"]
+        )
+        queued = connection.execute(_QUERIES["embed_all_again"]).fetchone()
+        return before, int(queued[0]) if queued else 0
+
+    return database.write_now(work, lock_timeout_seconds=60)
+
+
+def _unpacked(packed: bytes) -> Any:
+    """A halfvec as pgvector sends it: its length, a word for later use, and big-endian numbers."""
+    import numpy as np
+
+    return np.frombuffer(packed, dtype=">f2", offset=4).astype(np.float32)
+
+
+def _text(vector: Any) -> str:
+    return (
+        "["
+        + ",".join(
+            map(
+                repr,
+                vector.tolist()
+                if hasattr(vector, "tolist")
+                else [float(number) for number in vector],
+            )
+        )
+        + "]"
+    )

@@ -1,0 +1,85 @@
+"""The semantic sides of files with their vectors in PostgreSQL: the model of this machine, and
+an external one asked with callers' keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from commonplace.files.store.postgres_embeddings import PostgresEmbeddings
+from commonplace.search.model import KeyNeededError, Partition, Passage
+from commonplace.search.semantic.embed import Embedder, legibility
+from commonplace.search.semantic.embed_external import ExternalModel, query_vector
+
+if TYPE_CHECKING:
+    from commonplace.search.semantic.embed import Vectors
+    from commonplace.search.semantic.vector import Neighbours
+
+
+class LocalSide:
+    """`Side` for queries, `PassageListener` for the index worker."""
+
+    def __init__(self, embedder: Embedder, embeddings: PostgresEmbeddings) -> None:
+        self._embedder = embedder
+        self.embeddings = embeddings
+
+    async def vector(self, query: str, model_key: str | None) -> Any:
+        return await asyncio.to_thread(self._embedder.embed_query, query)
+
+    async def legibility(self, query: str) -> float:
+        return legibility(self._embedder, query)
+
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
+        return await self.embeddings.nearest(partition, vector, limit, prefix, also)
+
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        *,
+        most: int | None = None,
+    ) -> int:
+        return await self.embeddings.synchronise(partition, passages, self._embedder.embed, most)
+
+    def close(self) -> None:
+        self.embeddings.close()
+
+
+class ExternalSide:
+    """`Side` for queries, `KeyedListener` for the index worker."""
+
+    def __init__(self, model: ExternalModel, embeddings: PostgresEmbeddings) -> None:
+        self._model = model
+        self.embeddings = embeddings
+
+    async def vector(self, query: str, model_key: str | None) -> Any:
+        return await query_vector(self._model, query, model_key)
+
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
+        return await self.embeddings.nearest(partition, vector, limit, prefix, also)
+
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        model_key: str | None,
+        *,
+        most: int | None = None,
+    ) -> int:
+        def embed(texts: Sequence[str]) -> Vectors:
+            if model_key is None:
+                raise KeyNeededError
+            return self._model.embed_many(texts, model_key)
+
+        return await self.embeddings.synchronise(partition, passages, embed, most)
+
+    def close(self) -> None:
+        self.embeddings.close()

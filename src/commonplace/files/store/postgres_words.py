@@ -1,0 +1,269 @@
+"""Contract 003's transitional lexical mode: the words of chunks in a GIN index over tsvector,
+ranked by ts_rank.
+
+The terms are those of the one text analysis, so both modes find the same files. A document's score
+is, over the query's terms it holds, what a term tells (idf, inside the project) times its ts_rank,
+which lies in 0 to 1: the share of the ceiling compares as BM25's does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+import psycopg
+
+from commonplace.files.engine.reindex import CONTEXT, TEXT
+from commonplace.files.store.sql_index import COLLECTION, key_of
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.settings import LexicalMode
+from commonplace.search.lexical.postgres import PostgresPostings
+from commonplace.search.lexical.postings import (
+    MAX_LOOKUPS,
+    MAX_QUERY_TERMS,
+    SCORE_DIGITS,
+    TIE_ROOM,
+    Terms,
+    idf,
+    told_most,
+    upper_bound,
+)
+from commonplace.search.model import (
+    Document,
+    LexicalMatch,
+    LexicalResult,
+    Partition,
+    QueryTerm,
+    SearchUnavailableError,
+)
+from commonplace.storage.errors import SCHEMA_MISMATCH
+from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.queries import load_postgres_queries
+from commonplace.storage.reasons import public_reason
+
+log = logging.getLogger("commonplace.files.words")
+LABELS = {TEXT: "A", CONTEXT: "B"}  # what PostgreSQL calls weights of positions, D to A
+MEASURE = "ts_rank"
+MAX_FREQUENCY = 64  # of a term in a field; ts_rank hardly tells more from fewer
+COUNTED = 10_001  # chunks of a project counted; beyond, only the logarithm matters
+AT_ONCE = 500
+_QUERIES = load_postgres_queries("commonplace.files.store", "postgres_words.sql")
+
+
+class PostgresWords:
+    """`LexicalStore` of the collection of files."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+
+    async def search(
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        *,
+        limit: int,
+        weights: Mapping[str, float],
+        prefix: str = "",
+    ) -> LexicalResult:
+        return await self._read(
+            lambda connection: _ranked(connection, partition, terms, weights, limit, prefix, None)
+        )
+
+    async def score_keys(
+        self,
+        partition: Partition,
+        terms: Sequence[str],
+        keys: Sequence[str],
+        *,
+        weights: Mapping[str, float],
+    ) -> LexicalResult:
+        """The scores of given chunks wherever they rank; those without a query term are left
+        out.
+        """
+        ids = [int(key.rpartition("#")[2]) for key in keys]
+        return await self._read(
+            lambda connection: _ranked(connection, partition, terms, weights, len(ids), "", ids)
+        )
+
+    async def _read(self, work: Callable[[Connection], LexicalResult]) -> LexicalResult:
+        try:
+            return await self._database.read(work, snapshot=True)
+        except (psycopg.Error, CommonplaceError) as failed:
+            log.warning("the words cannot be read", exc_info=failed)
+            raise SearchUnavailableError(public_reason(failed)) from failed
+
+
+def add_words(
+    connection: Connection, partition_id: int, tenant: str, chunks: Sequence[tuple[int, Terms]]
+) -> None:
+    """Index the words of chunks, in the caller's transaction. They go with their chunk."""
+    rows = [
+        {"id": chunk_id, "tenant": tenant, "words": words_of(partition_id, held)}
+        for chunk_id, held in chunks
+    ]
+    connection.executemany(_QUERIES["chunk_words_add"], rows)
+
+
+def words_of(partition_id: int, held: Terms) -> str:
+    """A chunk's terms as PostgreSQL writes a tsvector. ts_rank counts positions and looks at
+    their labels, never at where they are.
+    """
+    places: dict[str, list[str]] = {f"#{partition_id}": []}
+    for field, frequencies in held.items():
+        for term, frequency in frequencies.items():
+            known = places.setdefault(term, [])
+            known += [
+                f"{len(known) + n}{LABELS[field]}"
+                for n in range(1, min(frequency, MAX_FREQUENCY) + 1)
+            ]
+    return " ".join(
+        f"{_quoted(term)}:{','.join(where)}" if where else _quoted(term)
+        for term, where in places.items()
+    )
+
+
+def _quoted(term: str) -> str:
+    return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _ranked(
+    connection: Connection,
+    partition: Partition,
+    terms: Sequence[str],
+    weights: Mapping[str, float],
+    limit: int,
+    prefix: str,
+    ids: Sequence[int] | None,
+) -> LexicalResult:
+    place = {"tenant": partition.tenant, "project": partition.scope}
+    named = {
+        "tenant": partition.tenant,
+        "collection": partition.collection,
+        "scope": partition.scope,
+    }
+    row = connection.execute(_QUERIES["words_partition"], named).fetchone()
+    asked = list(dict.fromkeys(terms))[:MAX_LOOKUPS]
+    if row is None or not asked:
+        return LexicalResult(measure=MEASURE)
+    counted = connection.execute(
+        _QUERIES["words_documents"], {**place, "limit": COUNTED}
+    ).fetchone()
+    documents = int(counted[0]) if counted else 0
+    bound = {term: f"{_quoted(f'#{row[0]}')} & {_quoted(term)}" for term in asked}
+    holders = connection.execute(
+        _QUERIES["words_holders"], {"terms": _json(list(bound.values()))}
+    ).fetchall()
+    told = [
+        QueryTerm(asked[number - 1], int(held), idf(documents, int(held)))
+        for number, held in holders
+    ]
+    told = sorted(told, key=told_most)[:MAX_QUERY_TERMS]
+    values = {
+        **place,
+        "terms": _json([(bound[term.term], _quoted(term.term), term.idf) for term in told]),
+        "weights": _labelled(weights),
+        "ids": ids if ids is None else list(ids),
+        "prefix": prefix,
+        "upper": upper_bound(prefix),
+        "limit": limit + TIE_ROOM,
+    }
+    matches = []
+    for key, score, numbers in connection.execute(_QUERIES["words_rank"], values):
+        held = tuple(told[number - 1].term for number in sorted(numbers))
+        matches.append(LexicalMatch(str(key), round(float(score), SCORE_DIGITS), held))
+    matches.sort(key=lambda match: (-match.score, match.key))
+    return LexicalResult(
+        tuple(matches[:limit]), tuple(told), documents, sum(term.idf for term in told), MEASURE
+    )
+
+
+def _labelled(weights: Mapping[str, float]) -> list[float]:
+    """The weights of the fields in PostgreSQL's order, D to A, the largest 1."""
+    largest = max(weights.values(), default=1.0) or 1.0
+    by_label = {
+        LABELS[field]: weight / largest for field, weight in weights.items() if field in LABELS
+    }
+    return [by_label.get(label, 0.0) for label in "DCBA"]
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+# -- which mode a database is in
+
+
+def lexical_mode(connection: Connection) -> LexicalMode:
+    row = connection.execute(_QUERIES["mode"]).fetchone()
+    return "tsvector" if row is not None and row[0] == "tsvector" else "bm25"
+
+
+def require_mode(database: PostgresDatabase, mode: LexicalMode) -> None:
+    found = database.read_now(lexical_mode)
+    if found != mode:
+        raise CommonplaceError(
+            SCHEMA_MISMATCH,
+            f"The database is indexed for the lexical mode {found}; "
+            f"settings.mcp.files.search.lexical is {mode}.",
+            hint="Stop servers and workers, then run: commonplace migrate (it makes what the "
+            "other mode needs; vectors stay)",
+            details={"found": found, "needed": mode},
+        )
+
+
+def fit_mode(database: PostgresDatabase, mode: LexicalMode) -> tuple[LexicalMode, int]:
+    """Complete what a mode needs, in small steps that are kept, then say that the database is in
+    it.
+
+    (Mode before, chunks indexed.)
+    """
+    before = database.read_now(lexical_mode)
+    postings, made, after = PostgresPostings(database), 0, 0
+
+    def step(connection: Connection) -> list[int]:
+        return (
+            _words_step(connection, after)
+            if mode == "tsvector"
+            else _postings_step(connection, postings, after)
+        )
+
+    while done := database.write_now(step, lock_timeout_seconds=60):
+        made, after = made + len(done), done[-1]
+
+    def said(connection: Connection) -> None:
+        connection.execute(_QUERIES["mode_forget"])
+        if mode != "bm25":
+            connection.execute(_QUERIES["mode_set"], {"mode": mode})
+
+    if before != mode:
+        database.write_now(said)
+    return before, made
+
+
+def _words_step(connection: Connection, after: int) -> list[int]:
+    rows = connection.execute(
+        _QUERIES["words_missing"], {"after": after, "limit": AT_ONCE, "collection": COLLECTION}
+    ).fetchall()
+    for chunk_id, partition_id, tenant, tokens in rows:
+        add_words(connection, partition_id, tenant, [(chunk_id, tokens)])
+    return [int(row[0]) for row in rows]
+
+
+def _postings_step(connection: Connection, postings: PostgresPostings, after: int) -> list[int]:
+    rows = connection.execute(
+        _QUERIES["postings_missing"], {"after": after, "limit": AT_ONCE, "collection": COLLECTION}
+    ).fetchall()
+    documents: dict[Partition, list[Document]] = {}
+    for chunk_id, tenant, project, path, tokens in rows:
+        fields = {
+            field: [term for term, frequency in held.items() for _ in range(frequency)]
+            for field, held in tokens.items()
+        }
+        documents.setdefault(Partition(tenant, COLLECTION, project), []).append(
+            Document(key_of(path, chunk_id), fields)
+        )
+    for partition in sorted(documents, key=lambda each: (each.tenant, each.scope)):
+        postings.put(connection, partition, documents[partition], keep_terms=False)
+    return [int(row[0]) for row in rows]

@@ -1,0 +1,1 @@
+"""Search by words: text analysis, inverted indexes, BM25."""

@@ -1,0 +1,1 @@
+"""Search by meaning: embedding models, vector indexes, rerank models."""

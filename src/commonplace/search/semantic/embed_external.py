@@ -1,0 +1,175 @@
+"""Embeddings from an OpenAI-compatible endpoint, and the semantic side made of them.
+
+Every request carries its caller's own key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from commonplace.search.hybrid import nearest_on_disk
+from commonplace.search.model import KeyNeededError, Partition, Passage
+from commonplace.search.semantic.embed import MAX_TEXT_CHARS, EmbedderUnavailableError
+from commonplace.search.semantic.model_http import (
+    NO_KEY,
+    ModelEndpoint,
+    ModelError,
+    ModelMalformedError,
+    ModelRejectedError,
+)
+
+if TYPE_CHECKING:
+    from commonplace.search.semantic.embed import Vectors
+    from commonplace.search.semantic.vector import Neighbours, VectorIndex
+
+BATCH_TEXTS = 64
+BATCH_CHARACTERS = 200_000
+
+
+class ExternalModel:
+    """Texts to unit vectors.
+
+    Implements `Embedder` as far as its identity goes: embedding itself needs a key.
+    """
+
+    def __init__(self, endpoint: ModelEndpoint, model: str, dimensions: int) -> None:
+        self._endpoint = endpoint
+        self._model = model
+        self.dimensions = dimensions
+        self.identity = f"openai:{model}:{dimensions}"
+        self._ask_for_length = False  # some models offer several lengths; others refuse to be asked
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        raise EmbedderUnavailableError(NO_KEY)
+
+    def embed_query(self, text: str) -> Vectors:
+        raise EmbedderUnavailableError(NO_KEY)
+
+    async def embed_one(self, text: str, key: str) -> Vectors:
+        answer = await self._endpoint.ask(self._body([text]), key)
+        if self._wrong_length(answer):
+            answer = await self._endpoint.ask(self._body([text]), key)
+        vector: Vectors = self._vectors(answer, 1)[0]
+        return vector
+
+    def embed_many(self, texts: Sequence[str], key: str) -> Vectors:
+        """Blocking, in several requests: for a worker thread."""
+        import numpy as np
+
+        made = [np.zeros((0, self.dimensions), dtype=np.float32)]
+        for batch in _batches(texts):
+            answer = self._endpoint.ask_now(self._body(batch), key)
+            if self._wrong_length(answer):
+                answer = self._endpoint.ask_now(self._body(batch), key)
+            made.append(self._vectors(answer, len(batch)))
+        return np.concatenate(made)
+
+    def _body(self, texts: Sequence[str]) -> dict[str, Any]:
+        # Such endpoints refuse an empty text, and a lone surrogate cannot be sent.
+        clean = [
+            (text[:MAX_TEXT_CHARS].encode("utf-8", "replace").decode()) or " " for text in texts
+        ]
+        body: dict[str, Any] = {"model": self._model, "input": clean, "encoding_format": "float"}
+        return {**body, "dimensions": self.dimensions} if self._ask_for_length else body
+
+    def _wrong_length(self, answer: dict[str, Any]) -> bool:
+        """Whether to ask again, this time for the length of the settings.
+
+        Only once in the life of a process.
+        """
+        if self._ask_for_length:
+            return False
+        try:
+            self._ask_for_length = len(answer["data"][0]["embedding"]) != self.dimensions
+        except (KeyError, IndexError, TypeError):
+            return False
+        return self._ask_for_length
+
+    def _vectors(self, answer: dict[str, Any], count: int) -> Vectors:
+        import numpy as np
+
+        try:
+            rows = sorted(answer["data"], key=lambda row: row["index"])
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+            in_order = [row["index"] for row in rows] == list(range(count))
+        except (KeyError, TypeError, ValueError):
+            raise ModelMalformedError(
+                "the embedding model answered without the vectors that were asked for"
+            ) from None
+        if not in_order or vectors.ndim != 2 or not np.isfinite(vectors).all():
+            raise ModelMalformedError(
+                "the embedding model answered without the vectors that were asked for"
+            )
+        if vectors.shape[1] != self.dimensions:
+            raise ModelRejectedError(
+                f"the embedding model makes vectors of {vectors.shape[1]} numbers, "
+                f"settings.mcp.files.search.embedding.dimensions says "
+                f"{self.dimensions}"
+            )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return (vectors / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+
+
+class ExternalSide:
+    """The semantic side of an external model with vectors in files.
+
+    `Side` for queries, `KeyedListener` for the index worker.
+    """
+
+    def __init__(self, model: ExternalModel, vectors: VectorIndex) -> None:
+        self._model = model
+        self._vectors = vectors
+
+    async def vector(self, query: str, model_key: str | None) -> Any:
+        return await query_vector(self._model, query, model_key)
+
+    async def nearest(
+        self, partition: Partition, vector: Any, limit: int, prefix: str, also: Sequence[str]
+    ) -> Neighbours:
+        return await nearest_on_disk(self._vectors, partition, vector, limit, prefix, also)
+
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        model_key: str | None,
+        *,
+        most: int | None = None,
+    ) -> int:
+        def embed(texts: Sequence[str]) -> Vectors:
+            if model_key is None:
+                raise KeyNeededError
+            return self._model.embed_many(texts, model_key)
+
+        return await asyncio.to_thread(
+            self._vectors.synchronise_with, partition, prefix, passages, embed, most
+        )
+
+    def close(self) -> None:
+        self._vectors.close()
+
+
+async def query_vector(model: ExternalModel, query: str, model_key: str | None) -> Any:
+    if model_key is None:
+        raise EmbedderUnavailableError(NO_KEY)
+    try:
+        return await model.embed_one(query, model_key)
+    except ModelError as error:
+        raise EmbedderUnavailableError(str(error)) from error
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        length = min(len(text), MAX_TEXT_CHARS)
+        if batch and (len(batch) == BATCH_TEXTS or size + length > BATCH_CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += length
+    if batch:
+        yield batch

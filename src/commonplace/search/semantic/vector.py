@@ -1,0 +1,358 @@
+"""The semantic side of every partition: which vectors there are, and the nearest ones to a query.
+
+Derived data: `synchronise` is told what the passages are and embeds only text it has not seen;
+`clear` and a reindex rebuild it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import hashlib
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from commonplace.search.model import Partition, Passage
+from commonplace.search.semantic import vector_ann
+from commonplace.search.semantic.embed import Embedder
+from commonplace.search.semantic.vector_file import (
+    Snapshot,
+    VectorFile,
+    VectorFileError,
+    Vectors,
+    View,
+)
+
+_REBUILD_SHARE = 0.2  # rows outside the approximate index that call for a new one
+_WIDEN = 8
+Embed = Callable[[Sequence[str]], Vectors]
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Cosines of the nearest keys and of the keys asked for, and how they were found."""
+
+    cosines: dict[str, float]
+    rows: int
+    exact: bool
+    vectors: Mapping[str, Vectors] = field(
+        default_factory=dict
+    )  # of these keys, where they are cheap to have
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStatus:
+    """For `doctor`: what is there and how well it fits the model in use."""
+
+    rows: int
+    dead: int
+    generation: int
+    identity: str
+    stale: bool  # made by another model: not compared, replaced as documents are indexed again
+    approximate: bool
+
+
+class StaleVectorsError(Exception):
+    """The partition's vectors were made by another model."""
+
+
+class VectorIndex:
+    """Vectors below one folder, one subfolder for each partition.
+
+    Implements `PassageListener`; thread-safe.
+    """
+
+    def __init__(
+        self, folder: Path, embedder: Embedder, ann_rows: int = vector_ann.ANN_ROWS
+    ) -> None:
+        self._folder = folder
+        self._embedder = embedder
+        self._ann_rows = ann_rows
+        self._files: dict[Partition, VectorFile] = {}
+        self._guard = threading.Lock()
+        self._built: dict[Path, vector_ann.AnnIndex] = {}
+        self._building: set[Path] = set()
+        self._builders: list[threading.Thread] = []
+        self._stopping = threading.Event()
+
+    async def synchronise(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        *,
+        most: int | None = None,
+    ) -> int:
+        return (
+            await asyncio.to_thread(
+                self._advance, partition, prefix, passages, self._embedder.embed, most
+            )
+        )[1]
+
+    def synchronise_now(
+        self, partition: Partition, prefix: str, passages: Sequence[Passage]
+    ) -> int:
+        """Make the vectors below `prefix` those of `passages`; return how many texts had to be
+        embedded.
+        """
+        return self._advance(partition, prefix, passages, self._embedder.embed, None)[0]
+
+    def synchronise_with(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        embed: Embed,
+        most: int | None = None,
+    ) -> int:
+        """The same with a model that is asked with a key of the moment, and for `most` texts
+        only; return how many passages are left.
+        """
+        return self._advance(partition, prefix, passages, embed, most)[1]
+
+    def _advance(
+        self,
+        partition: Partition,
+        prefix: str,
+        passages: Sequence[Passage],
+        embed: Embed,
+        most: int | None,
+    ) -> tuple[int, int]:
+        """Embed up to `most` new texts and keep their vectors; return how many were embedded and
+        how many passages are left.
+        """
+        file = self._file(partition)
+        wanted = {passage.key: passage for passage in passages}
+        with file.writing():
+            snapshot = self._current(file)
+            if snapshot is None and not wanted:
+                return 0, 0
+        # Embedding takes seconds and happens without the lock; a second look below settles what
+        # changed meanwhile.
+        fresh = _embed_new(embed, snapshot, wanted, most)
+        with file.writing():
+            snapshot = self._current(file)
+            if snapshot is None:
+                if not wanted:
+                    return 0, 0
+                snapshot = file.begin(self._embedder.identity, self._embedder.dimensions)
+            changed = [p for p in wanted.values() if not _holds(snapshot, p)]
+            gone = [key for key in snapshot.keys_with(prefix) if key not in wanted]
+            late = [
+                p for p in changed if p.digest not in fresh and p.digest not in snapshot.digests
+            ]
+            if most is None:
+                fresh |= _embedded(embed, {p.digest: p.text for p in late})
+                late = []
+            left = {p.key for p in late}
+            ready = [p for p in changed if p.key not in left]
+            rows = [
+                fresh[p.digest]
+                if p.digest in fresh
+                else snapshot.vector(snapshot.digests[p.digest])
+                for p in ready
+            ]
+            if ready or gone:
+                vectors = (
+                    np.stack(rows) if rows else np.zeros((0, snapshot.dimensions), dtype=np.float32)
+                )
+                file.append(snapshot, [(p.key, p.digest) for p in ready], vectors, gone)
+                snapshot = file.compact_if_worthwhile(snapshot)
+            view = snapshot.view()
+            generation = snapshot.generation
+        self._build_if_worthwhile(file, generation, view)
+        return len(fresh), len(left)
+
+    def search(
+        self,
+        partition: Partition,
+        query: Vectors,
+        limit: int,
+        prefix: str = "",
+        also: Iterable[str] = (),
+    ) -> Neighbours:
+        """The `limit` nearest keys below the prefix, and the cosines of the keys in `also`.
+
+        Blocking.
+        """
+        file = self._file(partition)
+        with file.lock:
+            snapshot = file.snapshot()
+            if snapshot is None:
+                return Neighbours({}, 0, True)
+            if snapshot.identity != self._embedder.identity:
+                raise StaleVectorsError
+            view = snapshot.view()
+            below = snapshot.keys_with(prefix) if prefix else None
+            chosen = (
+                None
+                if below is None
+                else np.array([snapshot.rows[key] for key in below], dtype=np.int64)
+            )
+            asked = {key: snapshot.rows[key] for key in also if key in snapshot.rows}
+        names = snapshot.names
+        ann = self._ann(file, snapshot.generation) if len(view.weights) >= self._ann_rows else None
+        exact = True
+        if chosen is not None and (ann is None or len(chosen) < self._ann_rows):
+            rows, scores = chosen, view.similarities_of(chosen, query)
+        elif ann is not None:
+            rows, scores = ann.nearest(view, query, limit if chosen is None else limit * _WIDEN)
+            exact = False
+            if chosen is not None:
+                inside = np.isin(rows, chosen)
+                rows, scores = rows[inside], scores[inside]
+        else:
+            scores = view.similarities(query)
+            rows = np.arange(len(scores))
+        found: dict[str, int] = {}
+        for at in _best(scores, limit):
+            name = names[int(rows[at])]
+            if name is not None and view.weights[int(rows[at])] > 0:
+                found[name] = int(rows[at])
+        found |= asked
+        vectors = view.vectors_of(np.fromiter(found.values(), dtype=np.int64, count=len(found)))
+        cosines = dict(zip(found, map(float, vectors @ query), strict=True))
+        return Neighbours(
+            cosines, len(snapshot.rows), exact, dict(zip(found, vectors, strict=True))
+        )
+
+    def status(self, partition: Partition) -> VectorStatus | None:
+        file = self._file(partition)
+        snapshot = file.snapshot()
+        if snapshot is None:
+            return None
+        stale = snapshot.identity != self._embedder.identity
+        approximate = file.ann_path(snapshot.generation).is_file()
+        return VectorStatus(
+            len(snapshot.rows),
+            snapshot.dead,
+            snapshot.generation,
+            snapshot.identity,
+            stale,
+            approximate,
+        )
+
+    def clear(self, partition: Partition) -> None:
+        file = self._file(partition)
+        with file.writing():
+            file.clear()
+
+    def build_now(self, partition: Partition, threads: int = 1) -> None:
+        """Build the approximate index of a partition, whatever its size; blocks until it is
+        there.
+        """
+        file = self._file(partition)
+        snapshot = file.snapshot()
+        if snapshot is not None:
+            vector_ann.build(snapshot.view(), file.ann_path(snapshot.generation), threads)
+
+    def wait(self) -> None:
+        """Until index builds in progress are done."""
+        for thread in self._builders:
+            thread.join()
+
+    def close(self) -> None:
+        """Give up index builds in progress: they begin anew where the index is next used."""
+        self._stopping.set()
+        self.wait()
+
+    def _file(self, partition: Partition) -> VectorFile:
+        with self._guard:
+            file = self._files.get(partition)
+            if file is None:
+                name = hashlib.sha256(
+                    "\0".join((partition.tenant, partition.collection, partition.scope)).encode(
+                        "utf-8", "surrogatepass"
+                    )
+                )
+                file = self._files[partition] = VectorFile(self._folder / name.hexdigest()[:40])
+            return file
+
+    def _current(self, file: VectorFile) -> Snapshot | None:
+        """The snapshot to extend; None when there is none, or when it is another model's or
+        broken (then a new one begins).
+        """
+        try:
+            snapshot = file.snapshot()
+        except VectorFileError:
+            return None
+        return (
+            snapshot
+            if snapshot is not None and snapshot.identity == self._embedder.identity
+            else None
+        )
+
+    def _ann(self, file: VectorFile, generation: int) -> vector_ann.AnnIndex | None:
+        path = file.ann_path(generation)
+        if not vector_ann.available() or not path.is_file():
+            return None
+        with self._guard:
+            index = self._built.get(path)
+            try:
+                covered = int(path.with_suffix(".covered").read_text("ascii"))
+                if index is None or index.rows != covered:
+                    index = self._built[path] = vector_ann.AnnIndex(path, self._embedder.dimensions)
+            except (OSError, ValueError, RuntimeError):  # being replaced: this query scans
+                return None
+            return index
+
+    def _build_if_worthwhile(self, file: VectorFile, generation: int, view: View) -> None:
+        rows = len(view.weights)
+        if rows < self._ann_rows or not vector_ann.available():
+            return
+        path = file.ann_path(generation)
+        index = self._ann(file, generation)
+        if index is not None and rows - index.rows < _REBUILD_SHARE * rows:
+            return
+        with self._guard:
+            if path in self._building:
+                return
+            self._building.add(path)
+        thread = threading.Thread(
+            target=self._build, args=(path, view), name="build-ann", daemon=True
+        )
+        if (
+            not self._builders
+        ):  # a thread of the library that runs when the interpreter ends aborts the process
+            atexit.register(self.close)
+        self._builders = [alive for alive in self._builders if alive.is_alive()] + [thread]
+        thread.start()
+
+    def _build(self, path: Path, view: View) -> None:
+        try:
+            vector_ann.build(view, path, stopping=self._stopping)
+        finally:
+            with self._guard:
+                self._building.discard(path)
+
+
+def _embed_new(
+    embed: Embed, snapshot: Snapshot | None, wanted: dict[str, Passage], most: int | None
+) -> dict[str, Vectors]:
+    known = snapshot.digests if snapshot is not None else {}
+    new = {p.digest: p.text for p in wanted.values() if p.digest not in known}
+    return _embedded(embed, dict(islice(new.items(), most)))
+
+
+def _embedded(embed: Embed, texts: dict[str, str]) -> dict[str, Vectors]:
+    return dict(zip(texts, embed(list(texts.values())), strict=True)) if texts else {}
+
+
+def _holds(snapshot: Snapshot, passage: Passage) -> bool:
+    row = snapshot.rows.get(passage.key)
+    return row is not None and snapshot.row_digests[row] == passage.digest
+
+
+def _best(scores: Vectors, limit: int) -> list[int]:
+    """Positions of the highest scores, best first; equal ones in order of position."""
+    if len(scores) > limit:
+        picked = np.argpartition(-scores, limit)[:limit]
+        picked.sort()
+    else:
+        picked = np.arange(len(scores))
+    return [int(at) for at in picked[np.argsort(-scores[picked], kind="stable")]]

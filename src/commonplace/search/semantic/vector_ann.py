@@ -1,0 +1,96 @@
+"""An approximate index beside a large vector file: built in the background, mapped by readers,
+exact scores from the matrix.
+
+Optional (`usearch`). Rows added after it was built are scanned exactly, so an answer never waits
+for it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from commonplace.search.semantic.vector_file import Vectors, View
+
+ANN_ROWS = 60_000  # below this an exact scan costs less than 10 ms
+_CONNECTIVITY = 16
+_EFFORT_BUILDING = 128
+_EFFORT_SEARCHING = 192
+_WIDER = 4  # candidates asked for per neighbour wanted: dead rows and quantisation take some
+_BUILD_ROWS = 1_024  # between two looks at whether it shall stop
+
+
+def available() -> bool:
+    return importlib.util.find_spec("usearch") is not None
+
+
+def build(view: View, path: Path, threads: int = 1, stopping: threading.Event | None = None) -> int:
+    """Write the index of all living rows; returns how many rows of the matrix it covers, 0 where
+    it was told to stop.
+    """
+    from usearch.index import Index
+
+    rows = len(view.weights)
+    index = Index(
+        ndim=view.matrix.shape[1],
+        metric="cos",
+        dtype="i8",
+        connectivity=_CONNECTIVITY,
+        expansion_add=_EFFORT_BUILDING,
+        multi=False,
+    )
+    for start in range(0, rows, _BUILD_ROWS):
+        if stopping is not None and stopping.is_set():
+            return 0
+        keys = np.arange(start, min(start + _BUILD_ROWS, rows))
+        living = keys[view.weights[keys] > 0]
+        if len(living):
+            index.add(
+                living.astype(np.uint64), np.ascontiguousarray(view.matrix[living]), threads=threads
+            )
+    scratch = path.with_name(f"{path.name}.{os.getpid()}")
+    index.save(str(scratch))
+    covered = path.with_suffix(".covered")
+    scratch_note = covered.with_name(f"{covered.name}.{os.getpid()}")
+    scratch_note.write_text(str(rows), "ascii")
+    scratch.replace(path)
+    scratch_note.replace(covered)
+    return rows
+
+
+class AnnIndex:
+    """A built index, mapped for reading."""
+
+    def __init__(self, path: Path, dimensions: int) -> None:
+        from usearch.index import Index
+
+        self.rows = int(path.with_suffix(".covered").read_text("ascii"))
+        self._index = Index(
+            ndim=dimensions,
+            metric="cos",
+            dtype="i8",
+            expansion_search=_EFFORT_SEARCHING,
+            path=path,
+            view=True,
+        )
+
+    def nearest(
+        self, view: View, query: Vectors, limit: int
+    ) -> tuple[npt.NDArray[np.int64], Vectors]:
+        """Rows and exact cosines: neighbours from the index, and every row it does not cover."""
+        peak = float(np.abs(query).max()) or 1.0
+        coarse = np.round(query * (127 / peak)).astype(np.int8)
+        found = self._index.search(coarse, max(limit * _WIDER, 64))
+        covered = min(self.rows, len(view.weights))
+        known = found.keys.astype(np.int64)
+        known = known[known < covered]
+        late = view.similarities(
+            query, covered
+        )  # in blocks: gathering rows one by one would cost more than a whole scan
+        rows = np.concatenate([known, np.arange(covered, len(view.weights), dtype=np.int64)])
+        return rows, np.concatenate([view.similarities_of(known, query), late])
