@@ -312,12 +312,14 @@ def test_a_batch_is_answered_as_one_array_where_batches_exist(tmp_path: Path) ->
             5,
             {"jsonrpc": "2.0", "id": 3, "method": "resources/list"},
             {"jsonrpc": "2.0", "id": 4, "method": "initialize", "params": {}},
+            {"jsonrpc": "2.0", "id": 10**25, "method": "ping"},
         ]
         (answers,) = process.exchange(
             json.dumps(batch).encode() + b"\n", lambda read: len(read) >= 1
         )
         assert sorted((str(one["id"]), one.get("error", {}).get("code")) for one in answers) == [
             ("1", None),
+            (str(10**25), None),
             ("2", None),
             ("3", None),
             ("4", -32600),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,8 +81,9 @@ def decode(line: bytes) -> Any:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as wrong:
         raise _unreadable(line, str(wrong)[:200]) from None
-    if type(value) is dict and type(value.get("id")) is float:
-        value["id"] = _exact_id(line, value["id"])
+    members = value if type(value) is list else (value,)
+    if any(type(member) is dict and type(member.get("id")) is float for member in members):
+        _restore_large_ids(line, members)
     return value
 
 
@@ -107,13 +109,18 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def _exact_id(line: bytes, read: float) -> RequestId:
-    """An integer beyond 64 bits is read as a float, and an id must come back as it was."""
+def _restore_large_ids(line: bytes, members: Sequence[Any]) -> None:
+    """Put back integer ids beyond 64 bits, which orjson reads as floats.
+
+    A client compares the id of an answer with the one it sent.
+    """
     try:
-        exact = json.loads(line)["id"]
+        value = json.loads(line)
     except (ValueError, RecursionError):
-        return read
-    return exact if type(exact) is int else read
+        return
+    for member, exact in zip(members, value if type(value) is list else (value,), strict=True):
+        if type(member) is dict and type(exact.get("id")) is int:
+            member["id"] = exact["id"]
 
 
 def message(value: Any) -> Message:
