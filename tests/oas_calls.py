@@ -13,7 +13,7 @@ from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.model import Document
+from commonplace.openapi.model import ApiDocument
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.toolset import toolset
 
@@ -43,7 +43,7 @@ def content(data: Any) -> dict[str, str]:
     return {"content": data if isinstance(data, str) else orjson.dumps(data).decode()}
 
 
-def document(data: Any) -> Document:
+def document(data: Any) -> ApiDocument:
     return load(data if isinstance(data, str) else orjson.dumps(data))
 
 

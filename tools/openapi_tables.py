@@ -20,7 +20,7 @@ from typing import Any
 
 from commonplace.openapi.engine.convert.chain import LADDER, convert
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.engine.generate.run import generate, modern
 from commonplace.openapi.engine.validate.report import validate
@@ -50,14 +50,18 @@ def convert_one(path: Path) -> dict[str, Any]:
     from test_openapi_corpus import official
 
     source = load(path.read_bytes())
-    known = Counter(finding.rule.id for finding in validate(source, Resolver(source)).errors)
+    known = Counter(
+        finding.rule.id for finding in validate(source, ReferenceResolver(source)).errors
+    )
     row: dict[str, Any] = {"from": source.family.value, "invalid": 0}
     for target in LADDER:
         if target is not source.family:
             result = convert(source.data, source.family, target)
             made = load(to_json(result.document))
             new = (
-                Counter(finding.rule.id for finding in validate(made, Resolver(made)).errors)
+                Counter(
+                    finding.rule.id for finding in validate(made, ReferenceResolver(made)).errors
+                )
                 - known
             )
             row["invalid"] += (

@@ -19,10 +19,10 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
 from commonplace.openapi.engine.convert.consequences import name_breaking_changes, source_path
 from commonplace.openapi.engine.diff.compare import BREAKING, diff
-from commonplace.openapi.engine.diff.rules import Change
+from commonplace.openapi.engine.diff.rules import ApiChange
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.references import Resolver
-from commonplace.openapi.model import Document, Family
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.model import ApiDocument, Family
 from oas_calls import document, minimal, operation
 
 SMALL_BYTES = 100_000
@@ -30,7 +30,7 @@ ALWAYS = ("asana.yaml", "google-maps.json")
 RANDOM_DOCUMENTS = 400
 
 
-def corpus(data: Path, soak: bool) -> Iterator[Document]:
+def corpus(data: Path, soak: bool) -> Iterator[ApiDocument]:
     """The documents that load: all of them in a soak, else the small ones and two of middle
     size.
     """
@@ -45,24 +45,24 @@ def corpus(data: Path, soak: bool) -> Iterator[Document]:
             assert "conformance" in path.parts, path
 
 
-def compared(source: Document, target: Family) -> tuple[Conversion, list[Change]]:
+def compared(source: ApiDocument, target: Family) -> tuple[Conversion, list[ApiChange]]:
     made = name_breaking_changes(
         source, source.data, convert(source.data, source.family, target), target
     )
     revision = load(orjson.dumps(made.document))
-    changes = diff(source, revision, Resolver(source), Resolver(revision))
+    changes = diff(source, revision, ReferenceResolver(source), ReferenceResolver(revision))
     return made, [change for change in changes if change.level in BREAKING]
 
 
-def shown(changes: list[Change]) -> list[str]:
+def shown(changes: list[ApiChange]) -> list[str]:
     return [f"{change.rule.id} {change.path}: {change.message}" for change in changes[:10]]
 
 
-def newer(source: Document) -> tuple[Family, ...]:
+def newer(source: ApiDocument) -> tuple[Family, ...]:
     return LADDER[LADDER.index(source.family) + 1 :]
 
 
-def older(source: Document) -> tuple[Family, ...]:
+def older(source: ApiDocument) -> tuple[Family, ...]:
     return LADDER[: LADDER.index(source.family)]
 
 

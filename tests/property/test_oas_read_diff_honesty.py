@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from commonplace.openapi.engine.diff.compare import BREAKING, diff
 from commonplace.openapi.engine.diff.rules import Level
 from commonplace.openapi.engine.document.json_schema import to_json_schema
-from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation
 
 SAMPLES = 200
@@ -254,7 +254,7 @@ def test_breaking_verdicts_have_a_witness_and_the_others_have_none(
         first = maker.schema()
         second = maker.near(first)
         old, new = described(first, direction), described(second, direction)
-        found = diff(old, new, Resolver(old), Resolver(new))
+        found = diff(old, new, ReferenceResolver(old), ReferenceResolver(new))
         accepts_old, accepts_new = judge(first, old), judge(second, new)
         # The side whose values the other must still take: what clients send, or what they receive.
         giver, taker, source = (

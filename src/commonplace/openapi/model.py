@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
-from commonplace.openapi.numbers import Numbers
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.number_literals import NumberLiterals
 
-# dict[str, Json] | list[Json] | str | int | float | bool | None; recursive aliases help nobody here
-Json = Any
-JsonObject = dict[str, Any]
 Format = Literal["json", "yaml"]
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
@@ -46,7 +44,7 @@ SUPPORTED = tuple(family.value for family in Family)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """What a document may cost before it is refused."""
 
     size_bytes: int = 64 * 1024 * 1024
@@ -56,7 +54,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Duplicate:
+class DuplicateKey:
     """A mapping key that occurs twice; the later value won. `line` is 1-based where it is known."""
 
     key: str
@@ -71,21 +69,21 @@ class Tree:
     data: Json
     format: Format
     raw: bytes | str
-    duplicates: tuple[Duplicate, ...] = ()
-    numbers: Numbers = field(default_factory=Numbers)
+    duplicates: tuple[DuplicateKey, ...] = ()
+    numbers: NumberLiterals = field(default_factory=NumberLiterals)
 
     @property
     def text(self) -> str:
-        return as_text(self.raw)
+        return decode_source(self.raw)
 
 
-def as_text(raw: bytes | str) -> str:
+def decode_source(raw: bytes | str) -> str:
     """Source text; bytes that were parsed as JSON are decoded only when somebody looks at them."""
     return raw if isinstance(raw, str) else raw.decode("utf-8", "replace")
 
 
 @dataclass(slots=True)
-class Document:
+class ApiDocument:
     """One loaded API description.
 
     `data` is shared by everybody who reads it: never change it, copy first.
@@ -100,17 +98,17 @@ class Document:
     raw: bytes | str  # the source as it was read
     name: str = "content"  # for messages: a path, an address, or `content`
     base: str | None = None  # absolute path or address that relative references start from
-    duplicates: tuple[Duplicate, ...] = ()
+    duplicates: tuple[DuplicateKey, ...] = ()
     derived: dict[str, Any] = field(default_factory=dict)
-    numbers: Numbers = field(
-        default_factory=Numbers
+    numbers: NumberLiterals = field(
+        default_factory=NumberLiterals
     )  # literals of `data` that a float does not hold as written
     kept: bool = False  # it is large and cached: the garbage collector does not look at it
 
     @property
     def text(self) -> str:
         """The source as text."""
-        return as_text(self.raw)
+        return decode_source(self.raw)
 
     @property
     def source(self) -> bytes:

@@ -20,10 +20,11 @@ from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.collector import forget_kept
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.home import expanded
-from commonplace.openapi.engine.document.bundle import Bundled, as_one
-from commonplace.openapi.engine.document.index import index_of
+from commonplace.openapi.engine.document.bundle import BundleResult, bundle_document
+from commonplace.openapi.engine.document.index import index_document
+from commonplace.openapi.engine.document.inliner import Inliner
 from commonplace.openapi.engine.document.load import load, parse_text
-from commonplace.openapi.engine.document.references import Inliner, Resolver
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.yaml.process import stop_parsers
 from commonplace.openapi.errors import (
     PATH_NOT_ALLOWED,
@@ -33,7 +34,7 @@ from commonplace.openapi.errors import (
     SPEC_TOO_LARGE,
     SPEC_UNREADABLE,
 )
-from commonplace.openapi.model import Document, Limits, Tree
+from commonplace.openapi.model import ApiDocument, DocumentLimits, Tree
 from commonplace.openapi.store.fetch import UrlRules, fetch
 from commonplace.openapi.store.workers import Workers, permitted_network
 
@@ -141,7 +142,7 @@ def _inside(path: Path, folder: Path) -> bool:
 
 @dataclass(slots=True)
 class _Entry:
-    document: Document
+    document: ApiDocument
     stamp: tuple[int, ...] = ()
     digest: bytes = b""
     racy: bool = False  # changed so recently that a second change could carry the same time
@@ -181,12 +182,12 @@ class _Cache:
         """Drop what could not stay beside a document of so many bytes, before that one takes its
         own memory.
         """
-        gone: list[Document] = []
+        gone: list[ApiDocument] = []
         with self.lock:
             self._evict(size, gone)
         self._release(gone)
 
-    def _evict(self, coming: int, gone: list[Document]) -> None:
+    def _evict(self, coming: int, gone: list[ApiDocument]) -> None:
         total = sum(len(entry.document.raw) for entry in self.entries.values()) + coming
         while len(self.entries) > self.size or (
             total > self.most_bytes and len(self.entries) > (0 if coming else 1)
@@ -195,7 +196,7 @@ class _Cache:
             total -= len(document.raw)
             gone.append(document)
 
-    def _release(self, gone: list[Document]) -> None:
+    def _release(self, gone: list[ApiDocument]) -> None:
         """Free evicted documents at once: their resolvers refer back to them, and an old cycle
         would wait for a full collection.
         """
@@ -214,7 +215,7 @@ class OpenApiService:
         self,
         access: Access | None = None,
         *,
-        limits: Limits | None = None,
+        limits: DocumentLimits | None = None,
         stored: StoredFile | None = None,
         answer_bytes: int = 1_000_000,
         cache_entries: int = CACHE_ENTRIES,
@@ -222,7 +223,7 @@ class OpenApiService:
         workers: Workers | None = None,
     ) -> None:
         self.access = access or Access()
-        self.limits = limits or Limits()
+        self.limits = limits or DocumentLimits()
         self._stored = stored
         self.answer_bytes = answer_bytes
         self._cache = _Cache(cache_entries, cache_bytes)
@@ -235,7 +236,7 @@ class OpenApiService:
         """What the cache of parsed documents holds."""
         return {"entries": len(self._cache.entries), "most_entries": self._cache.size}
 
-    async def document(self, spec: Spec, auth: AuthContext) -> Document:
+    async def document(self, spec: Spec, auth: AuthContext) -> ApiDocument:
         """The document a caller means, from the cache where it has not changed."""
         if spec.ref is not None:
             content = await self._read_stored(spec.ref, auth)
@@ -260,7 +261,7 @@ class OpenApiService:
         self.workers.close()
         stop_parsers()
 
-    def load(self, spec: Spec) -> Document:
+    def load(self, spec: Spec) -> ApiDocument:
         """The document of a spec that needs no stored file; blocks."""
         if spec.content is not None:
             return self._from_bytes(spec.content, "content")
@@ -275,29 +276,29 @@ class OpenApiService:
             hint="Pass exactly one of file, url, content or ref.",
         )
 
-    def resolver(self, document: Document) -> Resolver:
+    def resolver(self, document: ApiDocument) -> ReferenceResolver:
         """The resolver of a document.
 
         It is remembered only where no other file is involved: those may change.
         """
-        found: Resolver | None = document.derived.get("resolver")
+        found: ReferenceResolver | None = document.derived.get("resolver")
         if found is None:
-            found = Resolver(document, self._fetcher(document))
-            if all(node.ref.startswith("#") for node in index_of(document).refs):
+            found = ReferenceResolver(document, self._fetcher(document))
+            if all(node.ref.startswith("#") for node in index_document(document).refs):
                 document.derived["resolver"] = found
         return found
 
-    def inliner(self, document: Document) -> Inliner:
+    def inliner(self, document: ApiDocument) -> Inliner:
         return Inliner(self.resolver(document))
 
-    def as_one(self, document: Document) -> tuple[Document, Bundled | None]:
+    def bundle_document(self, document: ApiDocument) -> tuple[ApiDocument, BundleResult | None]:
         """The document with what it takes from other files in it; the document itself where it
         takes nothing.
         """
-        if all(node.ref.startswith("#") for node in index_of(document).refs):
+        if all(node.ref.startswith("#") for node in index_document(document).refs):
             return document, None
         try:
-            return as_one(document, self.resolver(document))
+            return bundle_document(document, self.resolver(document))
         except RecursionError:
             hint = "Bundle it into one file, or break the circle of path items."
             raise CommonplaceError(
@@ -338,7 +339,7 @@ class OpenApiService:
             )
         return await self._stored(auth, ref)
 
-    def _from_bytes(self, content: bytes | str, name: str) -> Document:
+    def _from_bytes(self, content: bytes | str, name: str) -> ApiDocument:
         raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
         key = "content:" + hashlib.sha256(raw).hexdigest()
         with self._one_at_a_time(key):
@@ -348,7 +349,7 @@ class OpenApiService:
                 self._cache.put(key, entry)
             return entry.document
 
-    def _from_file(self, path: str) -> Document:
+    def _from_file(self, path: str) -> ApiDocument:
         real = self.access.readable(path)
         key = f"file:{real}"
         with self._one_at_a_time(key):
@@ -366,7 +367,7 @@ class OpenApiService:
             self._cache.put(key, entry)
             return entry.document
 
-    def _load(self, content: bytes | str, name: str, base: str | None = None) -> Document:
+    def _load(self, content: bytes | str, name: str, base: str | None = None) -> ApiDocument:
         """A document that will be cached.
 
         Large ones are loaded one at a time: each takes several times its size.
@@ -431,7 +432,7 @@ class OpenApiService:
         if Path(os.path.realpath(real)) != real:
             raise _missing(shown)
 
-    def _fetcher(self, document: Document) -> Callable[[str], Tree]:
+    def _fetcher(self, document: ApiDocument) -> Callable[[str], Tree]:
         """Loads what a document refers to, inside the same rules as the document itself."""
         count = 0
 
@@ -454,7 +455,7 @@ class OpenApiService:
 
         return load_external
 
-    def _taken_in(self, document: Document, content: bytes) -> Tree:
+    def _taken_in(self, document: ApiDocument, content: bytes) -> Tree:
         """The tree of a file that a document refers to; its number literals may be written with
         the document's.
         """

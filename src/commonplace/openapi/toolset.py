@@ -85,16 +85,16 @@ def build_openapi(
 
     `stored` reads a file of this server by its reference.
     """
-    from commonplace.openapi.model import Limits
+    from commonplace.openapi.model import DocumentLimits
     from commonplace.openapi.service import Access, OpenApiService
 
     if settings is None:
         return OpenApiService(
             Access(local=local, roots=tuple(roots), allow_hosts=tuple(allow_hosts)), stored=stored
         )
-    limits = Limits(
+    limits = DocumentLimits(
         settings.max_document_bytes,
-        min(settings.max_depth, Limits().depth),
+        min(settings.max_depth, DocumentLimits().depth),
         settings.max_nodes,
         max(settings.max_aliases, 1) * 10,
     )

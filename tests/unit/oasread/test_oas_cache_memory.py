@@ -7,9 +7,9 @@ from __future__ import annotations
 import gc
 import json
 
-from commonplace.openapi.engine.document.index import index_of
-from commonplace.openapi.engine.document.lines import lines_of
-from commonplace.openapi.model import Document
+from commonplace.openapi.engine.document.index import index_document
+from commonplace.openapi.engine.document.lines import find_lines
+from commonplace.openapi.model import ApiDocument
 from commonplace.openapi.service import CACHE_ENTRIES, OpenApiService, Spec
 
 
@@ -27,14 +27,14 @@ def description(number: int, padding: int = 0) -> str:
 
 
 def alive() -> int:
-    return sum(isinstance(thing, Document) for thing in gc.get_objects())
+    return sum(isinstance(thing, ApiDocument) for thing in gc.get_objects())
 
 
 def use(service: OpenApiService, text: str) -> None:
     document = service.load(Spec(content=text))
-    index_of(document)
+    index_document(document)
     service.inliner(document).write(document.data)
-    lines_of(document, ["/components/schemas/A"])
+    find_lines(document, ["/components/schemas/A"])
 
 
 def test_evicted_documents_are_freed_at_once() -> None:

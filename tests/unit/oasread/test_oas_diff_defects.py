@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from commonplace.openapi.engine.diff.compare import diff
-from commonplace.openapi.engine.diff.rules import Change
-from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.diff.rules import ApiChange
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation
 
 
-def changes(old: Any, new: Any) -> list[Change]:
+def changes(old: Any, new: Any) -> list[ApiChange]:
     first, second = document(old), document(new)
-    return diff(first, second, Resolver(first), Resolver(second))
+    return diff(first, second, ReferenceResolver(first), ReferenceResolver(second))
 
 
 def told(old: Any, new: Any) -> list[tuple[str, str]]:

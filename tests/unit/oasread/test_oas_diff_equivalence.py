@@ -9,7 +9,7 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.diff.compare import diff
-from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation
 
 CAT: dict[str, Any] = {
@@ -26,7 +26,7 @@ DOG: dict[str, Any] = {
 
 def told(old: Any, new: Any) -> list[tuple[str, str]]:
     first, second = document(old), document(new)
-    changes = diff(first, second, Resolver(first), Resolver(second))
+    changes = diff(first, second, ReferenceResolver(first), ReferenceResolver(second))
     return [
         (change.rule.id, change.level.value)
         for change in changes
@@ -224,7 +224,7 @@ def test_the_time_for_a_union_grows_with_its_alternatives(prefix: str) -> None:
     def seconds(count: int) -> float:
         old, new = document(union(count, "p", "string")), document(union(count, prefix, "integer"))
         started = time.process_time()
-        diff(old, new, Resolver(old), Resolver(new))
+        diff(old, new, ReferenceResolver(old), ReferenceResolver(new))
         return time.process_time() - started
 
     seconds(10)

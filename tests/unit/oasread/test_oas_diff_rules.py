@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from commonplace.openapi.engine.diff.compare import diff
-from commonplace.openapi.engine.diff.rules import CHANGE_RULES, Change, Level
+from commonplace.openapi.engine.diff.rules import CHANGE_RULES, ApiChange, Level
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from oas_calls import document, minimal, operation
 
 Pair = tuple[dict[str, Any], dict[str, Any]]
 
 
-def changes(old: Any, new: Any, *, literal: bool = False) -> list[Change]:
+def changes(old: Any, new: Any, *, literal: bool = False) -> list[ApiChange]:
     first, second = document(old), document(new)
-    return diff(first, second, Resolver(first), Resolver(second), literal=literal)
+    return diff(first, second, ReferenceResolver(first), ReferenceResolver(second), literal=literal)
 
 
 def get(path: str = "/a", **parts: Any) -> dict[str, Any]:
@@ -635,17 +635,19 @@ def test_a_document_does_not_differ_from_itself(data: Path, soak: bool) -> None:
                     part["x-touched"] = True
         for schema in second.schemas.values():
             schema["x-touched"] = True
-        assert diff(first, second, Resolver(first), Resolver(second)) == [], path.name
+        assert diff(first, second, ReferenceResolver(first), ReferenceResolver(second)) == [], (
+            path.name
+        )
 
 
 @pytest.mark.oracle
 def test_swapping_sides_swaps_added_and_removed(data: Path) -> None:
     old = load((data / "openapi" / "dev" / "stripe-prev.yaml").read_bytes())
     new = load((data / "openapi" / "dev" / "stripe.yaml").read_bytes())
-    there = diff(old, new, Resolver(old), Resolver(new))
-    back = diff(new, old, Resolver(new), Resolver(old))
+    there = diff(old, new, ReferenceResolver(old), ReferenceResolver(new))
+    back = diff(new, old, ReferenceResolver(new), ReferenceResolver(old))
 
-    def count(found: list[Change], kind: str) -> int:
+    def count(found: list[ApiChange], kind: str) -> int:
         return sum(1 for change in found if change.rule.kind.value == kind)
 
     assert count(there, "added") == count(back, "removed") > 0

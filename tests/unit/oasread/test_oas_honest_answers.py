@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from commonplace.openapi.model import Limits
+from commonplace.openapi.model import DocumentLimits
 from commonplace.openapi.service import Access, OpenApiService
 from oas_calls import Tools, content, minimal, operation
 
@@ -176,7 +176,7 @@ def test_encoded_responses_are_decoded(path: str, server: str) -> None:
 def test_encodings_that_are_broken_unknown_or_too_large_are_refused(
     path: str, code: str, words: str, server: str
 ) -> None:
-    error = Tools(OpenApiService(limits=Limits(size_bytes=1_000_000))).error(
+    error = Tools(OpenApiService(limits=DocumentLimits(size_bytes=1_000_000))).error(
         "oas_parse", spec={"url": server + path}
     )
     assert error.code.name == code

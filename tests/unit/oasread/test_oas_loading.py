@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.document.load import duplicates_of, load, parse_text
+from commonplace.openapi.engine.document.load import find_duplicate_keys, load, parse_text
 from commonplace.openapi.engine.yaml.emit import to_text
-from commonplace.openapi.model import Family, Limits
+from commonplace.openapi.model import DocumentLimits, Family
 
 
 def refused(text: str | bytes, **options: Any) -> CommonplaceError:
@@ -148,12 +148,12 @@ def test_hostile_documents_get_a_typed_answer_within_a_second(
 
 def test_limits_of_size_and_nodes_hold() -> None:
     assert (
-        refused("openapi: 3.0.0\n" * 10, limits=Limits(size_bytes=100)).code.name
+        refused("openapi: 3.0.0\n" * 10, limits=DocumentLimits(size_bytes=100)).code.name
         == "SPEC_TOO_LARGE"
     )
     assert (
         refused(
-            orjson.dumps({"openapi": "3.0.0", "x": [1] * 200}), limits=Limits(nodes=100)
+            orjson.dumps({"openapi": "3.0.0", "x": [1] * 200}), limits=DocumentLimits(nodes=100)
         ).code.name
         == "SPEC_TOO_LARGE"
     )
@@ -233,14 +233,15 @@ def test_duplicate_keys_are_reported_and_the_last_one_wins(
     text: str, key: str, line: int | None
 ) -> None:
     document = load(text)
-    assert [(duplicate.key, duplicate.line) for duplicate in duplicates_of(document)] == [
+    assert [(duplicate.key, duplicate.line) for duplicate in find_duplicate_keys(document)] == [
         (key, line)
     ]
 
 
 def test_strings_that_look_like_keys_are_no_duplicates() -> None:
     assert (
-        duplicates_of(load('{"openapi": "3.0.0", "a": ":b", "c": "x\\": y", "d\\\\": ": 1"}')) == ()
+        find_duplicate_keys(load('{"openapi": "3.0.0", "a": ":b", "c": "x\\": y", "d\\\\": ": 1"}'))
+        == ()
     )
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.document.index import index_of
-from commonplace.openapi.model import Document, Limits
+from commonplace.openapi.engine.document.index import index_document
+from commonplace.openapi.model import ApiDocument, DocumentLimits
 from commonplace.openapi.service import Access, OpenApiService, Spec
 from commonplace.openapi.store.fetch import UrlRules
 from oas_calls import Tools, minimal
@@ -96,7 +96,7 @@ def test_a_large_document_is_kept_from_the_collector_until_it_is_evicted(tmp_pat
     service.load(Spec(content=TEXT))
     assert gc.get_freeze_count() == 0
     assert not [
-        one for one in gc.get_objects() if isinstance(one, Document) and one.name == str(file)
+        one for one in gc.get_objects() if isinstance(one, ApiDocument) and one.name == str(file)
     ]
 
 
@@ -140,7 +140,7 @@ def test_over_http_only_roots_are_read(tmp_path: Path) -> None:
 
 
 def test_what_is_not_a_file_is_refused(tmp_path: Path) -> None:
-    service = OpenApiService(limits=Limits(size_bytes=100))
+    service = OpenApiService(limits=DocumentLimits(size_bytes=100))
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "large").write_text("x" * 101)
     assert code(service, file=str(tmp_path)) == "SPEC_UNREADABLE"
@@ -184,7 +184,9 @@ def test_references_reach_files_beside_the_document_and_no_others(tmp_path: Path
     service = OpenApiService(Access(local=True, working_folder=tmp_path / "api"))
     document = service.load(Spec(file=str(tmp_path / "api" / "main.yaml")))
     inliner = service.inliner(document)
-    shown = {node.name: inliner.write(node.schema).value for node in index_of(document).schemas}
+    shown = {
+        node.name: inliner.write(node.schema).value for node in index_document(document).schemas
+    }
     assert shown["A"] == {
         "type": "object",
         "properties": {"owner": {"type": "string", "maxLength": 3}},
@@ -269,7 +271,9 @@ def test_a_url_is_fetched_and_redirects_are_followed(site: str) -> None:
     ],
 )
 def test_fetches_that_lead_astray_are_refused(site: str, path: str, expected: str) -> None:
-    assert code(OpenApiService(limits=Limits(size_bytes=100_000)), url=site + path) == expected
+    assert (
+        code(OpenApiService(limits=DocumentLimits(size_bytes=100_000)), url=site + path) == expected
+    )
 
 
 def test_over_http_private_addresses_need_the_allow_list(site: str) -> None:
@@ -334,7 +338,8 @@ def test_a_document_by_url_refers_to_its_neighbours(site: str) -> None:
     service = OpenApiService()
     document = service.load(Spec(url=f"{site}/main"))
     shown = [
-        service.inliner(document).write(node.schema).value for node in index_of(document).schemas
+        service.inliner(document).write(node.schema).value
+        for node in index_document(document).schemas
     ]
     assert shown == [{"type": "string"}, {"type": "string"}]
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.document.index import index_of
-from commonplace.openapi.engine.document.references import Resolver
-from commonplace.openapi.engine.validate.examples import example_findings
-from commonplace.openapi.engine.validate.report import Report, validate
+from commonplace.openapi.engine.document.index import index_document
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.validate.examples import check_examples
+from commonplace.openapi.engine.validate.report import ValidationReport, validate
 from commonplace.openapi.engine.validate.rules import RULES, Severity
 from oas_calls import document, minimal, operation
 
 
-def report_on(data: Any, *, strict: bool = False, ignore: tuple[str, ...] = ()) -> Report:
+def report_on(data: Any, *, strict: bool = False, ignore: tuple[str, ...] = ()) -> ValidationReport:
     loaded = document(data)
-    return validate(loaded, Resolver(loaded), strict=strict, ignore=ignore)
+    return validate(loaded, ReferenceResolver(loaded), strict=strict, ignore=ignore)
 
 
 def paths(
@@ -442,12 +442,12 @@ def test_a_nullable_enum_may_hold_null_and_required_need_not_be_defined() -> Non
 
 def test_examples_that_time_did_not_allow_to_check_are_said_to_be_unchecked() -> None:
     loaded = document(schema({"type": "string", "default": 3}))
-    resolver = Resolver(loaded)
-    assert [one.rule.id for one in example_findings(loaded, index_of(loaded), resolver)] == [
+    resolver = ReferenceResolver(loaded)
+    assert [one.rule.id for one in check_examples(loaded, index_document(loaded), resolver)] == [
         "default-mismatch"
     ]
     assert [
-        one.rule.id for one in example_findings(loaded, index_of(loaded), resolver, seconds=-1)
+        one.rule.id for one in check_examples(loaded, index_document(loaded), resolver, seconds=-1)
     ] == ["examples-unchecked"]
 
 

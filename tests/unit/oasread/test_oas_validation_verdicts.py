@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.validate.report import validate
 from oas_calls import document, minimal, operation
 
 
 def verdicts(data: Any) -> list[tuple[str, str, str]]:
     loaded = document(data)
-    report = validate(loaded, Resolver(loaded))
+    report = validate(loaded, ReferenceResolver(loaded))
     return [
         (finding.rule.id, finding.severity.value, finding.pointer)
         for finding in (*report.errors, *report.warnings)

@@ -14,19 +14,16 @@ from typing import Any
 from urllib.parse import unquote
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.document.anchors import with_plain_references
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.document.anchors import replace_anchors
 from commonplace.openapi.engine.document.bundle import bundle
-from commonplace.openapi.engine.document.references import NAME_MAPS, Resolver, is_literal
+from commonplace.openapi.engine.document.keywords import NAME_MAPS, is_literal
 from commonplace.openapi.engine.document.renaming import rename_components
-from commonplace.openapi.engine.document.shape import (
-    METHODS,
-    Json,
-    Rewriter,
-    clone,
-    escape_token,
-    resolve_pointer,
-)
-from commonplace.openapi.model import Document, Family
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.json_values import clone
+from commonplace.openapi.engine.pointers import escape_token, resolve_pointer
+from commonplace.openapi.model import METHODS, ApiDocument, Family
 
 _TEMPLATE = re.compile(r"\{([^{}/]+)\}")
 _GENERIC = re.compile(r"[^A-Za-z0-9._-]")
@@ -76,7 +73,7 @@ def fix(document: dict[str, Any], family: Family, options: FixOptions) -> Fixed:
     return Fixed(fixer.document, tuple(fixer.fixes))
 
 
-def used_elsewhere(document: Document, resolver: Resolver) -> frozenset[str]:
+def used_elsewhere(document: ApiDocument, resolver: ReferenceResolver) -> frozenset[str]:
     """Schemas of a document to which the files that it is spread over refer back."""
     bundle(document, resolver, lenient=True)  # reads those files
     prefix = "/definitions/" if document.family is Family.V20 else "/components/schemas/"
@@ -356,7 +353,7 @@ class _Fixer:
         if not schemas:
             return
         prefix = f"#{self._schema_base}/"
-        seen = with_plain_references(self.document)
+        seen = replace_anchors(self.document)
         inside = resolve_pointer(seen, "#" + self._schema_base)
         used: set[str] = set()
         pending = [*self.used_elsewhere, *_names(self._without_schemas(seen), prefix)]

@@ -28,7 +28,7 @@ from jsonpath_rfc9535.function_extensions import ExpressionType, FilterFunction
 from jsonpath_rfc9535.parse import Parser
 from jsonpath_rfc9535.tokens import TokenStream
 
-from commonplace.openapi.model import Limits
+from commonplace.openapi.model import DocumentLimits
 
 __all__ = ["PATHS", "JSONPathError", "JSONPathQuery"]
 
@@ -128,7 +128,7 @@ def _without_line_ends(pattern: str) -> str:
 
 class _Environment(JSONPathEnvironment):
     parser_class = _Parser
-    max_recursion_depth = Limits().depth + 1
+    max_recursion_depth = DocumentLimits().depth + 1
 
     def setup_function_extensions(self) -> None:
         super().setup_function_extensions()

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.document.shape import Json, clone
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.json_path import PATHS, JSONPathError, JSONPathQuery
+from commonplace.openapi.engine.json_values import clone
 from commonplace.openapi.errors import (
     INVALID_OVERLAY,
     OVERLAY_TARGET_UNMATCHED,

@@ -14,7 +14,7 @@ from pathlib import Path
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.errors import FOREIGN_FILE, WRITE_FAILED
-from commonplace.openapi.model import Limits
+from commonplace.openapi.model import DocumentLimits
 from commonplace.openapi.service import Access
 
 _FIRST_KEY = re.compile(r"""\s*(?:#.*\s+|---\s+|%.*\s+)*[{"'\s]*(?:openapi|swagger)["']?\s*:""")
@@ -81,7 +81,7 @@ def write_package(
 def _is_description(path: Path) -> bool:
     """Whether a file holds an API description, however broken, or nothing at all."""
     try:
-        if not path.is_file() or path.stat().st_size > Limits().size_bytes:
+        if not path.is_file() or path.stat().st_size > DocumentLimits().size_bytes:
             return False
         content = path.read_bytes()
     except OSError:

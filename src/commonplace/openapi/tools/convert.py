@@ -15,9 +15,9 @@ from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.convert.chain import PATCH, convert
 from commonplace.openapi.engine.convert.consequences import name_breaking_changes
 from commonplace.openapi.engine.convert.issues import Issue
-from commonplace.openapi.engine.validate.structure import structural_findings
+from commonplace.openapi.engine.validate.structure import check_structure
 from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
-from commonplace.openapi.model import SUPPORTED, Document, Family
+from commonplace.openapi.model import SUPPORTED, ApiDocument, Family
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 from commonplace.openapi.tools.writing import (
@@ -82,9 +82,9 @@ class ConvertOutput(TypedDict):
     document_omitted: NotRequired[str]
 
 
-def _faults(document: Document) -> Iterator[Issue]:
+def _faults(document: ApiDocument) -> Iterator[Issue]:
     """What is wrong with a document that is converted to its own version, and so stays as it is."""
-    for finding in islice(structural_findings(document), MOST_FAULTS):
+    for finding in islice(check_structure(document), MOST_FAULTS):
         yield Issue(
             "critical",
             finding.pointer,

@@ -10,10 +10,10 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.diff.compare import BREAKING, diff, summarize_changes
-from commonplace.openapi.engine.diff.rules import Change, Level
+from commonplace.openapi.engine.diff.rules import ApiChange, Level
 from commonplace.openapi.engine.walk.query import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
-from commonplace.openapi.model import Document
+from commonplace.openapi.model import ApiDocument
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, SpecInput
 
@@ -89,9 +89,9 @@ def diff_tool(service: OpenApiService) -> Tool:
 
 
 def answer(
-    service: OpenApiService, base: Document, revision: Document, args: DiffInput
+    service: OpenApiService, base: ApiDocument, revision: ApiDocument, args: DiffInput
 ) -> dict[str, Any]:
-    base, revision = service.as_one(base)[0], service.as_one(revision)[0]
+    base, revision = service.bundle_document(base)[0], service.bundle_document(revision)[0]
     changes = diff(
         base, revision, service.resolver(base), service.resolver(revision), literal=args.literal
     )
@@ -111,7 +111,7 @@ def answer(
     }
 
 
-def shown(change: Change) -> dict[str, Any]:
+def shown(change: ApiChange) -> dict[str, Any]:
     output: dict[str, Any] = {
         "severity": change.level.value,
         "type": change.rule.kind.value,

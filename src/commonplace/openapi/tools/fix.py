@@ -9,11 +9,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.document.index import index_of
+from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.fix import FixOptions, fix, used_elsewhere
 from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.errors import FOREIGN_FILE, INVALID_SPEC, SPEC_INPUT, WRITE_FAILED
-from commonplace.openapi.model import Document
+from commonplace.openapi.model import ApiDocument
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 from commonplace.openapi.tools.writing import (
@@ -81,7 +81,7 @@ class FixOutput(TypedDict):
     document_omitted: NotRequired[str]
 
 
-def _left(service: OpenApiService, document: Document, data: dict[str, Any]) -> dict[str, Any]:
+def _left(service: OpenApiService, document: ApiDocument, data: dict[str, Any]) -> dict[str, Any]:
     """The errors that the fixes leave, the first hundred of them in full."""
     fixed = document if data is document.data else replace(document, data=data, derived={})
     errors = validate(fixed, service.resolver(fixed)).errors
@@ -101,7 +101,7 @@ def fix_tool(service: OpenApiService) -> Tool:
         def work() -> dict[str, Any]:
             renames = args.prune or args.prune_schemas or args.fix_schema_names
             spread = renames and any(
-                not node.ref.startswith("#") for node in index_of(document).refs
+                not node.ref.startswith("#") for node in index_document(document).refs
             )
             options = FixOptions(
                 args.fix_duplicate_operationids,

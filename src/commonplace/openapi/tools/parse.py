@@ -9,12 +9,12 @@ from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.openapi.engine.document.summary import (
-    full_document,
-    has_paths_elsewhere,
+    has_external_paths,
+    render_document,
     summarize,
 )
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
-from commonplace.openapi.model import Document
+from commonplace.openapi.model import ApiDocument
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, SpecInput
 
@@ -83,10 +83,10 @@ def parse_tool(service: OpenApiService) -> Tool:
     )
 
 
-def _answer(service: OpenApiService, document: Document, args: ParseInput) -> dict[str, Any]:
-    whole = service.as_one(document)[0] if has_paths_elsewhere(document) else document
+def _answer(service: OpenApiService, document: ApiDocument, args: ParseInput) -> dict[str, Any]:
+    whole = service.bundle_document(document)[0] if has_external_paths(document) else document
     answer = summarize(document, whole, truncate=not args.full)
     if args.full:
         inliner = service.inliner(document) if args.resolve_refs else None
-        answer |= full_document(document, inliner, args.pointer, service.answer_bytes)
+        answer |= render_document(document, inliner, args.pointer, service.answer_bytes)
     return answer

@@ -10,14 +10,20 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.document.index import index_of
-from commonplace.openapi.engine.document.references import MISSING, Resolver, at_pointer
-from commonplace.openapi.engine.validate.paths import found
-from commonplace.openapi.engine.validate.report import Report, unsuppressed, validate, with_lines
-from commonplace.openapi.engine.validate.rules import Finding
+from commonplace.openapi.engine.document.index import index_document
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
+from commonplace.openapi.engine.validate.paths import make_finding
+from commonplace.openapi.engine.validate.report import (
+    ValidationReport,
+    add_lines,
+    drop_suppressed,
+    validate,
+)
+from commonplace.openapi.engine.validate.rules import ValidationFinding
 from commonplace.openapi.engine.walk.query import DEFAULT_LIMIT, MAX_LIMIT
 from commonplace.openapi.errors import SPEC_INPUT
-from commonplace.openapi.model import Document
+from commonplace.openapi.model import ApiDocument
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, SpecInput
 
@@ -88,14 +94,14 @@ def validate_tool(service: OpenApiService) -> Tool:
     )
 
 
-def answer(service: OpenApiService, document: Document, args: ValidateInput) -> dict[str, Any]:
+def answer(service: OpenApiService, document: ApiDocument, args: ValidateInput) -> dict[str, Any]:
     report = report_on(service, document, args)
     size = min(args.limit or DEFAULT_LIMIT, MAX_LIMIT)
     warnings = () if args.no_warnings else report.warnings
     pages = [
         list(findings[args.offset : args.offset + size]) for findings in (report.errors, warnings)
     ]
-    placed = with_lines(document, [*pages[0], *pages[1]])
+    placed = add_lines(document, [*pages[0], *pages[1]])
     errors, shown = placed[: len(pages[0])], placed[len(pages[0]) :]
     output: dict[str, Any] = {
         "valid": report.valid,
@@ -119,49 +125,57 @@ def answer(service: OpenApiService, document: Document, args: ValidateInput) -> 
     return output
 
 
-def report_on(service: OpenApiService, document: Document, args: ValidateInput) -> Report:
+def report_on(
+    service: OpenApiService, document: ApiDocument, args: ValidateInput
+) -> ValidationReport:
     """The findings on a document and on what it takes from other files.
 
     Those are named by the component they would become.
     """
     resolver = service.resolver(document)
     own = validate(document, resolver, strict=args.strict, ignore=args.ignore)
-    whole, made = service.as_one(document)
+    whole, made = service.bundle_document(document)
     if made is None or whole.data is document.data:
         return own
     rest = validate(whole, service.resolver(whole), strict=args.strict, ignore=args.ignore)
     lost = list(
-        unsuppressed(
+        drop_suppressed(
             whole, list(_lost(whole, service.resolver(whole), made.unresolved)), args.ignore
         )
     )
 
-    def both(mine: Sequence[Finding], theirs: Sequence[Finding]) -> list[Finding]:
+    def both(
+        mine: Sequence[ValidationFinding], theirs: Sequence[ValidationFinding]
+    ) -> list[ValidationFinding]:
         known = {(finding.rule.id, finding.pointer) for finding in mine}
         new = [one for one in theirs if (one.rule.id, one.pointer) not in known]
         return [*mine, *(_from_elsewhere(finding, made.origins, document) for finding in new)]
 
-    return Report(
+    return ValidationReport(
         both(own.errors, rest.errors),
         both(own.warnings, [*rest.warnings, *lost]),
         max(own.suppressed, rest.suppressed),
     )
 
 
-def _lost(whole: Document, resolver: Resolver, unresolved: Sequence[str]) -> Iterator[Finding]:
+def _lost(
+    whole: ApiDocument, resolver: ReferenceResolver, unresolved: Sequence[str]
+) -> Iterator[ValidationFinding]:
     """References of other files that lead nowhere from there, though the same words lead to
     something from the document itself.
     """
-    for node in index_of(whole).refs if unresolved else ():
+    for node in index_document(whole).refs if unresolved else ():
         if node.ref in unresolved and resolver.try_follow({"$ref": node.ref}) != {"$ref": node.ref}:
-            yield found(
+            yield make_finding(
                 "ref-external",
                 f"{node.place.pointer}/$ref",
                 f"{node.ref} is in another file and was not checked.",
             )
 
 
-def _from_elsewhere(finding: Finding, origins: Mapping[str, str], document: Document) -> Finding:
+def _from_elsewhere(
+    finding: ValidationFinding, origins: Mapping[str, str], document: ApiDocument
+) -> ValidationFinding:
     for pointer, origin in origins.items():
         if finding.pointer == pointer or finding.pointer.startswith(pointer + "/"):
             return replace(
@@ -169,10 +183,10 @@ def _from_elsewhere(finding: Finding, origins: Mapping[str, str], document: Docu
             )
     # What a path item of another file holds stands under its path, where this document has only the
     # reference.
-    return replace(finding, elsewhere=at_pointer(document.data, finding.pointer) is MISSING)
+    return replace(finding, elsewhere=lookup_pointer(document.data, finding.pointer) is MISSING)
 
 
-def issue(finding: Finding) -> dict[str, Any]:
+def issue(finding: ValidationFinding) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "path": finding.pointer,
         "message": finding.message,

@@ -9,10 +9,10 @@ from pydantic import BeforeValidator, Field
 from typing_extensions import TypedDict
 
 from commonplace.dispatch.tool import Arguments, Context, Tool
-from commonplace.openapi.engine.document.index import index_of, spread
+from commonplace.kernel.json_types import JsonObject
+from commonplace.openapi.engine.document.index import has_external_path_items, index_document
 from commonplace.openapi.engine.walk.query import Query, Walk
 from commonplace.openapi.errors import ANSWER_TOO_LARGE, SPEC_INPUT
-from commonplace.openapi.model import JsonObject
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.tools.spec import READING, OptionalText, SpecInput
 
@@ -366,13 +366,13 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
 
             def work() -> JsonObject:
                 seen = document
-                if kind != "refs" and (args.resolve_refs or spread(document)):
-                    seen, made = service.as_one(document)
+                if kind != "refs" and (args.resolve_refs or has_external_path_items(document)):
+                    seen, made = service.bundle_document(document)
                     if made is not None and made.unresolved:
                         answer = ask(
                             Walk(
                                 seen,
-                                index_of(seen),
+                                index_document(seen),
                                 service.inliner(seen),
                                 args.query(),
                                 service.answer_bytes,
@@ -388,7 +388,7 @@ def walk_tools(service: OpenApiService) -> list[Tool]:
                 return ask(
                     Walk(
                         seen,
-                        index_of(seen),
+                        index_document(seen),
                         service.inliner(seen),
                         args.query(),
                         service.answer_bytes,

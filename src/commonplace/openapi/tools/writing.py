@@ -13,13 +13,13 @@ from commonplace.kernel.auth import Scope
 from commonplace.kernel.collector import collector_off
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.document.bundle import bundle
-from commonplace.openapi.engine.document.index import index_of
-from commonplace.openapi.engine.validate.structure import structural_findings
-from commonplace.openapi.engine.yaml.edit import edited_yaml
+from commonplace.openapi.engine.document.index import index_document
+from commonplace.openapi.engine.validate.structure import check_structure
+from commonplace.openapi.engine.yaml.edit import edit_yaml
 from commonplace.openapi.engine.yaml.emit import to_json, to_text, to_yaml
 from commonplace.openapi.errors import INVALID_SPEC, SPEC_TOO_DEEP
-from commonplace.openapi.model import Document, Format, Tree
-from commonplace.openapi.numbers import Numbers
+from commonplace.openapi.model import ApiDocument, Format, Tree
+from commonplace.openapi.number_literals import NumberLiterals
 from commonplace.openapi.service import OpenApiService
 from commonplace.openapi.store.output import write_document
 
@@ -42,7 +42,7 @@ def output_scope(args: Any) -> Scope:
 
 
 async def in_thread(
-    service: OpenApiService, ctx: Context, work: Callable[[], T], *documents: Document
+    service: OpenApiService, ctx: Context, work: Callable[[], T], *documents: ApiDocument
 ) -> T:
     """CPU work off the event loop.
 
@@ -67,11 +67,9 @@ async def in_thread(
     return await service.run(ctx.auth, run)
 
 
-def refuse_broken(document: Document) -> None:
+def refuse_broken(document: ApiDocument) -> None:
     """Raise INVALID_SPEC if the document breaks the official schema of its version."""
-    findings = [
-        finding for finding, _ in zip(structural_findings(document), range(5), strict=False)
-    ]
+    findings = [finding for finding, _ in zip(check_structure(document), range(5), strict=False)]
     if findings:
         first = findings[0]
         raise CommonplaceError(
@@ -86,22 +84,22 @@ def refuse_broken(document: Document) -> None:
         )
 
 
-def whole(service: OpenApiService, document: Document) -> dict[str, Any]:
+def whole(service: OpenApiService, document: ApiDocument) -> dict[str, Any]:
     """The document with what other files define taken in."""
-    if all(node.ref.startswith("#") for node in index_of(document).refs):
+    if all(node.ref.startswith("#") for node in index_document(document).refs):
         return document.data
     return bundle(document, service.resolver(document)).document
 
 
-def with_numbers(document: Document, *others: Document | Tree) -> Document:
+def with_numbers(document: ApiDocument, *others: ApiDocument | Tree) -> ApiDocument:
     """The document with the number literals of others too, parts of which were merged with it."""
-    numbers = Numbers()
+    numbers = NumberLiterals()
     for source in (document, *others):
         numbers.add(source.numbers)
     return replace(document, numbers=numbers)
 
 
-def changed_text(document: Document, data: dict[str, Any], output: str | None = None) -> str:
+def changed_text(document: ApiDocument, data: dict[str, Any], output: str | None = None) -> str:
     """The new value in the document's own form; in YAML, only what changed is rewritten.
 
     A file name may ask for the other form.
@@ -114,10 +112,10 @@ def changed_text(document: Document, data: dict[str, Any], output: str | None = 
         return _same_json(document.text, data, document.numbers)
     if len(document.text) > EDIT_LIMIT_BYTES:
         return to_yaml(data, numbers=document.numbers)
-    return edited_yaml(document.text, document.data, data, document.numbers)
+    return edit_yaml(document.text, document.data, data, document.numbers)
 
 
-def _same_json(text: str, data: dict[str, Any], numbers: Numbers) -> str:
+def _same_json(text: str, data: dict[str, Any], numbers: NumberLiterals) -> str:
     """JSON with the indentation the source has."""
     found = re.match(r"\s*\{(\r?\n)([ \t]*)", text)
     if found is not None and found.group(2) == "  ":
@@ -163,7 +161,7 @@ def deliver(
             )
 
 
-def text_for(data: dict[str, Any], document: Document, output: str | None) -> str:
+def text_for(data: dict[str, Any], document: ApiDocument, output: str | None) -> str:
     """A new document in the form its file name asks for, else in the source's."""
     return to_text(data, format_of(output) or document.format, document.numbers)
 

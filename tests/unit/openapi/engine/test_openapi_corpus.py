@@ -16,11 +16,11 @@ import pytest
 from commonplace.openapi.engine.convert.chain import LADDER, convert
 from commonplace.openapi.engine.diff.compare import diff
 from commonplace.openapi.engine.document.load import load, parse_text
-from commonplace.openapi.engine.document.references import Resolver
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
 from commonplace.openapi.engine.fix import FixOptions, fix
 from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.engine.yaml.emit import to_json
-from commonplace.openapi.model import Document, Family
+from commonplace.openapi.model import ApiDocument, Family
 
 FILES = {
     Family.V20: "oas-2.0.json",
@@ -62,7 +62,7 @@ def names(soak: bool) -> tuple[str, ...]:
     return (*SMALL, *LARGE) if soak else SMALL
 
 
-def read(data: Path, name: str) -> Document:
+def read(data: Path, name: str) -> ApiDocument:
     return load((data / "openapi/dev" / name).read_bytes())
 
 
@@ -74,7 +74,9 @@ def test_every_conversion_is_valid_by_the_official_schema_and_by_our_validator(
 ) -> None:
     for name in names(soak):
         source = read(data, name)
-        known = Counter(finding.rule.id for finding in validate(source, Resolver(source)).errors)
+        known = Counter(
+            finding.rule.id for finding in validate(source, ReferenceResolver(source)).errors
+        )
         for target in LADDER:
             if target is source.family:
                 continue
@@ -85,7 +87,9 @@ def test_every_conversion_is_valid_by_the_official_schema_and_by_our_validator(
             assert problems == [], f"{name} to {target}: {problems[:3]}"
             made = load(to_json(result.document))
             new = (
-                Counter(finding.rule.id for finding in validate(made, Resolver(made)).errors)
+                Counter(
+                    finding.rule.id for finding in validate(made, ReferenceResolver(made)).errors
+                )
                 - known
             )
             assert not new, f"{name} to {target}: {new}"
@@ -106,7 +110,7 @@ def test_there_and_back_keeps_the_meaning(data: Path, soak: bool) -> None:
         back = load(
             to_json(convert(there, between[source.family], source.family, source.version).document)
         )
-        changes = diff(source, back, Resolver(source), Resolver(back))
+        changes = diff(source, back, ReferenceResolver(source), ReferenceResolver(back))
         kinds = Counter(change.rule.id for change in changes if change.rule.id not in HARMLESS)
         assert not kinds, f"{name}: {kinds}"
 

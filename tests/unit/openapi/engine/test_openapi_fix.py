@@ -7,7 +7,7 @@ from typing import Any
 
 from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.engine.fix import Fixed, FixOptions, fix
-from commonplace.openapi.engine.yaml.edit import edited_yaml
+from commonplace.openapi.engine.yaml.edit import edit_yaml
 from commonplace.openapi.model import Family
 
 EVERYTHING = FixOptions(
@@ -298,7 +298,7 @@ components:
 def test_a_yaml_source_keeps_comments_quotes_and_layout_around_a_fix() -> None:
     data = parse_text(YAML).data
     result = fix(data, Family.V30, FixOptions(duplicate_operation_ids=True))
-    text = edited_yaml(YAML, data, result.document)
+    text = edit_yaml(YAML, data, result.document)
     assert parse_text(text).data == result.document
     for kept in (
         "# The pets",
@@ -327,7 +327,7 @@ def test_a_yaml_source_keeps_comments_quotes_and_layout_around_a_fix() -> None:
 def test_pruning_a_yaml_source_removes_only_the_lines_of_the_schema() -> None:
     data = parse_text(YAML).data
     result = fix(data, Family.V30, FixOptions(prune=True))
-    text = edited_yaml(YAML, data, result.document)
+    text = edit_yaml(YAML, data, result.document)
     assert parse_text(text).data == result.document
     assert 'operationId: "list"' in text
     assert "# The pets" in text
@@ -340,7 +340,7 @@ def test_a_yaml_source_with_anchors_is_written_correctly_even_where_it_cannot_be
     )
     data = parse_text(source).data
     result = fix(data, Family.V30, FixOptions())
-    assert parse_text(edited_yaml(source, data, result.document)).data == result.document
+    assert parse_text(edit_yaml(source, data, result.document)).data == result.document
     assert len(result.fixes) == 2
 
 
@@ -365,7 +365,7 @@ def test_renaming_beside_other_fixes_leaves_the_source_and_its_comments_alone() 
         "pruned-empty-path",
         "renamed-generic-schema",
     ]
-    edited = edited_yaml(text, source, result.document)
+    edited = edit_yaml(text, source, result.document)
     assert parse_text(edited).data == result.document
     assert [comment in edited for comment in ("# the version", "# kept", "# a generic name")] == [
         True
@@ -456,14 +456,12 @@ def test_a_reference_in_an_example_gets_no_stub_and_an_escaped_one_gets_its_name
 def test_what_python_calls_equal_is_still_written() -> None:
     text = "a: 1  # one\nb: [0, 1]\nc: true\n"
     new = {"a": True, "b": [False, 1], "c": 1}
-    edited = edited_yaml(text, parse_text(text).data, new)
+    edited = edit_yaml(text, parse_text(text).data, new)
     assert edited.splitlines()[0] == "a: true  # one"
     assert repr(parse_text(edited).data) == repr(new)
 
 
 def test_lines_end_as_they_did() -> None:
     text = "a: 1\r\nb:\r\n  c: 2\r\n"
-    edited = edited_yaml(
-        text, parse_text(text).data, {"a": 1, "b": {"c": 2, "d": {"e": 3}}, "f": 4}
-    )
+    edited = edit_yaml(text, parse_text(text).data, {"a": 1, "b": {"c": 2, "d": {"e": 3}}, "f": 4})
     assert edited == "a: 1\r\nb:\r\n  c: 2\r\n  d:\r\n    e: 3\r\nf: 4\r\n"

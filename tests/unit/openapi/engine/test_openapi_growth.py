@@ -11,7 +11,7 @@ from typing import Any
 from commonplace.openapi.engine.document.load import parse_text
 from commonplace.openapi.engine.fix import FixOptions, fix
 from commonplace.openapi.engine.join.documents import Part, join
-from commonplace.openapi.engine.yaml.edit import edited_yaml
+from commonplace.openapi.engine.yaml.edit import edit_yaml
 from commonplace.openapi.engine.yaml.emit import to_yaml
 from commonplace.openapi.model import Family
 
@@ -78,6 +78,6 @@ def test_editing_many_places_of_a_yaml_text_takes_linear_time() -> None:
         new = fix(
             data, Family.V30, FixOptions(duplicate_operation_ids=True, schema_names=True)
         ).document
-        return lambda: edited_yaml(text, data, new)
+        return lambda: edit_yaml(text, data, new)
 
     assert growth(prepare) < 25

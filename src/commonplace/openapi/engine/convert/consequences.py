@@ -11,8 +11,8 @@ from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion
 from commonplace.openapi.engine.convert.issues import Issue
 from commonplace.openapi.engine.diff.compare import BREAKING, diff
-from commonplace.openapi.engine.document.references import Resolver
-from commonplace.openapi.model import V2_COMPONENTS, Document, Family
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.model import V2_COMPONENTS, ApiDocument, Family
 
 _SOURCE_OF = tuple(
     (f"/{section}/", f"/components/{kind}/") for kind, section in V2_COMPONENTS.items()
@@ -23,7 +23,7 @@ _NOT_COMPARED = (
 
 
 def name_breaking_changes(
-    source: Document, data: dict[str, Any], conversion: Conversion, target: Family
+    source: ApiDocument, data: dict[str, Any], conversion: Conversion, target: Family
 ) -> Conversion:
     """Add an issue for each breaking change of a downward conversion that no issue names at its
     place.
@@ -39,7 +39,7 @@ def name_breaking_changes(
     )
     after = replace(source, data=conversion.document, family=target, version=version, derived={})
     try:
-        changes = diff(before, after, Resolver(before), Resolver(after))
+        changes = diff(before, after, ReferenceResolver(before), ReferenceResolver(after))
     except (CommonplaceError, RecursionError) as error:
         why = error.message if isinstance(error, CommonplaceError) else "it nests too deeply."
         return replace(

@@ -9,8 +9,11 @@ from typing import Any
 
 import orjson
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.document.shape import SHAPE, Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.document.shape import SHAPE
+from commonplace.openapi.engine.pointers import resolve_pointer
 
 _REFERENCE = re.compile(rb'"\$ref":("#/(?:[^"\\]|\\.)*")')
 

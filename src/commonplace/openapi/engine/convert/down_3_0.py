@@ -9,13 +9,14 @@ import sys
 from typing import Any
 from urllib.parse import urlsplit
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_down import SchemaDown, ValueDown, old_reference
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
 from commonplace.openapi.engine.convert.swagger_security import SecurityDown
 from commonplace.openapi.engine.convert.up_2_0 import FORM_TYPE, MULTIPART_TYPE
-from commonplace.openapi.engine.document.shape import Json, resolve_pointer
+from commonplace.openapi.engine.pointers import resolve_pointer
 from commonplace.openapi.model import Family
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.convert.swagger_schema import split_types
-from commonplace.openapi.engine.document.anchors import with_plain_references
-from commonplace.openapi.engine.document.shape import DROP, Json, Rewriter
+from commonplace.openapi.engine.document.anchors import replace_anchors
+from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
 from commonplace.openapi.model import Family
 
 _UNSPOKEN = frozenset(("$comment", "$schema", "$id", "$anchor", "$vocabulary", "$dynamicAnchor"))
@@ -395,7 +396,7 @@ def _mutual_tls(document: dict[str, Any]) -> set[str]:
 
 
 def down_to_3_0(document: dict[str, Any], issues: Issues, version: str) -> dict[str, Any]:
-    document = with_plain_references(
+    document = replace_anchors(
         document,
         lambda where: issues.warning(
             where, "3.0 has no `$dynamicRef`; it refers to the anchor it starts from."

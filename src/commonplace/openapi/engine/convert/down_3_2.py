@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
-from commonplace.openapi.engine.document.shape import DROP, Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.rewriter import DROP, Rewriter
+from commonplace.openapi.engine.pointers import resolve_pointer
 from commonplace.openapi.model import Family
 
 _FIELDS: dict[str, frozenset[str]] = {

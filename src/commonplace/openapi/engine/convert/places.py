@@ -14,15 +14,10 @@ from urllib.parse import unquote, urldefrag
 
 import orjson
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
-from commonplace.openapi.engine.document.shape import (
-    ONE,
-    ONE_OR_LIST,
-    OPEN_SHAPE,
-    SHAPE,
-    Json,
-    Rewriter,
-)
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.document.shape import ONE, ONE_OR_LIST, OPEN_SHAPE, SHAPE
 from commonplace.openapi.model import Family
 
 Edge = tuple[

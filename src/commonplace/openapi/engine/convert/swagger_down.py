@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import ITEM_KEYWORDS, SCHEMA_20
-from commonplace.openapi.engine.document.shape import Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.pointers import resolve_pointer
 
 _SECTIONS = {"schemas": "definitions", "responses": "responses", "parameters": "parameters"}
 _TIGHTER: dict[str, Callable[[Any, Any], Any]] = {

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import SCHEMA_30, VALUE_KEYWORDS
-from commonplace.openapi.engine.document.shape import Json, Rewriter
+from commonplace.openapi.engine.document.rewriter import Rewriter
 
 
 class SchemaUp(Rewriter):

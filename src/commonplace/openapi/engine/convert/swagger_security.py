@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.swagger_schema import pointer_of
-from commonplace.openapi.engine.document.shape import Json
 
 FLOWS_UP = {
     "implicit": "implicit",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.keywords import VALUE_KEYWORDS
 from commonplace.openapi.engine.convert.places import with_lasting_references
@@ -15,8 +16,8 @@ from commonplace.openapi.engine.convert.swagger_schema import (
     value_schema,
 )
 from commonplace.openapi.engine.convert.swagger_security import scheme_up
-from commonplace.openapi.engine.document.shape import METHODS, Json, resolve_pointer
-from commonplace.openapi.model import Family
+from commonplace.openapi.engine.pointers import resolve_pointer
+from commonplace.openapi.model import METHODS, Family
 
 JSON_TYPE = "application/json"
 FORM_TYPE = "application/x-www-form-urlencoded"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.places import with_lasting_references
 from commonplace.openapi.engine.document.nullable import ANNOTATIONS as _ANNOTATIONS
-from commonplace.openapi.engine.document.nullable import lends_null, only_nullable
-from commonplace.openapi.engine.document.shape import SHAPE, Json, Rewriter, resolve_pointer
+from commonplace.openapi.engine.document.nullable import has_nullable_part, is_only_nullable
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.document.shape import SHAPE
+from commonplace.openapi.engine.pointers import resolve_pointer
 from commonplace.openapi.model import Family
 
 # Beside a $ref, 3.0 ignores everything and 3.1 nothing. Words may stay, rules may not.
@@ -30,13 +33,13 @@ class UpTo31(Rewriter):
     def enter_schema(self, node: dict[str, Json]) -> dict[str, Json]:
         """`allOf: [X, {nullable: true}]` is a common way to say that X may be null."""
         parts = node.get("allOf")
-        if not isinstance(parts, list) or not lends_null(parts):
+        if not isinstance(parts, list) or not has_nullable_part(parts):
             return node
         kept = []
         for part in parts:
             rest = (
                 {key: value for key, value in part.items() if key != "nullable"}
-                if only_nullable(part)
+                if is_only_nullable(part)
                 else part
             )
             if rest:
@@ -151,7 +154,7 @@ class UpTo31(Rewriter):
             except LookupError:
                 return False
         kind, enum, parts = schema.get("type"), schema.get("enum"), schema.get("allOf")
-        if schema.get("nullable") is True or (isinstance(parts, list) and lends_null(parts)):
+        if schema.get("nullable") is True or (isinstance(parts, list) and has_nullable_part(parts)):
             return False
         if isinstance(enum, list) and None not in enum:
             return True

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from commonplace.openapi.engine.diff.model import Site
-from commonplace.openapi.engine.diff.views import Views
-from commonplace.openapi.engine.document.load import escape
-from commonplace.openapi.engine.document.references import Resolver, decoded
-from commonplace.openapi.engine.document.summary import servers_of
-from commonplace.openapi.model import Document, Family, Json, JsonObject
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.diff.model import SchemaSite
+from commonplace.openapi.engine.diff.views import SchemaViews
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.document.summary import list_servers
+from commonplace.openapi.engine.pointers import decode_pointer, escape_token
+from commonplace.openapi.model import ApiDocument, Family
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 _V2_SCHEMA = frozenset(
@@ -40,11 +41,11 @@ _COLLECTIONS = {
 
 
 @dataclass(slots=True)
-class Parameter:
+class ParameterView:
     name: str
     location: str
     required: bool
-    schema: Site
+    schema: SchemaSite
     pointer: str
     style: str
     explode: bool
@@ -54,27 +55,27 @@ class Parameter:
 
 
 @dataclass(slots=True)
-class Content:
+class ContentView:
     """Schemas by media type."""
 
     pointer: str
-    media: dict[str, Site] = field(default_factory=dict)
+    media: dict[str, SchemaSite] = field(default_factory=dict)
     encodings: dict[str, Json] = field(default_factory=dict)
-    items: dict[str, Site] = field(default_factory=dict)  # itemSchema of 3.2
+    items: dict[str, SchemaSite] = field(default_factory=dict)  # itemSchema of 3.2
 
 
 @dataclass(slots=True)
 class Header:
     required: bool
-    schema: Site
+    schema: SchemaSite
     pointer: str
     media: str
 
 
 @dataclass(slots=True)
-class Response:
+class ResponseView:
     pointer: str
-    content: Content
+    content: ContentView
     headers: dict[str, Header]
     links: dict[str, Json]
     description: str | None
@@ -98,33 +99,33 @@ class RawOperation:
 
 
 @dataclass(slots=True)
-class Operation:
+class OperationView:
     label: str
     method: str
     path: str
     pointer: str
     value: JsonObject
-    parameters: dict[tuple[str, str], Parameter]
-    body: Content | None
+    parameters: dict[tuple[str, str], ParameterView]
+    body: ContentView | None
     body_required: bool
-    responses: dict[str, Response]
+    responses: dict[str, ResponseView]
     security: list[dict[str, frozenset[str]]]
     callbacks: dict[str, dict[str, RawOperation]]
     servers: list[JsonObject] | None  # None: those of the document
 
 
-class Api:
+class ApiView:
     """A document as its operations."""
 
-    def __init__(self, document: Document, resolver: Resolver) -> None:
+    def __init__(self, document: ApiDocument, resolver: ReferenceResolver) -> None:
         self.document = document
         self.resolver = resolver
-        self.views = Views(document, resolver)
+        self.views = SchemaViews(document, resolver)
         self.schemes = {
             name: resolver.try_follow(value)
             for name, value in document.components("securitySchemes").items()
         }
-        self.servers = servers_of(document)
+        self.servers = list_servers(document)
         self.operations = self._operations(document.data.get("paths"), "/paths")
         self.webhooks = self._operations(document.data.get("webhooks"), "/webhooks")
 
@@ -134,7 +135,7 @@ class Api:
         for path, item in items.items() if isinstance(items, dict) else ():
             if path.startswith("x-"):
                 continue
-            item, here = self._followed(item, f"{pointer}/{escape(path)}")
+            item, here = self._followed(item, f"{pointer}/{escape_token(path)}")
             if not isinstance(item, dict):
                 continue
             for method, operation, steps in self._methods(item):
@@ -153,9 +154,9 @@ class Api:
         extra = item.get("additionalOperations") if self.document.family is Family.V32 else None
         for method, operation in extra.items() if isinstance(extra, dict) else ():
             if isinstance(operation, dict):
-                yield method, operation, f"additionalOperations/{escape(method)}"
+                yield method, operation, f"additionalOperations/{escape_token(method)}"
 
-    def operation(self, raw: RawOperation) -> Operation:
+    def operation(self, raw: RawOperation) -> OperationView:
         """An operation in the shape that is compared."""
         path, method, operation, pointer, item, above = (
             raw.path,
@@ -187,9 +188,9 @@ class Api:
         for name, callback in (
             declared.items() if isinstance(declared, dict) and raw.depth < 3 else ()
         ):
-            callback, here = self._followed(callback, f"{pointer}/callbacks/{escape(name)}")
+            callback, here = self._followed(callback, f"{pointer}/callbacks/{escape_token(name)}")
             callbacks[name] = self._operations(callback, here, raw.depth + 1)
-        return Operation(
+        return OperationView(
             label=raw.label,
             method=method,
             path=path,
@@ -225,14 +226,14 @@ class Api:
             following = self.resolver.try_follow({"$ref": ref})
             if isinstance(following, dict) and following.get("$ref") == ref:
                 break
-            target, pointer = following, decoded(ref[1:])
+            target, pointer = following, decode_pointer(ref[1:])
         return (
             (self.resolver.try_follow(target), pointer)
             if isinstance(target, dict)
             else (target, pointer)
         )
 
-    def _parameter(self, value: JsonObject, pointer: str) -> Parameter:
+    def _parameter(self, value: JsonObject, pointer: str) -> ParameterView:
         schema = self._schema_of(value, pointer)
         location = value["in"]
         style, explode = value.get("style"), value.get("explode")
@@ -247,7 +248,7 @@ class Api:
         if not isinstance(explode, bool):
             explode = style in ("form", "cookie")
         description = value.get("description")
-        return Parameter(
+        return ParameterView(
             value["name"],
             location,
             value.get("required") is True or location == "path",
@@ -260,27 +261,27 @@ class Api:
             _media_of(value),
         )
 
-    def _schema_of(self, value: JsonObject, pointer: str) -> Site:
+    def _schema_of(self, value: JsonObject, pointer: str) -> SchemaSite:
         if "schema" in value:
-            return Site(value["schema"], f"{pointer}/schema")
+            return SchemaSite(value["schema"], f"{pointer}/schema")
         content = value.get("content")
         if isinstance(content, dict) and content:
             name, media = next(iter(content.items()))
             schema = media.get("schema", {}) if isinstance(media, dict) else {}
-            return Site(schema, f"{pointer}/content/{escape(name)}/schema")
+            return SchemaSite(schema, f"{pointer}/content/{escape_token(name)}/schema")
         own = (
             {key: item for key, item in value.items() if key in _V2_SCHEMA}
             if self.document.is_v2
             else {}
         )
-        return Site(self.views.keep(own), pointer)
+        return SchemaSite(self.views.keep(own), pointer)
 
     def _body(
         self,
         operation: JsonObject,
         pointer: str,
         parameters: dict[tuple[str, str], tuple[JsonObject, str]],
-    ) -> tuple[Content | None, bool]:
+    ) -> tuple[ContentView | None, bool]:
         if not self.document.is_v2:
             declared = operation.get("requestBody")
             if not isinstance(declared, dict):
@@ -299,9 +300,9 @@ class Api:
             None,
         )
         if body is not None:
-            content = Content(body[1])
+            content = ContentView(body[1])
             content.media = {
-                media: Site(body[0].get("schema", {}), f"{body[1]}/schema")
+                media: SchemaSite(body[0].get("schema", {}), f"{body[1]}/schema")
                 for media in consumes or ["application/json"]
             }
             return content, body[0].get("required") is True
@@ -316,7 +317,7 @@ class Api:
 
     def _form(
         self, fields: dict[str, tuple[JsonObject, str]], consumes: list[str], pointer: str
-    ) -> tuple[Content, bool]:
+    ) -> tuple[ContentView, bool]:
         properties = {
             name: {k: v for k, v in value.items() if k in _V2_SCHEMA or k == "description"}
             for name, (value, _) in fields.items()
@@ -331,9 +332,9 @@ class Api:
         files = any(value.get("type") == "file" for value, _ in fields.values())
         fallback = "multipart/form-data" if files else "application/x-www-form-urlencoded"
         forms = [media for media in consumes if "form" in media] or [fallback]
-        content = Content(f"{pointer}/parameters")
+        content = ContentView(f"{pointer}/parameters")
         content.media = {
-            media: Site(self.views.keep(schema), f"{pointer}/parameters") for media in forms
+            media: SchemaSite(self.views.keep(schema), f"{pointer}/parameters") for media in forms
         }
         return content, bool(required)
 
@@ -345,41 +346,41 @@ class Api:
             else []
         )
 
-    def _content(self, values: Json, pointer: str) -> Content:
-        content = Content(pointer)
+    def _content(self, values: Json, pointer: str) -> ContentView:
+        content = ContentView(pointer)
         for name, media in values.items() if isinstance(values, dict) else ():
             if isinstance(media, dict):
                 media = self.resolver.try_follow(media)
                 if not isinstance(media, dict):
                     continue
-                content.media[name] = Site(
-                    media.get("schema", {}), f"{pointer}/content/{escape(name)}/schema"
+                content.media[name] = SchemaSite(
+                    media.get("schema", {}), f"{pointer}/content/{escape_token(name)}/schema"
                 )
                 content.encodings[name] = media.get("encoding")
                 if "itemSchema" in media:
-                    content.items[name] = Site(
-                        media["itemSchema"], f"{pointer}/content/{escape(name)}/itemSchema"
+                    content.items[name] = SchemaSite(
+                        media["itemSchema"], f"{pointer}/content/{escape_token(name)}/itemSchema"
                     )
         return content
 
-    def _responses(self, operation: JsonObject, pointer: str) -> dict[str, Response]:
-        found: dict[str, Response] = {}
+    def _responses(self, operation: JsonObject, pointer: str) -> dict[str, ResponseView]:
+        found: dict[str, ResponseView] = {}
         values = operation.get("responses")
         for status, response in values.items() if isinstance(values, dict) else ():
             if status.startswith("x-"):
                 continue
-            value, here = self._followed(response, f"{pointer}/responses/{escape(status)}")
+            value, here = self._followed(response, f"{pointer}/responses/{escape_token(status)}")
             if not isinstance(value, dict):
                 continue
             content = self._content(value.get("content"), here)
             if self.document.is_v2 and "schema" in value:
-                site = Site(value["schema"], f"{here}/schema")
+                site = SchemaSite(value["schema"], f"{here}/schema")
                 content.media = dict.fromkeys(
                     self._media_list(operation, "produces") or ["application/json"], site
                 )
             links = value.get("links")
             description = value.get("description")
-            found[status.upper() if status.lower().endswith("xx") else status] = Response(
+            found[status.upper() if status.lower().endswith("xx") else status] = ResponseView(
                 here,
                 content,
                 self._headers(value.get("headers"), here),
@@ -391,7 +392,7 @@ class Api:
     def _headers(self, values: Json, pointer: str) -> dict[str, Header]:
         found = {}
         for name, header in values.items() if isinstance(values, dict) else ():
-            value, here = self._followed(header, f"{pointer}/headers/{escape(name)}")
+            value, here = self._followed(header, f"{pointer}/headers/{escape_token(name)}")
             if isinstance(value, dict) and name.lower() != "content-type":
                 found[name.lower()] = Header(
                     value.get("required") is True,

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from hashlib import blake2b
 
-from commonplace.openapi.engine.diff.model import Identity, Site, View
+from commonplace.openapi.engine.diff.model import SchemaIdentity, SchemaSite, SchemaView
 from commonplace.openapi.engine.diff.values import canonical
-from commonplace.openapi.engine.diff.views import Views
-from commonplace.openapi.engine.document.references import decoded
+from commonplace.openapi.engine.diff.views import SchemaViews
+from commonplace.openapi.engine.pointers import decode_pointer
 
 _DEEPEST = 4
 
@@ -18,11 +18,11 @@ _DEEPEST = 4
 class Shapes:
     """Shapes of the schemas of one document, each computed once."""
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: SchemaViews) -> None:
         self.views = views
-        self._deep: dict[tuple[Identity, int], bytes] = {}
+        self._deep: dict[tuple[SchemaIdentity, int], bytes] = {}
 
-    def deep(self, site: Site, depth: int = _DEEPEST) -> bytes:
+    def deep(self, site: SchemaSite, depth: int = _DEEPEST) -> bytes:
         """A digest of all that a schema says to some depth, by reference or in place, in any
         order.
         """
@@ -50,7 +50,7 @@ class Shapes:
             ).digest()
         return known
 
-    def plain(self, site: Site) -> Hashable:
+    def plain(self, site: SchemaSite) -> Hashable:
         """What tells a schema from others at first sight: its kind, the names of its properties
         and the values they are held to.
         """
@@ -76,27 +76,27 @@ class Shapes:
         )
 
 
-Keys = Callable[[Shapes, Site, bool], Iterable[Hashable]]
+Keys = Callable[[Shapes, SchemaSite, bool], Iterable[Hashable]]
 """What a branch is known by.
 
 The last argument: all that it may be found by, not what to look for.
 """
 
 
-def own_key(shapes: Shapes, site: Site, found: bool) -> Iterable[Hashable]:
+def own_key(shapes: Shapes, site: SchemaSite, found: bool) -> Iterable[Hashable]:
     """The name of what it refers to, or its text."""
     return [name_of(site) or canonical(site.schema)]
 
 
-def deep_key(shapes: Shapes, site: Site, found: bool) -> Iterable[Hashable]:
+def deep_key(shapes: Shapes, site: SchemaSite, found: bool) -> Iterable[Hashable]:
     return [shapes.deep(site)]
 
 
-def plain_key(shapes: Shapes, site: Site, found: bool) -> Iterable[Hashable]:
+def plain_key(shapes: Shapes, site: SchemaSite, found: bool) -> Iterable[Hashable]:
     return [shapes.plain(site)]
 
 
-def kind_keys(shapes: Shapes, site: Site, found: bool) -> Iterable[Hashable]:
+def kind_keys(shapes: Shapes, site: SchemaSite, found: bool) -> Iterable[Hashable]:
     """Its types, and of objects one property at least."""
     view = shapes.views.view(site)
     if view.types is not None:
@@ -106,17 +106,17 @@ def kind_keys(shapes: Shapes, site: Site, found: bool) -> Iterable[Hashable]:
             yield view.types, None
 
 
-def name_of(site: Site) -> str:
+def name_of(site: SchemaSite) -> str:
     """The name of the schema that a branch refers to; empty where it stands in place."""
     ref = site.schema.get("$ref") if isinstance(site.schema, dict) else None
-    return decoded(ref).rpartition("/")[2] if isinstance(ref, str) else ""
+    return decode_pointer(ref).rpartition("/")[2] if isinstance(ref, str) else ""
 
 
-def _values(view: View) -> frozenset[bytes] | None:
+def _values(view: SchemaView) -> frozenset[bytes] | None:
     return None if view.enum is None else frozenset(map(canonical, view.enum))
 
 
-def _said(view: View) -> list[str]:
+def _said(view: SchemaView) -> list[str]:
     values = _values(view)
     return [
         "any" if view.types is None else f"types {sorted(view.types)}",

@@ -5,33 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from commonplace.kernel.collector import collector_off
+from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.diff.api import (
-    Api,
-    Content,
-    Operation,
-    Parameter,
+    ApiView,
+    ContentView,
+    OperationView,
+    ParameterView,
     RawOperation,
-    Response,
+    ResponseView,
 )
-from commonplace.openapi.engine.diff.model import Site
-from commonplace.openapi.engine.diff.rules import Change, Direction, Level
+from commonplace.openapi.engine.diff.model import SchemaSite
+from commonplace.openapi.engine.diff.rules import ApiChange, Direction, Level
 from commonplace.openapi.engine.diff.schemas import Collector, SchemaDiff
 from commonplace.openapi.engine.diff.unchanged import Sameness
 from commonplace.openapi.engine.diff.values import canonical
-from commonplace.openapi.engine.document.load import escape
-from commonplace.openapi.engine.document.references import Resolver
-from commonplace.openapi.engine.document.shape import same_json
-from commonplace.openapi.model import Document, Json, JsonObject
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.json_values import same_json
+from commonplace.openapi.engine.pointers import escape_token
+from commonplace.openapi.model import ApiDocument
 
 
 def diff(
-    old: Document,
-    new: Document,
-    old_resolver: Resolver,
-    new_resolver: Resolver,
+    old: ApiDocument,
+    new: ApiDocument,
+    old_resolver: ReferenceResolver,
+    new_resolver: ReferenceResolver,
     *,
     literal: bool = False,
-) -> list[Change]:
+) -> list[ApiChange]:
     """Every change, the most severe first.
 
     `literal` also counts differences of format between versions, as contract 002 describes.
@@ -39,18 +40,18 @@ def diff(
     if old.family is new.family and same_json(old.data, new.data):
         return []
     with collector_off():
-        return _Diff(Api(old, old_resolver), Api(new, new_resolver)).run(literal)
+        return _Diff(ApiView(old, old_resolver), ApiView(new, new_resolver)).run(literal)
 
 
 class _Diff:
-    def __init__(self, old: Api, new: Api) -> None:
+    def __init__(self, old: ApiView, new: ApiView) -> None:
         self.old, self.new = old, new
         self.out = Collector()
         self.same = Sameness(old, new)
         self.schemas = SchemaDiff(old.views, new.views, self.out, self.same)
         self.renamed = _renamed(old.schemes, new.schemes)
 
-    def run(self, literal: bool) -> list[Change]:
+    def run(self, literal: bool) -> list[ApiChange]:
         self.document(literal)
         self.operations(self.old.operations, self.new.operations, "operation")
         self.operations(self.old.webhooks, self.new.webhooks, "webhook")
@@ -73,11 +74,13 @@ class _Diff:
         if literal and old.family is not new.family:
             for key in old.data.keys() - new.data.keys():
                 self.out.add(
-                    "structure-removed", f"/{escape(key)}", f"{key!r} is not in the new document."
+                    "structure-removed",
+                    f"/{escape_token(key)}",
+                    f"{key!r} is not in the new document.",
                 )
             for key in new.data.keys() - old.data.keys():
                 self.out.add(
-                    "structure-added", f"/{escape(key)}", f"{key!r} is new in the document."
+                    "structure-added", f"/{escape_token(key)}", f"{key!r} is new in the document."
                 )
         before, after = old.data.get("info"), new.data.get("info")
         for name in ("title", "version", "description", "summary", "termsOfService"):
@@ -98,7 +101,7 @@ class _Diff:
             if _variables(before[url]) != _variables(after[url]):
                 self.out.add("server-variable-changed", path, f"The variables of {url!r} changed.")
 
-    def own_servers(self, old: Operation, new: Operation) -> None:
+    def own_servers(self, old: OperationView, new: OperationView) -> None:
         """Servers of an operation or its path item; without them those of the document hold, or
         `/`.
         """
@@ -149,7 +152,7 @@ class _Diff:
                 )
         self.out.operation = ""
 
-    def operation(self, old: Operation, new: Operation, reverse: bool) -> None:
+    def operation(self, old: OperationView, new: OperationView, reverse: bool) -> None:
         sent = Direction.RESPONSE if reverse else Direction.REQUEST
         self.described(old, new)
         self.parameters(old, new, sent)
@@ -166,7 +169,7 @@ class _Diff:
                 self.operations(old.callbacks[name], new.callbacks[name], "callback", not reverse)
                 self.out.operation = new.label
 
-    def described(self, old: Operation, new: Operation) -> None:
+    def described(self, old: OperationView, new: OperationView) -> None:
         if old.value.get("operationId") != new.value.get("operationId"):
             message = (
                 f"The operationId changed from {old.value.get('operationId')!r} to "
@@ -189,7 +192,7 @@ class _Diff:
 
     # parameters
 
-    def parameters(self, old: Operation, new: Operation, direction: Direction) -> None:
+    def parameters(self, old: OperationView, new: OperationView, direction: Direction) -> None:
         for key, parameter in old.parameters.items():
             if key not in new.parameters:
                 self.out.add(
@@ -208,7 +211,7 @@ class _Diff:
             else:
                 self.parameter(before, parameter, direction)
 
-    def parameter(self, old: Parameter, new: Parameter, direction: Direction) -> None:
+    def parameter(self, old: ParameterView, new: ParameterView, direction: Direction) -> None:
         if new.required != old.required:
             rule = "parameter-became-required" if new.required else "parameter-became-optional"
             self.out.add(
@@ -252,7 +255,7 @@ class _Diff:
 
     # bodies and responses
 
-    def body(self, old: Operation, new: Operation, direction: Direction) -> None:
+    def body(self, old: OperationView, new: OperationView, direction: Direction) -> None:
         if old.body is None and new.body is None:
             return
         if old.body is None:
@@ -275,14 +278,14 @@ class _Diff:
             )
         self.content(old.body, new.body, direction)
 
-    def content(self, old: Content, new: Content, direction: Direction) -> None:
+    def content(self, old: ContentView, new: ContentView, direction: Direction) -> None:
         before = {_media(name): name for name in old.media}
         after = {_media(name): name for name in new.media}
         for key, name in before.items():
             if key not in after and not _covered(key, after):
                 self.out.add(
                     "media-type-removed",
-                    f"{old.pointer}/content/{escape(name)}",
+                    f"{old.pointer}/content/{escape_token(name)}",
                     f"{name} was removed.",
                     direction,
                 )
@@ -291,7 +294,7 @@ class _Diff:
                 if not _covered(key, before):
                     self.out.add(
                         "media-type-added",
-                        f"{new.pointer}/content/{escape(name)}",
+                        f"{new.pointer}/content/{escape_token(name)}",
                         f"{name} was added.",
                         direction,
                     )
@@ -306,18 +309,18 @@ class _Diff:
             ):
                 self.out.add(
                     "encoding-changed",
-                    f"{new.pointer}/content/{escape(name)}/encoding",
+                    f"{new.pointer}/content/{escape_token(name)}/encoding",
                     f"The encoding of {name} changed.",
                     direction,
                 )
 
-    def items(self, old: Site | None, new: Site | None, direction: Direction) -> None:
+    def items(self, old: SchemaSite | None, new: SchemaSite | None, direction: Direction) -> None:
         """What each item of a stream is; without itemSchema anything."""
         if old is not None or new is not None:
-            anything = Site({}, (new or old or Site({}, "")).pointer)
+            anything = SchemaSite({}, (new or old or SchemaSite({}, "")).pointer)
             self.schemas.compare(old or anything, new or anything, direction)
 
-    def responses(self, old: Operation, new: Operation, direction: Direction) -> None:
+    def responses(self, old: OperationView, new: OperationView, direction: Direction) -> None:
         """What 2XX describes is compared with 200, where one document has the one and the other
         the other.
         """
@@ -345,7 +348,7 @@ class _Diff:
                     direction,
                 )
 
-    def response(self, old: Response, new: Response, direction: Direction) -> None:
+    def response(self, old: ResponseView, new: ResponseView, direction: Direction) -> None:
         if old.description != new.description:
             self.out.add(
                 "description-changed", f"{new.pointer}/description", "The description changed."
@@ -379,7 +382,7 @@ class _Diff:
 
     # security
 
-    def security(self, old: Operation, new: Operation) -> None:
+    def security(self, old: OperationView, new: OperationView) -> None:
         """Each set of credentials that was enough must still be enough."""
         needed = [
             {self.renamed.get(name, name): scopes for name, scopes in one.items()}
@@ -424,13 +427,13 @@ class _Diff:
         for name, before in self.renamed.items():
             self.out.add(
                 "security-scheme-renamed",
-                f"{base}/{escape(name)}",
+                f"{base}/{escape_token(name)}",
                 f"The security scheme {before!r} is called {name!r} now.",
             )
         for name in self.old.schemes.keys() & self.new.schemes.keys():
             before, after = self.old.schemes[name], self.new.schemes[name]
             if isinstance(before, dict) and isinstance(after, dict):
-                self.scheme(name, _scheme(before), _scheme(after), f"{base}/{escape(name)}")
+                self.scheme(name, _scheme(before), _scheme(after), f"{base}/{escape_token(name)}")
 
     def scheme(self, name: str, old: dict[str, Json], new: dict[str, Json], path: str) -> None:
         for key in ("type", "in", "name", "scheme", "openIdConnectUrl"):
@@ -478,25 +481,25 @@ class _Diff:
         )
         before, after = self.old.document.schemas, self.new.document.schemas
         for name in before:
-            pointer = f"{old_base}/{escape(name)}"
+            pointer = f"{old_base}/{escape_token(name)}"
             if name not in after:
                 self.out.add("component-removed", pointer, f"The schema {name!r} was removed.")
-            elif pointer not in reached and f"{new_base}/{escape(name)}" not in reached:
-                here = f"{new_base}/{escape(name)}"
+            elif pointer not in reached and f"{new_base}/{escape_token(name)}" not in reached:
+                here = f"{new_base}/{escape_token(name)}"
                 self.schemas.compare(
-                    Site(before[name], pointer), Site(after[name], here), Direction.NONE
+                    SchemaSite(before[name], pointer), SchemaSite(after[name], here), Direction.NONE
                 )
         for name in after:
             if name not in before:
                 self.out.add(
                     "component-added",
-                    f"{new_base}/{escape(name)}",
+                    f"{new_base}/{escape_token(name)}",
                     f"The schema {name!r} was added.",
                 )
         self.schemas.drain()
 
 
-def _named(parameter: Parameter) -> str:
+def _named(parameter: ParameterView) -> str:
     return f"The {parameter.location} parameter {parameter.name!r}"
 
 
@@ -648,7 +651,7 @@ def _flow(flow: dict[str, Json]) -> dict[str, Json]:
     }
 
 
-def summarize_changes(changes: list[Change]) -> str:
+def summarize_changes(changes: list[ApiChange]) -> str:
     """One sentence for people."""
     if not changes:
         return "No changes detected."

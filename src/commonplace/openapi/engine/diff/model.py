@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from commonplace.openapi.engine.document.load import escape
-from commonplace.openapi.model import Json
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.pointers import escape_token
 
 ALL_TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
-Identity = tuple[tuple[int, str], ...]
+SchemaIdentity = tuple[tuple[int, str], ...]
 
 
-class Site(NamedTuple):
+class SchemaSite(NamedTuple):
     """A schema and where it is; `base` is the file ('' for the document itself).
 
     `also`: what other parts of an allOf say about the same property.
@@ -21,10 +21,10 @@ class Site(NamedTuple):
     schema: Json
     pointer: str
     base: str = ""
-    also: tuple[Site, ...] = ()
+    also: tuple[SchemaSite, ...] = ()
 
     @property
-    def identity(self) -> Identity:
+    def identity(self) -> SchemaIdentity:
         """What tells it from other sites as long as the document lives, the other parts of an
         allOf included.
         """
@@ -34,39 +34,39 @@ class Site(NamedTuple):
         )
 
     def at(self, *steps: str | int) -> str:
-        return self.pointer + "".join("/" + escape(str(step)) for step in steps)
+        return self.pointer + "".join("/" + escape_token(str(step)) for step in steps)
 
 
-class Choice(NamedTuple):
+class SchemaChoice(NamedTuple):
     """The branches of a oneOf (exclusive) or an anyOf."""
 
-    branches: list[Site]
+    branches: list[SchemaSite]
     exclusive: bool
 
 
 @dataclass(slots=True)
-class View:
+class SchemaView:
     """The conjunction of a schema's own keywords and those of everything in its allOf."""
 
-    site: Site
+    site: SchemaSite
     types: frozenset[str] | None = None  # None: any
     enum: list[Json] | None = None
     lower: dict[str, tuple[float, bool]] = field(
         default_factory=dict
     )  # keyword group -> (value, exclusive); larger is stricter
     upper: dict[str, tuple[float, bool]] = field(default_factory=dict)
-    properties: dict[str, Site] = field(default_factory=dict)
+    properties: dict[str, SchemaSite] = field(default_factory=dict)
     required: dict[str, str] = field(
         default_factory=dict
     )  # name -> pointer of the list that requires it
     closed: str | None = None  # pointer of additionalProperties: false
-    additional: Site | None = None
-    items: Site | None = None
+    additional: SchemaSite | None = None
+    items: SchemaSite | None = None
     unique: bool = False
     patterns: set[str] = field(default_factory=set)
     formats: set[str] = field(default_factory=set)
     multiples: set[float] = field(default_factory=set)
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[SchemaChoice] = field(default_factory=list)
     discriminator: str | None = None
     mapping: dict[str, str] = field(
         default_factory=dict

@@ -22,7 +22,7 @@ class Level(StrEnum):
         return ("critical", "error", "warning", "info").index(self.value)
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     MODIFIED = "modified"
@@ -51,7 +51,7 @@ class ChangeRule:
     """
 
     id: str
-    kind: Kind
+    kind: ChangeKind
     request: Level
     response: Level
     meaning: str
@@ -63,7 +63,7 @@ class ChangeRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ApiChange:
     rule: ChangeRule
     level: Level
     path: str
@@ -74,17 +74,17 @@ class Change:
 
 
 _C, _E, _W, _I = Level.CRITICAL, Level.ERROR, Level.WARNING, Level.INFO
-_ADD, _DEL, _MOD = Kind.ADDED, Kind.REMOVED, Kind.MODIFIED
+_ADD, _DEL, _MOD = ChangeKind.ADDED, ChangeKind.REMOVED, ChangeKind.MODIFIED
 
 
 def _rules() -> Sequence[ChangeRule]:
-    def flat(id_: str, kind: Kind, level: Level, meaning: str) -> ChangeRule:
+    def flat(id_: str, kind: ChangeKind, level: Level, meaning: str) -> ChangeRule:
         return ChangeRule(id_, kind, level, level, meaning)
 
-    def narrows(id_: str, kind: Kind, meaning: str) -> ChangeRule:
+    def narrows(id_: str, kind: ChangeKind, meaning: str) -> ChangeRule:
         return ChangeRule(id_, kind, _E, _I, meaning)
 
-    def widens(id_: str, kind: Kind, meaning: str) -> ChangeRule:
+    def widens(id_: str, kind: ChangeKind, meaning: str) -> ChangeRule:
         return ChangeRule(id_, kind, _I, _E, meaning)
 
     def changes(id_: str, meaning: str) -> ChangeRule:

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Protocol
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.diff.branches import (
     Keys,
     Shapes,
@@ -18,13 +19,12 @@ from commonplace.openapi.engine.diff.branches import (
     own_key,
     plain_key,
 )
-from commonplace.openapi.engine.diff.model import ALL_TYPES, Identity, Site, View
+from commonplace.openapi.engine.diff.model import ALL_TYPES, SchemaIdentity, SchemaSite, SchemaView
 from commonplace.openapi.engine.diff.patterns import Witnesses, compare_patterns, constrains
-from commonplace.openapi.engine.diff.rules import CHANGE_RULES, Change, Direction
+from commonplace.openapi.engine.diff.rules import CHANGE_RULES, ApiChange, Direction
 from commonplace.openapi.engine.diff.values import canonical, multiples_rule, only_null
-from commonplace.openapi.engine.diff.views import Views
-from commonplace.openapi.engine.document.references import decoded
-from commonplace.openapi.model import Json
+from commonplace.openapi.engine.diff.views import SchemaViews
+from commonplace.openapi.engine.pointers import decode_pointer
 
 _MOST_PATTERNS = 300  # pairs of patterns that are compared by strings; the rest are not decided
 _GROUPS = {
@@ -60,7 +60,7 @@ class Collector:
         if self.operation:
             operations[self.operation] = None
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[ApiChange]:
         result = []
         for (name, path, message), (directions, operations) in self._found.items():
             rule = CHANGE_RULES[name]
@@ -73,7 +73,7 @@ class Collector:
                 sorted(direction for direction in directions if direction is not Direction.NONE)
             )
             result.append(
-                Change(rule, level, path, message, shown, tuple(operations)[:5], len(operations))
+                ApiChange(rule, level, path, message, shown, tuple(operations)[:5], len(operations))
             )
         return result
 
@@ -84,17 +84,19 @@ class SchemaDiff:
     Pairs of references wait in a queue, so cycles end and each pair is judged once.
     """
 
-    def __init__(self, old: Views, new: Views, collector: Collector, same: Same) -> None:
+    def __init__(
+        self, old: SchemaViews, new: SchemaViews, collector: Collector, same: Same
+    ) -> None:
         self.same = same
         self.old, self.new = old, new
         self.old_shapes, self.new_shapes = Shapes(old), Shapes(new)
         self.collector = collector
-        self._queue: deque[tuple[Site, Site, Direction]] = deque()
+        self._queue: deque[tuple[SchemaSite, SchemaSite, Direction]] = deque()
         self._seen: set[tuple[str, str, Direction]] = set()
-        self._inline: set[tuple[Identity, Identity, Direction]] = set()
+        self._inline: set[tuple[SchemaIdentity, SchemaIdentity, Direction]] = set()
         self._sampled_patterns = 0
 
-    def compare(self, old: Site, new: Site, direction: Direction) -> None:
+    def compare(self, old: SchemaSite, new: SchemaSite, direction: Direction) -> None:
         """Judge a pair of schemas; pairs of references are judged later, by `drain`."""
         if len(old.also) == len(new.also) and all(
             self.same.untouched(before.schema, after.schema)
@@ -133,7 +135,7 @@ class SchemaDiff:
         """Pointers of the named schemas that operations use, on either side."""
         return {pointer for old, new, _ in self._seen for pointer in (old, new)}
 
-    def _views(self, old: View, new: View, direction: Direction) -> None:
+    def _views(self, old: SchemaView, new: SchemaView, direction: Direction) -> None:
         here = new.site.pointer
 
         def report(rule: str, path: str, message: str) -> None:
@@ -168,13 +170,13 @@ class SchemaDiff:
                 report("composition-changed", f"{here}/{keyword}", f"{keyword} changed.")
 
     @staticmethod
-    def _hidden(view: View, direction: Direction) -> bool:
+    def _hidden(view: SchemaView, direction: Direction) -> bool:
         return (direction is Direction.REQUEST and view.read_only) or (
             direction is Direction.RESPONSE and view.write_only
         )
 
     def _annotations(
-        self, old: View, new: View, here: str, report: Callable[[str, str, str], None]
+        self, old: SchemaView, new: SchemaView, here: str, report: Callable[[str, str, str], None]
     ) -> None:
         if old.description != new.description:
             self.collector.add("description-changed", here, "The description changed.")
@@ -215,7 +217,7 @@ class SchemaDiff:
             )
 
     def _types(
-        self, old: View, new: View, here: str, report: Callable[[str, str, str], None]
+        self, old: SchemaView, new: SchemaView, here: str, report: Callable[[str, str, str], None]
     ) -> bool:
         """Report a change of types; False where nothing else is worth comparing."""
         before, after = _expanded(old), _expanded(new)
@@ -241,7 +243,7 @@ class SchemaDiff:
         return True
 
     def _values(
-        self, old: View, new: View, here: str, report: Callable[[str, str, str], None]
+        self, old: SchemaView, new: SchemaView, here: str, report: Callable[[str, str, str], None]
     ) -> None:
         if old.enum is None and new.enum is None:
             if old.patterns != new.patterns and old.allows("string") and new.allows("string"):
@@ -310,7 +312,7 @@ class SchemaDiff:
             report("pattern-changed", here, f"{told}.")
 
     def _bounds(
-        self, old: View, new: View, here: str, report: Callable[[str, str, str], None]
+        self, old: SchemaView, new: SchemaView, here: str, report: Callable[[str, str, str], None]
     ) -> None:
         for group, what in _GROUPS.items():
             for name, before, after, sign in (
@@ -338,8 +340,8 @@ class SchemaDiff:
 
     def _objects(
         self,
-        old: View,
-        new: View,
+        old: SchemaView,
+        new: SchemaView,
         here: str,
         direction: Direction,
         report: Callable[[str, str, str], None],
@@ -376,8 +378,8 @@ class SchemaDiff:
 
     def _property_added(
         self,
-        old: View,
-        site: Site,
+        old: SchemaView,
+        site: SchemaSite,
         name: str,
         required: bool,
         direction: Direction,
@@ -408,8 +410,8 @@ class SchemaDiff:
 
     def _property_removed(
         self,
-        old: View,
-        new: View,
+        old: SchemaView,
+        new: SchemaView,
         name: str,
         needed_old: dict[str, str],
         report: Callable[[str, str, str], None],
@@ -444,12 +446,12 @@ class SchemaDiff:
 
     def _required(
         self,
-        new: View,
-        before: dict[str, Site],
-        after: dict[str, Site],
+        new: SchemaView,
+        before: dict[str, SchemaSite],
+        after: dict[str, SchemaSite],
         needed_old: dict[str, str],
         needed_new: dict[str, str],
-        declared_old: dict[str, Site],
+        declared_old: dict[str, SchemaSite],
         report: Callable[[str, str, str], None],
     ) -> None:
         for name, where in needed_new.items():
@@ -464,8 +466,8 @@ class SchemaDiff:
 
     def _additional(
         self,
-        old: View,
-        new: View,
+        old: SchemaView,
+        new: SchemaView,
         here: str,
         direction: Direction,
         report: Callable[[str, str, str], None],
@@ -485,10 +487,10 @@ class SchemaDiff:
                 "Unknown properties are allowed now.",
             )
         elif old.additional is not None or new.additional is not None:
-            anything = Site({}, f"{here}/additionalProperties")
+            anything = SchemaSite({}, f"{here}/additionalProperties")
             self.compare(old.additional or anything, new.additional or anything, direction)
 
-    def _arrays(self, old: View, new: View, direction: Direction) -> None:
+    def _arrays(self, old: SchemaView, new: SchemaView, direction: Direction) -> None:
         if (
             (old.items is None and new.items is None)
             or not old.allows("array")
@@ -496,12 +498,14 @@ class SchemaDiff:
         ):
             return
         here = new.site.at("items")
-        self.compare(old.items or Site({}, here), new.items or Site({}, here), direction)
+        self.compare(
+            old.items or SchemaSite({}, here), new.items or SchemaSite({}, here), direction
+        )
 
     def _choices(
         self,
-        old: View,
-        new: View,
+        old: SchemaView,
+        new: SchemaView,
         here: str,
         direction: Direction,
         report: Callable[[str, str, str], None],
@@ -529,7 +533,11 @@ class SchemaDiff:
             )
 
     def _one_among_several(
-        self, old: View, new: View, direction: Direction, report: Callable[[str, str, str], None]
+        self,
+        old: SchemaView,
+        new: SchemaView,
+        direction: Direction,
+        report: Callable[[str, str, str], None],
     ) -> bool:
         """What was one schema is now a branch beside others, or the reverse: only the others
         came or went.
@@ -553,8 +561,8 @@ class SchemaDiff:
 
     def _branches(
         self,
-        before: list[Site],
-        after: list[Site],
+        before: list[SchemaSite],
+        after: list[SchemaSite],
         direction: Direction,
         report: Callable[[str, str, str], None],
         named: bool = False,
@@ -579,8 +587,8 @@ class SchemaDiff:
             )
 
     def _matched(
-        self, before: list[Site], after: list[Site], keys: Keys, apart: bool
-    ) -> tuple[list[tuple[Site, Site]], list[Site], list[Site]]:
+        self, before: list[SchemaSite], after: list[SchemaSite], keys: Keys, apart: bool
+    ) -> tuple[list[tuple[SchemaSite, SchemaSite]], list[SchemaSite], list[SchemaSite]]:
         """Pairs of branches that share a key, and what is left of both sides.
 
         `apart`: not two that both have names.
@@ -623,17 +631,17 @@ def _first(queue: deque[int], taken: set[int]) -> int | None:
     return queue[0] if queue else None
 
 
-def _label(site: Site) -> str:
+def _label(site: SchemaSite) -> str:
     schema = site.schema
     if isinstance(schema, dict):
         if isinstance(schema.get("$ref"), str):
-            return f"#{decoded(schema['$ref'].partition('#')[2])}"
+            return f"#{decode_pointer(schema['$ref'].partition('#')[2])}"
         if isinstance(schema.get("title"), str):
             return repr(schema["title"])
     return f"at {site.pointer}"
 
 
-def _needed(view: View, visible: dict[str, Site]) -> dict[str, str]:
+def _needed(view: SchemaView, visible: dict[str, SchemaSite]) -> dict[str, str]:
     """The names that `required` really asks for: readOnly ones are not asked for in requests,
     nor writeOnly ones in responses.
     """
@@ -644,12 +652,12 @@ def _needed(view: View, visible: dict[str, Site]) -> dict[str, str]:
     }
 
 
-def _expanded(view: View) -> frozenset[str]:
+def _expanded(view: SchemaView) -> frozenset[str]:
     types = ALL_TYPES if view.types is None else view.types
     return types | {"integer"} if "number" in types else types
 
 
-def _named(view: View) -> str:
+def _named(view: SchemaView) -> str:
     return "any" if view.types is None else " or ".join(sorted(view.types)) or "nothing"
 
 
@@ -675,5 +683,5 @@ def _limit(bound: tuple[float, bool] | None) -> str:
     return "none" if bound is None else f"{bound[0]}{' (exclusive)' if bound[1] else ''}"
 
 
-def _shown(view: View, what: str) -> str:
+def _shown(view: SchemaView, what: str) -> str:
     return _text(getattr(view, what)) if view.has_default else "none"

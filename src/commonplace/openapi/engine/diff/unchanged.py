@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from commonplace.openapi.engine.diff.api import Api, RawOperation
-from commonplace.openapi.engine.document.load import escape
-from commonplace.openapi.engine.document.references import decoded, refs_in
-from commonplace.openapi.engine.document.shape import same_json
-from commonplace.openapi.model import Document, Json
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.diff.api import ApiView, RawOperation
+from commonplace.openapi.engine.document.keywords import collect_references
+from commonplace.openapi.engine.json_values import same_json
+from commonplace.openapi.engine.pointers import decode_pointer, escape_token
+from commonplace.openapi.model import ApiDocument
 
 _SHARED_V2 = ("consumes", "produces")
 _TABLES_V2 = ("definitions", "parameters", "responses")
@@ -19,7 +20,7 @@ class Sameness:
     what they refer to.
     """
 
-    def __init__(self, old: Api, new: Api) -> None:
+    def __init__(self, old: ApiView, new: ApiView) -> None:
         self.comparable = old.document.family is new.document.family
         self.same_security = old.document.data.get("security") == new.document.data.get("security")
         self.same_media = all(
@@ -34,7 +35,7 @@ class Sameness:
             return False
         if not isinstance(old, (dict, list)):
             return True
-        return not any(self.touches(ref) for ref in refs_in(new))
+        return not any(self.touches(ref) for ref in collect_references(new))
 
     def touches(self, ref: str) -> bool:
         """Whether a reference may lead to something that changed."""
@@ -66,10 +67,10 @@ def _component(ref: str, depth: int) -> set[str]:
     ):
         return set()
     written = "/".join(parts[: depth + 1])
-    return {written, decoded(written)}
+    return {written, decode_pointer(written)}
 
 
-def _components(document: Document) -> dict[str, Json]:
+def _components(document: ApiDocument) -> dict[str, Json]:
     if document.is_v2:
         tables = {f"#/{kind}": document.data.get(kind) for kind in _TABLES_V2}
     else:
@@ -80,14 +81,14 @@ def _components(document: Document) -> dict[str, Json]:
             else {}
         )
     return {
-        f"{base}/{escape(name)}": value
+        f"{base}/{escape_token(name)}": value
         for base, values in tables.items()
         if isinstance(values, dict)
         for name, value in values.items()
     }
 
 
-def _changed(old: Document, new: Document) -> set[str]:
+def _changed(old: ApiDocument, new: ApiDocument) -> set[str]:
     before, after = _components(old), _components(new)
     changed = {
         name
@@ -99,7 +100,7 @@ def _changed(old: Document, new: Document) -> set[str]:
     depth = 2 if old.is_v2 else 3
     users: dict[str, set[str]] = defaultdict(set)
     for name, value in after.items():
-        for ref in refs_in(value):
+        for ref in collect_references(value):
             components = _component(ref, depth)
             if not components:
                 changed.add(name)  # it leads outside the components: look at it

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from commonplace.openapi.model import Json
+from commonplace.kernel.json_types import Json
 
 
 def type_name(value: Json) -> str:

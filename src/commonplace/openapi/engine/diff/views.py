@@ -10,7 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.diff.model import Choice, Identity, Site, View
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.diff.model import (
+    SchemaChoice,
+    SchemaIdentity,
+    SchemaSite,
+    SchemaView,
+)
 from commonplace.openapi.engine.diff.values import (
     among,
     canonical,
@@ -20,11 +26,11 @@ from commonplace.openapi.engine.diff.values import (
     refuses_all,
     type_name,
 )
-from commonplace.openapi.engine.document.load import escape
-from commonplace.openapi.engine.document.nullable import lends_null
-from commonplace.openapi.engine.document.references import Resolver, decoded, unescape
+from commonplace.openapi.engine.document.nullable import has_nullable_part
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.pointers import decode_pointer, escape_token, unescape_token
 from commonplace.openapi.errors import SPEC_TOO_LARGE
-from commonplace.openapi.model import Document, Json, JsonObject
+from commonplace.openapi.model import ApiDocument
 
 UNDECIDED = (
     "not",
@@ -53,13 +59,13 @@ _MOST = 64
 MOST_PARTS = 2_000_000
 
 
-class Views:
+class SchemaViews:
     """Views of one document, each computed once."""
 
-    def __init__(self, document: Document, resolver: Resolver) -> None:
+    def __init__(self, document: ApiDocument, resolver: ReferenceResolver) -> None:
         self.document = document
         self.resolver = resolver
-        self._known: dict[Identity, View] = {}
+        self._known: dict[SchemaIdentity, SchemaView] = {}
         self._targets = _Targets(self)
         self._met = 0
         self._alive: list[Json] = []  # keeps made-up schemas alive, so that their ids stay theirs
@@ -68,7 +74,7 @@ class Views:
         self._alive.append(schema)
         return schema
 
-    def reference(self, site: Site) -> Site | None:
+    def reference(self, site: SchemaSite) -> SchemaSite | None:
         """The target of a schema that is nothing but a reference; None where it is more, or
         broken.
         """
@@ -79,21 +85,21 @@ class Views:
             return None
         return self._target(schema["$ref"], site.base)
 
-    def _target(self, ref: str, base: str) -> Site | None:
+    def _target(self, ref: str, base: str) -> SchemaSite | None:
         try:
             target = self.resolver.resolve(ref, base)
         except CommonplaceError:
             return None
         pointer = (
-            decoded(target.pointer)
+            decode_pointer(target.pointer)
             if target.pointer.startswith("/") or not target.pointer
-            else f"/{escape(target.pointer)}"
+            else f"/{escape_token(target.pointer)}"
         )
-        return Site(
+        return SchemaSite(
             target.value, pointer if not target.base else f"{target.base}#{pointer}", target.base
         )
 
-    def hidden(self, site: Site, sent: bool) -> bool:
+    def hidden(self, site: SchemaSite, sent: bool) -> bool:
         """Whether a property is left out of what is sent (readOnly) or received (writeOnly)."""
         if any(self.hidden(other, sent) for other in site.also):
             return True
@@ -110,11 +116,11 @@ class Views:
             return isinstance(target.schema, dict) and target.schema.get(flag) is True
         return getattr(self.view(site), "read_only" if sent else "write_only") is True
 
-    def view(self, site: Site) -> View:
+    def view(self, site: SchemaSite) -> SchemaView:
         key = site.identity
         known = self._known.get(key)
         if known is None:
-            known = View(site)
+            known = SchemaView(site)
             self._count(len(key))
             for part in (site, *site.also):
                 self.merge(known, part)
@@ -136,7 +142,7 @@ class Views:
                 hint="Describe a property once, in one part of an allOf.",
             )
 
-    def levelled(self, view: View) -> View:
+    def levelled(self, view: SchemaView) -> SchemaView:
         """A choice among plain types, or among values, as a schema that lists them; any other
         view as it is.
         """
@@ -160,7 +166,7 @@ class Views:
             return view
         return replace(view, enum=values, types=frozenset(map(type_name, values)), choices=[])
 
-    def merge(self, view: View, site: Site) -> None:
+    def merge(self, view: SchemaView, site: SchemaSite) -> None:
         """Add what a schema says to a view."""
         schema = site.schema
         if refuses_all(schema):
@@ -177,31 +183,41 @@ class Views:
         parts = schema.get("allOf")
         parts = parts if isinstance(parts, list) else []
         if not (
-            schema.get("nullable") is True or schema.get("x-nullable") is True or lends_null(parts)
+            schema.get("nullable") is True
+            or schema.get("x-nullable") is True
+            or has_nullable_part(parts)
         ):
             self._combine(view, site, schema, parts, nullable=False)
             return
-        inner = View(site)
+        inner = SchemaView(site)
         self._combine(inner, site, schema, parts, nullable=True)
         _admit_null(inner)
         _conjoin(view, inner)
 
     def _combine(
-        self, view: View, site: Site, schema: JsonObject, parts: list[Json], *, nullable: bool
+        self,
+        view: SchemaView,
+        site: SchemaSite,
+        schema: JsonObject,
+        parts: list[Json],
+        *,
+        nullable: bool,
     ) -> None:
         """Add a schema's own keywords, its allOf and its choices."""
         self._own(view, site, schema)
         for position, part in enumerate(parts):
-            self.merge(view, Site(part, site.at("allOf", position), site.base))
+            self.merge(view, SchemaSite(part, site.at("allOf", position), site.base))
         for keyword in ("oneOf", "anyOf"):
             branches = schema.get(keyword)
             if isinstance(branches, list) and branches:
                 if nullable and not any(map(only_null, branches)):
                     branches = [*branches, _NULL]
-                sites = [Site(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)]
-                self._choice(view, Choice(sites, keyword == "oneOf"))
+                sites = [
+                    SchemaSite(b, site.at(keyword, i), site.base) for i, b in enumerate(branches)
+                ]
+                self._choice(view, SchemaChoice(sites, keyword == "oneOf"))
 
-    def _choice(self, view: View, choice: Choice) -> None:
+    def _choice(self, view: SchemaView, choice: SchemaChoice) -> None:
         """A choice of one is no choice, and one of two that is only null makes the other
         nullable.
         """
@@ -210,14 +226,14 @@ class Views:
         if len(solid) != 1:
             view.choices.append(choice)
             return
-        inner = View(solid[0])
+        inner = SchemaView(solid[0])
         self.merge(inner, solid[0])
         if len(branches) > 1:
             _admit_null(inner)
         _conjoin(view, inner)
 
-    def _own(self, view: View, site: Site, schema: JsonObject) -> None:
-        own = View(site)
+    def _own(self, view: SchemaView, site: SchemaSite, schema: JsonObject) -> None:
+        own = SchemaView(site)
         own.types = _types(schema)
         if "const" in schema:
             own.enum = [schema["const"]]
@@ -227,7 +243,7 @@ class Views:
         properties = schema.get("properties")
         if isinstance(properties, dict):
             own.properties = {
-                name: Site(value, site.at("properties", name), site.base)
+                name: SchemaSite(value, site.at("properties", name), site.base)
                 for name, value in properties.items()
             }
         required = schema.get("required")
@@ -237,9 +253,9 @@ class Views:
         if refuses_all(extra):
             own.closed = site.at("additionalProperties")
         elif isinstance(extra, dict) and extra:
-            own.additional = Site(extra, site.at("additionalProperties"), site.base)
+            own.additional = SchemaSite(extra, site.at("additionalProperties"), site.base)
         if isinstance(schema.get("items"), (dict, bool)) and schema["items"] not in (True, {}):
-            own.items = Site(schema["items"], site.at("items"), site.base)
+            own.items = SchemaSite(schema["items"], site.at("items"), site.base)
         own.unique = schema.get("uniqueItems") is True
         for keyword, found in (("pattern", own.patterns), ("format", own.formats)):
             if isinstance(schema.get(keyword), str):
@@ -268,7 +284,7 @@ class Views:
         )
         _conjoin(view, own)
 
-    def _bounds(self, view: View, schema: JsonObject) -> None:
+    def _bounds(self, view: SchemaView, schema: JsonObject) -> None:
         for keyword, _ in _SIZES:
             if is_number(schema.get(keyword)) and schema[keyword] > 0:
                 view.lower[keyword[3:]] = (schema[keyword], False)
@@ -300,14 +316,14 @@ class _Targets:
     of what its head has, for in a conjunction all of them hold.
     """
 
-    def __init__(self, views: Views) -> None:
+    def __init__(self, views: SchemaViews) -> None:
         self.views = views
-        self._done: dict[Identity, View] = {}
-        self._waiting: dict[Identity, int] = {}
-        self._partial: dict[Identity, tuple[View, int]] = {}
+        self._done: dict[SchemaIdentity, SchemaView] = {}
+        self._waiting: dict[SchemaIdentity, int] = {}
+        self._partial: dict[SchemaIdentity, tuple[SchemaView, int]] = {}
         self._low = 0  # the first of the waiting that what is being merged leads back to
 
-    def merged(self, target: Site) -> View:
+    def merged(self, target: SchemaSite) -> SchemaView:
         key = target.identity
         if key in self._done:
             return self._done[key]
@@ -317,13 +333,13 @@ class _Targets:
             return view
         if key in self._waiting or len(self._waiting) >= _MOST:
             self._low = min(self._low, self._waiting.get(key, -1))  # -1: cut short
-            return View(target)
+            return SchemaView(target)
         return self._merge(target, key)
 
-    def _merge(self, target: Site, key: Identity) -> View:
+    def _merge(self, target: SchemaSite, key: SchemaIdentity) -> SchemaView:
         outer, position = self._low, len(self._waiting)
         self._waiting[key] = self._low = position
-        view = View(target)
+        view = SchemaView(target)
         self.views.merge(view, target)
         del self._waiting[key]
         low, self._low = self._low, min(outer, self._low)
@@ -360,7 +376,7 @@ _ANNOTATIONS = frozenset(
 )
 
 
-def _admit_null(view: View) -> None:
+def _admit_null(view: SchemaView) -> None:
     """Let null through every rule of a view."""
     if view.types is not None:
         view.types |= {"null"}
@@ -368,8 +384,8 @@ def _admit_null(view: View) -> None:
         view.enum = [*view.enum, None]
     for position, (branches, exclusive) in enumerate(view.choices):
         if not any(only_null(branch.schema) for branch in branches):
-            null = Site(_NULL, view.site.at("null"), view.site.base)
-            view.choices[position] = Choice([*branches, null], exclusive)
+            null = SchemaSite(_NULL, view.site.at("null"), view.site.base)
+            view.choices[position] = SchemaChoice([*branches, null], exclusive)
 
 
 def _types(schema: JsonObject) -> frozenset[str] | None:
@@ -390,7 +406,7 @@ def _types(schema: JsonObject) -> frozenset[str] | None:
     return found
 
 
-def _contents(view: View, schema: JsonObject) -> None:
+def _contents(view: SchemaView, schema: JsonObject) -> None:
     """What 3.0 calls the formats byte and binary, as 2.0 and 3.1 write them."""
     encoding, media = schema.get("contentEncoding"), schema.get("contentMediaType")
     if encoding == "base64" and media is None:
@@ -407,14 +423,14 @@ def _mapping(mapping: Json) -> dict[str, str]:
     """
     entries = mapping.items() if isinstance(mapping, dict) else ()
     named = {
-        value: unescape(decoded(target).rpartition("/")[2])
+        value: unescape_token(decode_pointer(target).rpartition("/")[2])
         for value, target in entries
         if isinstance(target, str)
     }
     return {value: name for value, name in named.items() if value != name}
 
 
-def _conjoin(view: View, other: View) -> None:
+def _conjoin(view: SchemaView, other: SchemaView) -> None:
     """Add another part's constraints: both must hold."""
     if other.types is not None:
         view.types = other.types if view.types is None else _common(view.types, other.types)
@@ -460,7 +476,7 @@ def _conjoin(view: View, other: View) -> None:
     view.nothing = view.nothing or other.nothing
 
 
-def _both(first: Site, second: Site) -> Site:
+def _both(first: SchemaSite, second: SchemaSite) -> SchemaSite:
     """What two parts of an allOf say about the same place, each thing once."""
     said = [first, *first.also]
     names = {_name(part) for part in said}
@@ -476,7 +492,7 @@ def _both(first: Site, second: Site) -> Site:
     return first if len(said) == 1 + len(first.also) else first._replace(also=tuple(said[1:]))
 
 
-def _name(site: Site) -> tuple[str | int, str]:
+def _name(site: SchemaSite) -> tuple[str | int, str]:
     """A reference by where it leads, which tells it from all others; anything else by the object
     that it is.
     """
@@ -486,7 +502,7 @@ def _name(site: Site) -> tuple[str | int, str]:
     return id(schema), site.base
 
 
-def _settle(view: View) -> None:
+def _settle(view: SchemaView) -> None:
     """Drop what cannot matter, so that equal meanings look equal."""
     if view.types is not None and "number" in view.types:
         view.types -= {"integer"}

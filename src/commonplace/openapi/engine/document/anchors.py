@@ -13,12 +13,13 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 import orjson
 
-from commonplace.openapi.engine.document.shape import Json, Rewriter
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.document.rewriter import Rewriter
 
 _MARKS = (b'"$anchor"', b'"$id"', b'"$dynamicRef"', b'"$self"')
 
 
-def with_plain_references(
+def replace_anchors(
     document: dict[str, Any], told: Callable[[str], None] | None = None
 ) -> dict[str, Any]:
     """The document with such references replaced where their target is in it.

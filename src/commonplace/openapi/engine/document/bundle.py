@@ -10,10 +10,12 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.document.references import Resolver, Target
-from commonplace.openapi.engine.document.shape import Json, Rewriter, escape_token
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.document.resolver import ReferenceResolver, Target
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.pointers import escape_token
 from commonplace.openapi.errors import UNRESOLVED_REF
-from commonplace.openapi.model import Document, Family
+from commonplace.openapi.model import ApiDocument, Family
 
 _SECTIONS = {
     "schema": "schemas",
@@ -33,7 +35,7 @@ _SECTIONS_2 = {"schema": "definitions", "response": "responses", "parameter": "p
 
 
 @dataclass(frozen=True, slots=True)
-class Bundled:
+class BundleResult:
     document: dict[str, Any]
     files: list[str]
     imported: int
@@ -41,7 +43,9 @@ class Bundled:
     unresolved: list[str]
 
 
-def bundle(document: Document, resolver: Resolver, *, lenient: bool = False) -> Bundled:
+def bundle(
+    document: ApiDocument, resolver: ReferenceResolver, *, lenient: bool = False
+) -> BundleResult:
     """The document without references to other files. The given one is not changed.
 
     `lenient`: references that lead nowhere stay as they are and are listed, instead of being an
@@ -52,10 +56,12 @@ def bundle(document: Document, resolver: Resolver, *, lenient: bool = False) -> 
     if bundler.imports:
         result = bundler.with_imports(result)
     files = sorted(name for name in resolver.trees if name)
-    return Bundled(result, files, len(bundler.imports), bundler.origins(), bundler.unresolved)
+    return BundleResult(result, files, len(bundler.imports), bundler.origins(), bundler.unresolved)
 
 
-def as_one(document: Document, resolver: Resolver) -> tuple[Document, Bundled]:
+def bundle_document(
+    document: ApiDocument, resolver: ReferenceResolver
+) -> tuple[ApiDocument, BundleResult]:
     """A description that is spread over files, as one document to be read; what cannot be found
     stays a reference.
     """
@@ -64,7 +70,7 @@ def as_one(document: Document, resolver: Resolver) -> tuple[Document, Bundled]:
 
 
 class _Bundler(Rewriter):
-    def __init__(self, document: Document, resolver: Resolver, lenient: bool) -> None:
+    def __init__(self, document: ApiDocument, resolver: ReferenceResolver, lenient: bool) -> None:
         super().__init__()
         self.lenient = lenient
         self.unresolved: list[str] = []

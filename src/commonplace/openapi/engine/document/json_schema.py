@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.openapi.engine.document.index import SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES
-from commonplace.openapi.engine.document.nullable import lends_null
-from commonplace.openapi.engine.document.references import local_target
-from commonplace.openapi.model import Document, Json, JsonObject
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.document.keywords import SCHEMA_LISTS, SCHEMA_MAPS, SCHEMA_SINGLES
+from commonplace.openapi.engine.document.nullable import has_nullable_part
+from commonplace.openapi.engine.document.resolver import follow_local_references
+from commonplace.openapi.model import ApiDocument
 
 ROOT_URI = "oas:document"
 _DROPPED = frozenset(
@@ -31,7 +32,7 @@ Hides = frozenset[str]
 """readOnly, writeOnly or both: the properties that need not be there."""
 
 
-def to_json_schema(document: Document, schema: Json, hides: Hides = frozenset()) -> Json:
+def to_json_schema(document: ApiDocument, schema: Json, hides: Hides = frozenset()) -> Json:
     """The schema in 2020-12; references point into the registry's copy of the document.
 
     `hides`: without asking for properties that have one of these keywords."""
@@ -42,7 +43,7 @@ def to_json_schema(document: Document, schema: Json, hides: Hides = frozenset())
     return _converted(schema)
 
 
-def definitions(document: Document, hides: Hides = frozenset()) -> JsonObject:
+def convert_definitions(document: ApiDocument, hides: Hides = frozenset()) -> JsonObject:
     """All named schemas, converted, in the place that their references name."""
     converted = {
         name: to_json_schema(document, schema, hides) for name, schema in document.schemas.items()
@@ -50,7 +51,7 @@ def definitions(document: Document, hides: Hides = frozenset()) -> JsonObject:
     return {"definitions": converted} if document.is_v2 else {"components": {"schemas": converted}}
 
 
-def _lenient(document: Document, schema: Json, hides: Hides, around: frozenset[str]) -> Json:
+def _lenient(document: ApiDocument, schema: Json, hides: Hides, around: frozenset[str]) -> Json:
     """The schema without hidden names in `required`.
 
     `around`: names that are hidden in what surrounds it, for the same value.
@@ -82,18 +83,20 @@ _SAME_VALUE = frozenset({"allOf", "anyOf", "oneOf", "then", "else"})
 _DEEPEST = 8
 
 
-def _hidden(document: Document, schema: JsonObject, hides: Hides, depth: int) -> frozenset[str]:
+def _hidden(document: ApiDocument, schema: JsonObject, hides: Hides, depth: int) -> frozenset[str]:
     """The hidden properties of a schema and its allOf."""
     found: set[str] = set()
     properties, parts = schema.get("properties"), schema.get("allOf")
     for name, child in properties.items() if isinstance(properties, dict) else ():
         if isinstance(child, dict):
-            target = local_target(document.data, child)[0]
+            target = follow_local_references(document.data, child)[0]
             if any(child.get(keyword) is True or target.get(keyword) is True for keyword in hides):
                 found.add(name)
     for part in parts if isinstance(parts, list) and depth < _DEEPEST else ():
         if isinstance(part, dict):
-            found |= _hidden(document, local_target(document.data, part)[0], hides, depth + 1)
+            found |= _hidden(
+                document, follow_local_references(document.data, part)[0], hides, depth + 1
+            )
     return frozenset(found)
 
 
@@ -142,7 +145,7 @@ def _converted(schema: Json) -> Json:
     if (
         schema.get("nullable") is True
         or schema.get("x-nullable") is True
-        or (isinstance(parts, list) and lends_null(parts))
+        or (isinstance(parts, list) and has_nullable_part(parts))
     ):
         return _nullable(result)
     return result

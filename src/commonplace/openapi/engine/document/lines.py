@@ -12,13 +12,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from commonplace.openapi.engine.document.references import unescape
-from commonplace.openapi.model import Document
+from commonplace.openapi.engine.pointers import unescape_token
+from commonplace.openapi.model import ApiDocument
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|[{}\[\],:]', re.DOTALL)
 
 
-def lines_of(document: Document, pointers: Iterable[str]) -> dict[str, int]:
+def find_lines(document: ApiDocument, pointers: Iterable[str]) -> dict[str, int]:
     """The 1-based line of each pointer, or of its nearest parent that is found."""
     finder: _Finder | None = document.derived.get("lines")
     if finder is None:
@@ -46,7 +46,7 @@ class _Finder:
             following = f"{here}/{raw}"
             known = self.found.get(following)
             if known is None:
-                known = self._child(here, value, unescape(raw))
+                known = self._child(here, value, unescape_token(raw))
                 if known is None:
                     return value
                 self.found[following] = known

@@ -7,7 +7,7 @@ the check of examples all admit null.
 
 from __future__ import annotations
 
-from commonplace.openapi.model import Json
+from commonplace.kernel.json_types import Json
 
 ANNOTATIONS = frozenset(
     [
@@ -27,7 +27,7 @@ ANNOTATIONS = frozenset(
 )
 
 
-def only_nullable(part: Json) -> bool:
+def is_only_nullable(part: Json) -> bool:
     """Whether a part of an allOf says nothing but that null is allowed, and perhaps a type."""
     if not isinstance(part, dict) or (
         part.get("nullable") is not True and part.get("x-nullable") is not True
@@ -36,6 +36,6 @@ def only_nullable(part: Json) -> bool:
     return all(key in ANNOTATIONS or key == "type" or key.startswith("x-") for key in part)
 
 
-def lends_null(parts: list[Json]) -> bool:
+def has_nullable_part(parts: list[Json]) -> bool:
     """Whether an allOf has a part that makes the whole nullable: `allOf: [X, {nullable: true}]`."""
-    return len(parts) > 1 and any(map(only_nullable, parts))
+    return len(parts) > 1 and any(map(is_only_nullable, parts))

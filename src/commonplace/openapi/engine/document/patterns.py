@@ -12,7 +12,7 @@ from functools import lru_cache
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.openapi.model import Json
+from commonplace.kernel.json_types import Json
 
 
 @lru_cache(maxsize=256)
@@ -42,7 +42,7 @@ def match_path(pattern: str, path: str) -> bool:
     if "*" not in pattern:
         return pattern == path
     if "/" not in pattern:
-        return glob(pattern, path, case=True)
+        return match_glob(pattern, path, case=True)
     if path[:1] == "/" != pattern[0]:
         pattern = f"/{pattern}"  # no path begins otherwise
     if pattern.count("**") > 1 or pattern.count("*") > 12:
@@ -58,7 +58,9 @@ def _match_segments(pattern: tuple[str, ...], path: tuple[str, ...]) -> bool:
             low = min(reach, default=None)
             reach = set(range(low, len(path) + 1)) if low is not None else set()
         else:
-            reach = {at + 1 for at in reach if at < len(path) and glob(part, path[at], case=True)}
+            reach = {
+                at + 1 for at in reach if at < len(path) and match_glob(part, path[at], case=True)
+            }
     return len(path) in reach
 
 
@@ -71,7 +73,7 @@ def _glob_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(pieces), re.IGNORECASE | re.DOTALL)
 
 
-def glob(pattern: str, text: str, *, case: bool = False) -> bool:
+def match_glob(pattern: str, text: str, *, case: bool = False) -> bool:
     """`*` any text, `?` one character, everything else itself.
 
     Few stars: a compiled pattern; many: a scan that cannot explode.
@@ -121,15 +123,17 @@ def extension_filter(text: str | None) -> Callable[[Json], bool] | None:
         )
     if not equals:
         return lambda value: type(value) is dict and key in value
-    return lambda value: type(value) is dict and key in value and shown(value[key]) == wanted
+    return lambda value: (
+        type(value) is dict and key in value and format_filter_value(value[key]) == wanted
+    )
 
 
-def shown(value: Json) -> str:
+def format_filter_value(value: Json) -> str:
     """A value as people write it in a filter."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def type_of(schema: Json) -> str:
+def describe_type(schema: Json) -> str:
     """The type of a schema as one string; several are joined: `string, null`."""
     if type(schema) is not dict:
         return ""

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from commonplace.openapi.engine.document.shape import Json, Rewriter, escape_token
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.pointers import escape_token
 
 Renames = dict[str, dict[str, str]]  # section (schemas, definitions, ...) to old name to new name
 
@@ -103,7 +105,7 @@ class _References:
         return {self.schemes.get(name, name): scopes for name, scopes in requirement.items()}
 
 
-def component_of(reference: Json, *, old: bool) -> tuple[str, str] | None:
+def parse_component_reference(reference: Json, *, old: bool) -> tuple[str, str] | None:
     """Section and name of the component that a local reference leads to, or into."""
     base = "#/" if old else "#/components/"
     if not isinstance(reference, str) or not reference.startswith(base):
@@ -113,7 +115,7 @@ def component_of(reference: Json, *, old: bool) -> tuple[str, str] | None:
     return (section, token) if token else None
 
 
-def heirs(schemas: Json, *, old: bool) -> dict[str, set[str]]:
+def find_subtypes(schemas: Json, *, old: bool) -> dict[str, set[str]]:
     """The schemas that extend each named schema by `allOf`, directly or through others: a
     discriminator there may name them.
     """
@@ -137,12 +139,16 @@ def _listed(schema: Json, keywords: tuple[str, ...], *, old: bool) -> Iterator[s
     for keyword in keywords if isinstance(schema, dict) else ():
         branches = schema.get(keyword)
         for branch in branches if isinstance(branches, list) else ():
-            found = component_of(branch.get("$ref"), old=old) if isinstance(branch, dict) else None
+            found = (
+                parse_component_reference(branch.get("$ref"), old=old)
+                if isinstance(branch, dict)
+                else None
+            )
             if found is not None and found[0] in ("schemas", "definitions"):
                 yield found[1]
 
 
-def with_discriminator_values(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+def add_discriminator_mappings(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     """The 3.x document with mappings for those schemas that are about to be renamed and whose
     name is a discriminator's value.
     """
@@ -156,7 +162,7 @@ class _DiscriminatorValues(Rewriter):
     def __init__(self, document: dict[str, Any], names: dict[str, str]) -> None:
         super().__init__()
         self.names = names
-        self.heirs = heirs((document.get("components") or {}).get("schemas"), old=False)
+        self.heirs = find_subtypes((document.get("components") or {}).get("schemas"), old=False)
 
     def on_schema(self, node: dict[str, Json]) -> Json:
         discriminator = node.get("discriminator")
@@ -168,7 +174,7 @@ class _DiscriminatorValues(Rewriter):
         mapping = discriminator.get("mapping")
         mapping = mapping if isinstance(mapping, dict) else {}
         mapped = {
-            component_of(target, old=False) or ("schemas", target)
+            parse_component_reference(target, old=False) or ("schemas", target)
             for target in mapping.values()
             if isinstance(target, str)
         }

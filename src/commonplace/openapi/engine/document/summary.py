@@ -5,23 +5,21 @@ from __future__ import annotations
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.openapi.engine.document.references import (
-    MISSING,
-    NAME_MAPS,
-    Inliner,
-    at_pointer,
-    local_target,
-)
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.document.inliner import Inliner
+from commonplace.openapi.engine.document.keywords import NAME_MAPS
+from commonplace.openapi.engine.document.resolver import follow_local_references
+from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
-from commonplace.openapi.model import Document, Family, Json, JsonObject
-from commonplace.openapi.numbers import Numbers
+from commonplace.openapi.model import ApiDocument, Family
+from commonplace.openapi.number_literals import NumberLiterals
 
 DESCRIPTION_LIMIT = 200
 FULL_LIMIT_BYTES = 1_000_000
 
 
 def summarize(
-    document: Document, whole: Document | None = None, *, truncate: bool = True
+    document: ApiDocument, whole: ApiDocument | None = None, *, truncate: bool = True
 ) -> JsonObject:
     """Version, title, counts, servers, tags. Long descriptions are cut to 200 characters.
 
@@ -31,7 +29,11 @@ def summarize(
     info = info if isinstance(info, dict) else {}
     paths = data.get("paths")
     items = (
-        [local_target(data, item)[0] for item in paths.values() if isinstance(item, dict)]
+        [
+            follow_local_references(data, item)[0]
+            for item in paths.values()
+            if isinstance(item, dict)
+        ]
         if isinstance(paths, dict)
         else []
     )
@@ -45,7 +47,7 @@ def summarize(
         "operation_count": sum(_operations(document.family, item) for item in items),
         "webhook_count": _webhook_count(data),
         "schema_count": len(document.schemas),
-        "servers": [_server(server, truncate) for server in servers_of(document)],
+        "servers": [_server(server, truncate) for server in list_servers(document)],
         "tags": _tags(data.get("tags")),
         "format": document.format,
     }
@@ -65,7 +67,7 @@ def _webhook_count(data: JsonObject) -> int:
     )
 
 
-def has_paths_elsewhere(document: Document) -> bool:
+def has_external_paths(document: ApiDocument) -> bool:
     """Whether paths stand in other files.
 
     Counting needs no index of the document, which takes as long to build as the load.
@@ -77,12 +79,12 @@ def has_paths_elsewhere(document: Document) -> bool:
         else []
     )
     return any(
-        not str(local_target(document.data, item)[0].get("$ref", "#")).startswith("#")
+        not str(follow_local_references(document.data, item)[0].get("$ref", "#")).startswith("#")
         for item in items
     )
 
 
-def servers_of(document: Document) -> list[JsonObject]:
+def list_servers(document: ApiDocument) -> list[JsonObject]:
     """Servers as 3.x writes them; those of 2.0 are put together from schemes, host and basePath."""
     data = document.data
     if not document.is_v2:
@@ -106,8 +108,8 @@ def servers_of(document: Document) -> list[JsonObject]:
     ]
 
 
-def full_document(
-    document: Document,
+def render_document(
+    document: ApiDocument,
     inliner: Inliner | None,
     pointer: str | None,
     limit_bytes: int = FULL_LIMIT_BYTES,
@@ -116,7 +118,7 @@ def full_document(
 
     Bounded: a context is not a download.
     """
-    part = at_pointer(document.data, (pointer or "").lstrip("#"))
+    part = lookup_pointer(document.data, (pointer or "").lstrip("#"))
     if part is MISSING:
         raise CommonplaceError(
             INVALID_ARGUMENT, f"pointer: nothing is at {pointer!r}.", details={"field": "pointer"}
@@ -134,10 +136,12 @@ def full_document(
                 notes[name] = sorted(refs)[:100]
     elif pointer is None and len(document.raw) <= limit_bytes:
         return {"full_document": document.text}
-    return {"full_document": render(value, document.format, limit_bytes, document.numbers)} | notes
+    return {
+        "full_document": render_value(value, document.format, limit_bytes, document.numbers)
+    } | notes
 
 
-def render(value: Json, format_: str, limit_bytes: int, numbers: Numbers) -> str:
+def render_value(value: Json, format_: str, limit_bytes: int, numbers: NumberLiterals) -> str:
     """A value as JSON or YAML text, if an answer can hold it."""
     value = numbers.marked(value)
     try:

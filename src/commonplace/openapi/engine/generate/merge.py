@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from commonplace.openapi.engine.document.shape import Json, resolve_pointer
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.pointers import resolve_pointer
 
 _STRUCTURAL = frozenset(
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.openapi.engine.document.shape import METHODS, Json, escape_token
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.generate.merge import Merger
 from commonplace.openapi.engine.generate.model import (
     Api,
@@ -23,6 +23,8 @@ from commonplace.openapi.engine.generate.model import (
 from commonplace.openapi.engine.generate.names import words
 from commonplace.openapi.engine.generate.path_keys import PathKey, read_path_key
 from commonplace.openapi.engine.generate.types import TypeReader
+from commonplace.openapi.engine.pointers import escape_token
+from commonplace.openapi.model import METHODS
 
 _STYLES = {
     "path": "simple",

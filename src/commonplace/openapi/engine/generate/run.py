@@ -9,7 +9,7 @@ from typing import Any, Literal
 from commonplace.openapi.engine.convert.issues import Issues
 from commonplace.openapi.engine.convert.up_2_0 import SwaggerUp
 from commonplace.openapi.engine.convert.up_3_0 import up_to_3_1
-from commonplace.openapi.engine.document.anchors import with_plain_references
+from commonplace.openapi.engine.document.anchors import replace_anchors
 from commonplace.openapi.engine.generate.model import Notice
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.model import Family
@@ -109,4 +109,4 @@ def modern(document: dict[str, Any], family: Family) -> dict[str, Any]:
         document = SwaggerUp(document, issues).convert("3.0.4")
     if family in (Family.V20, Family.V30):
         return up_to_3_1(document, issues, "3.1.1")
-    return with_plain_references(document)
+    return replace_anchors(document)

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from commonplace.openapi.engine.document.shape import Json
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.generate.merge import Choice, Merged, Merger, infer_types, is_null
 from commonplace.openapi.engine.generate.model import (
     ANY_USE,

@@ -10,19 +10,20 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.document.renaming import (
     Renames,
-    heirs,
+    add_discriminator_mappings,
+    find_subtypes,
     rename_components,
-    with_discriminator_values,
 )
-from commonplace.openapi.engine.document.shape import METHODS, Json, same_json
 from commonplace.openapi.engine.join.duplicates import merge_duplicate_schemas
 from commonplace.openapi.engine.join.meaning import Meaning
 from commonplace.openapi.engine.join.operations import Place, operation_ids, with_operation_ids
 from commonplace.openapi.engine.join.roots import settle
+from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.errors import JOIN_COLLISION, MIXED_VERSIONS
-from commonplace.openapi.model import Family
+from commonplace.openapi.model import METHODS, Family
 
 Strategy = Literal[
     "accept-left",
@@ -235,11 +236,11 @@ class _Pair:
     def _renamed(self, document: dict[str, Any], renames: Renames) -> dict[str, Any]:
         if not self.old:
             return rename_components(
-                with_discriminator_values(document, renames.get("schemas", {})), renames, old=False
+                add_discriminator_mappings(document, renames.get("schemas", {})), renames, old=False
             )
         definitions = self._container(document).get("definitions") or {}
         names = renames.get("definitions", {})
-        for parent, children in heirs(definitions, old=True).items():
+        for parent, children in find_subtypes(definitions, old=True).items():
             schema = definitions.get(parent)
             for name in (
                 sorted(children & names.keys())

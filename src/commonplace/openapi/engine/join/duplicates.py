@@ -6,8 +6,12 @@ from typing import Any
 
 import orjson
 
-from commonplace.openapi.engine.document.renaming import component_of, heirs, rename_components
-from commonplace.openapi.engine.document.shape import Json
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.document.renaming import (
+    find_subtypes,
+    parse_component_reference,
+    rename_components,
+)
 
 _SORTED = orjson.OPT_SORT_KEYS
 _MOST_ROUNDS = 50
@@ -61,7 +65,7 @@ def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
     schema that has one.
     """
     names: set[str] = set()
-    children = heirs(schemas, old=old)
+    children = find_subtypes(schemas, old=old)
     for name, schema in schemas.items() if isinstance(schemas, dict) else ():
         if isinstance(schema, dict) and "discriminator" in schema:
             names |= children.get(name, set())
@@ -79,7 +83,7 @@ def _told_apart(document: Json, schemas: Json, *, old: bool) -> set[str]:
                 names.update(
                     found[1]
                     for one in branches
-                    if (found := component_of(one.get("$ref"), old=old)) is not None
+                    if (found := parse_component_reference(one.get("$ref"), old=old)) is not None
                 )
             stack.extend(value for value in node.values() if isinstance(value, (dict, list)))
         elif isinstance(node, list):

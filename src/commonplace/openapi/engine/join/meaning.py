@@ -6,15 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.openapi.engine.document.renaming import component_of, heirs
-from commonplace.openapi.engine.document.shape import (
-    SHAPE,
-    Json,
-    Rewriter,
-    resolve_pointer,
-    same_json,
-)
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.document.renaming import find_subtypes, parse_component_reference
+from commonplace.openapi.engine.document.rewriter import Rewriter
+from commonplace.openapi.engine.document.shape import SHAPE
 from commonplace.openapi.engine.join.operations import Place, operation_ids
+from commonplace.openapi.engine.json_values import same_json
+from commonplace.openapi.engine.pointers import resolve_pointer
 
 Component = tuple[str, str]  # section and name
 
@@ -78,7 +76,7 @@ class Meaning:
         section = "definitions" if self.old else "schemas"
         left, right = self.named(self.left, section), self.named(self.right, section)
         for schemas in (left, right):
-            for parent, children in heirs(schemas, old=self.old).items():
+            for parent, children in find_subtypes(schemas, old=self.old).items():
                 if (
                     parent in left
                     and isinstance(right.get(parent), dict)
@@ -143,7 +141,7 @@ class _References(Rewriter):
         return node
 
     def components(self, *, old: bool) -> list[Component]:
-        found = [component_of(reference, old=old) for reference in self.local]
+        found = [parse_component_reference(reference, old=old) for reference in self.local]
         return [one for one in found if one is not None] + [
             ("schemas", name) for name in self.schemas
         ]

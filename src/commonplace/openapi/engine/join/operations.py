@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.openapi.engine.document.shape import Json, Rewriter
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.engine.document.rewriter import Rewriter
 
 Place = tuple[str, ...]  # the tokens of a pointer
 _HOLDERS = frozenset({"document", "components", "paths", "path_item", "operation", "callback"})

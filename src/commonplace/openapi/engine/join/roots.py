@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.document.renaming import rename_components
-from commonplace.openapi.engine.document.shape import METHODS, Json, same_json
 from commonplace.openapi.engine.join.operations import OperationRewriter
+from commonplace.openapi.engine.json_values import same_json
+from commonplace.openapi.model import METHODS
 
 _DEFAULT_SERVERS: list[Json] = [{"url": "/"}]
 _LABELS = frozenset({"description", "name"})  # what a server is called does not change where it is

@@ -13,18 +13,20 @@ from typing import Any
 
 import jsonschema_rs
 
-from commonplace.openapi.engine.document.index import Index, Node, Place, SchemaNode
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.document.index import DocumentIndex
 from commonplace.openapi.engine.document.json_schema import (
     ROOT_URI,
     Hides,
-    definitions,
+    convert_definitions,
     to_json_schema,
 )
-from commonplace.openapi.engine.document.load import escape
-from commonplace.openapi.engine.document.references import Resolver
-from commonplace.openapi.engine.validate.paths import found
-from commonplace.openapi.engine.validate.rules import Finding
-from commonplace.openapi.model import Document, Json, JsonObject
+from commonplace.openapi.engine.document.nodes import NodePlace, ObjectNode, SchemaNode
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.pointers import escape_token
+from commonplace.openapi.engine.validate.paths import make_finding
+from commonplace.openapi.engine.validate.rules import ValidationFinding
+from commonplace.openapi.model import ApiDocument
 
 TIME_LIMIT_SECONDS = 6.0
 EITHER: Hides = frozenset({"readOnly", "writeOnly"})
@@ -50,16 +52,19 @@ _KEYWORDS = frozenset(
 )
 
 
-def example_findings(
-    document: Document, index: Index, resolver: Resolver, seconds: float = TIME_LIMIT_SECONDS
-) -> Iterator[Finding]:
+def check_examples(
+    document: ApiDocument,
+    index: DocumentIndex,
+    resolver: ReferenceResolver,
+    seconds: float = TIME_LIMIT_SECONDS,
+) -> Iterator[ValidationFinding]:
     """Bounded in time: on a huge document the rest of the examples goes unchecked, and that is
     said, rather than the answer late.
     """
     checker = _Checker(document, _flagged(document, index))
     deadline = time.monotonic() + seconds
 
-    def tasks() -> Iterator[Iterator[Finding]]:
+    def tasks() -> Iterator[Iterator[ValidationFinding]]:
         return chain(
             (
                 _schema_values(node, checker, document)
@@ -79,7 +84,7 @@ def example_findings(
     checker.collecting = False
     for task in tasks():
         if time.monotonic() > deadline:
-            yield found(
+            yield make_finding(
                 "examples-unchecked",
                 "",
                 f"Examples and defaults were checked for {seconds:.0f} seconds, not all of them.",
@@ -88,7 +93,9 @@ def example_findings(
         yield from task
 
 
-def _schema_values(node: SchemaNode, checker: _Checker, document: Document) -> Iterator[Finding]:
+def _schema_values(
+    node: SchemaNode, checker: _Checker, document: ApiDocument
+) -> Iterator[ValidationFinding]:
     schema, here = node.schema, node.place.pointer
     if "default" in schema:
         yield from _judged(
@@ -114,13 +121,17 @@ def _judged(
     where: str,
     what: str,
     hides: Hides = EITHER,
-) -> Iterator[Finding]:
+) -> Iterator[ValidationFinding]:
     problem = checker.problem(schema, value, hides)
     if problem is not None:
-        yield found(rule, where, f"The {what} {_shown(value)} does not match its schema{problem}.")
+        yield make_finding(
+            rule, where, f"The {what} {_shown(value)} does not match its schema{problem}."
+        )
 
 
-def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterator[Finding]:
+def _holder_values(
+    node: ObjectNode, checker: _Checker, resolver: ReferenceResolver
+) -> Iterator[ValidationFinding]:
     schema = node.value.get("schema")
     if not isinstance(schema, dict) or not _is_json(node):
         return
@@ -142,19 +153,19 @@ def _holder_values(node: Node, checker: _Checker, resolver: Resolver) -> Iterato
             value = target.get("value", target.get("dataValue", _NOTHING))
             problem = checker.problem(schema, value, hides) if value is not _NOTHING else None
             if problem is not None:
-                where = f"{here}/examples/{escape(name)}"
-                yield found(
+                where = f"{here}/examples/{escape_token(name)}"
+                yield make_finding(
                     "example-mismatch",
                     where,
                     f"The example {name!r} does not match its schema{problem}.",
                 )
 
 
-def _hidden_at(node: Node) -> Hides:
+def _hidden_at(node: ObjectNode) -> Hides:
     """Requests need no readOnly properties, responses no writeOnly ones; a media type by itself
     may be used in either.
     """
-    place: Place | None = node.place
+    place: NodePlace | None = node.place
     while place is not None:
         if not place.key and place.step in _DIRECTIONS:
             return _DIRECTIONS[place.step]
@@ -162,7 +173,7 @@ def _hidden_at(node: Node) -> Hides:
     return EITHER
 
 
-def _is_json(node: Node) -> bool:
+def _is_json(node: ObjectNode) -> bool:
     """A media type other than JSON may show its examples as the text that is sent."""
     return "/" not in node.name or "json" in node.name.lower()
 
@@ -173,7 +184,7 @@ class _Checker:
     Those that do not compile are left to the other rules.
     """
 
-    def __init__(self, document: Document, flagged: set[str]) -> None:
+    def __init__(self, document: ApiDocument, flagged: set[str]) -> None:
         self.document = document
         self.flagged = flagged  # the names of readOnly and writeOnly properties
         self.collecting = True
@@ -248,7 +259,7 @@ class _Checker:
             if hides not in self.registries:
                 self.registries[hides] = None  # should it fail, it is not tried again
                 self.registries[hides] = jsonschema_rs.Registry(
-                    [(ROOT_URI, definitions(self.document, hides))]
+                    [(ROOT_URI, convert_definitions(self.document, hides))]
                 )
             if self.registries[hides] is None:
                 return None
@@ -277,7 +288,7 @@ class _Checker:
             return None
 
 
-def _flagged(document: Document, index: Index) -> set[str]:
+def _flagged(document: ApiDocument, index: DocumentIndex) -> set[str]:
     """The names of properties that are readOnly or writeOnly, by themselves or by what they
     refer to.
     """
@@ -287,7 +298,7 @@ def _flagged(document: Document, index: Index) -> set[str]:
     names = {node.name for node in nodes}
     base = "#/definitions/" if document.is_v2 else "#/components/schemas/"
     shared = {
-        f"{base}{escape(node.name)}"
+        f"{base}{escape_token(node.name)}"
         for node in nodes
         if document.schemas.get(node.name) is node.schema
     }
@@ -305,7 +316,7 @@ def _key(schema: JsonObject) -> int | str:
 
 
 def _told(error: Any, skipped: int) -> str:
-    where = "".join(f"/{escape(str(step))}" for step in error.instance_path[skipped:])
+    where = "".join(f"/{escape_token(str(step))}" for step in error.instance_path[skipped:])
     message = error.message if len(error.message) <= 200 else error.message[:197] + "..."
     return f": {where + ' ' if where else ''}{message}"
 

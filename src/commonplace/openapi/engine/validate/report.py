@@ -10,17 +10,18 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from commonplace.kernel.collector import collector_off
-from commonplace.openapi.engine.document.index import index_of
-from commonplace.openapi.engine.document.lines import lines_of
-from commonplace.openapi.engine.document.load import duplicates_of
-from commonplace.openapi.engine.document.patterns import glob
-from commonplace.openapi.engine.document.references import MISSING, Resolver, at_pointer
-from commonplace.openapi.engine.validate.examples import example_findings
-from commonplace.openapi.engine.validate.paths import PathRules, found
-from commonplace.openapi.engine.validate.rules import RULES, Finding, Severity
+from commonplace.openapi.engine.document.index import index_document
+from commonplace.openapi.engine.document.lines import find_lines
+from commonplace.openapi.engine.document.load import find_duplicate_keys
+from commonplace.openapi.engine.document.patterns import match_glob
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.pointers import MISSING, lookup_pointer
+from commonplace.openapi.engine.validate.examples import check_examples
+from commonplace.openapi.engine.validate.paths import PathRules, make_finding
+from commonplace.openapi.engine.validate.rules import RULES, Severity, ValidationFinding
 from commonplace.openapi.engine.validate.schemas import SchemaRules
-from commonplace.openapi.engine.validate.structure import structural_findings, unknown_dialect
-from commonplace.openapi.model import Document
+from commonplace.openapi.engine.validate.structure import check_structure, unknown_dialect
+from commonplace.openapi.model import ApiDocument
 
 MAX_FINDINGS = 20_000
 IGNORE_FIELD = "x-commonplace-ignore"
@@ -28,9 +29,9 @@ _IGNORE_BYTES = IGNORE_FIELD.encode()
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    errors: Sequence[Finding]
-    warnings: Sequence[Finding]
+class ValidationReport:
+    errors: Sequence[ValidationFinding]
+    warnings: Sequence[ValidationFinding]
     suppressed: int = 0
 
     @property
@@ -39,15 +40,19 @@ class Report:
 
 
 def validate(
-    document: Document, resolver: Resolver, *, strict: bool = False, ignore: Sequence[str] = ()
-) -> Report:
+    document: ApiDocument,
+    resolver: ReferenceResolver,
+    *,
+    strict: bool = False,
+    ignore: Sequence[str] = (),
+) -> ValidationReport:
     """Everything that is wrong with a document.
 
     `strict` adds rules beyond the specification and turns every warning into an error.
     """
     findings = _all_findings(document, resolver, strict)
     chosen = [finding for finding in findings if strict or not finding.rule.strict]
-    kept = list(unsuppressed(document, chosen, ignore))
+    kept = list(drop_suppressed(document, chosen, ignore))
     suppressed = len(chosen) - len(kept)
     if strict:
         kept = [
@@ -58,7 +63,7 @@ def validate(
         ]
     errors = [finding for finding in kept if finding.severity is Severity.ERROR]
     warnings = [finding for finding in kept if finding.severity is Severity.WARNING]
-    return Report(errors, warnings, suppressed)
+    return ValidationReport(errors, warnings, suppressed)
 
 
 STRICT_ERRORS = frozenset(
@@ -77,12 +82,14 @@ specification lets it.
 """
 
 
-def with_lines(document: Document, findings: Sequence[Finding]) -> list[Finding]:
+def add_lines(
+    document: ApiDocument, findings: Sequence[ValidationFinding]
+) -> list[ValidationFinding]:
     """The same findings with the line of each in the source, where it is there."""
     wanted = {
         finding.pointer for finding in findings if finding.line is None and not finding.elsewhere
     }
-    lines = lines_of(document, wanted)
+    lines = find_lines(document, wanted)
     return [
         finding
         if finding.line is not None or finding.elsewhere
@@ -91,10 +98,12 @@ def with_lines(document: Document, findings: Sequence[Finding]) -> list[Finding]
     ]
 
 
-def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Sequence[Finding]:
+def _all_findings(
+    document: ApiDocument, resolver: ReferenceResolver, strict: bool
+) -> Sequence[ValidationFinding]:
     """Remembered with the document, unless other files had a say in them."""
     key = "strict findings" if strict else "findings"
-    known: Sequence[Finding] | None = document.derived.get(key)
+    known: Sequence[ValidationFinding] | None = document.derived.get(key)
     if known is None:
         with collector_off(keep=document.kept):
             known = _deduplicated(list(islice(_compute(document, resolver, strict), MAX_FINDINGS)))
@@ -103,10 +112,12 @@ def _all_findings(document: Document, resolver: Resolver, strict: bool) -> Seque
     return known
 
 
-def _compute(document: Document, resolver: Resolver, strict: bool) -> Iterator[Finding]:
-    for duplicate in duplicates_of(document):
+def _compute(
+    document: ApiDocument, resolver: ReferenceResolver, strict: bool
+) -> Iterator[ValidationFinding]:
+    for duplicate in find_duplicate_keys(document):
         severity = Severity.WARNING if document.format == "json" else None
-        finding = found(
+        finding = make_finding(
             "duplicate-key",
             duplicate.pointer or "",
             f"The key {duplicate.key!r} occurs twice in one mapping.",
@@ -115,19 +126,19 @@ def _compute(document: Document, resolver: Resolver, strict: bool) -> Iterator[F
         yield replace(finding, line=duplicate.line)
     dialect = unknown_dialect(document)
     if dialect is not None:
-        yield found(
+        yield make_finding(
             "unknown-dialect",
             "/jsonSchemaDialect",
             f"Schemas in {dialect[:100]!r} are not checked.",
         )
-    yield from structural_findings(document)
-    index = index_of(document)
+    yield from check_structure(document)
+    index = index_document(document)
     yield from PathRules(document, index, resolver).findings()
     yield from SchemaRules(document, index, resolver).findings(strict)
-    yield from example_findings(document, index, resolver)
+    yield from check_examples(document, index, resolver)
 
 
-def _deduplicated(findings: list[Finding]) -> list[Finding]:
+def _deduplicated(findings: list[ValidationFinding]) -> list[ValidationFinding]:
     """A rule that names the trouble replaces the official schema's general verdict on the same
     place.
     """
@@ -173,9 +184,9 @@ def _deduplicated(findings: list[Finding]) -> list[Finding]:
 _GENERAL = frozenset({"wrong-structure"})
 
 
-def unsuppressed(
-    document: Document, findings: Sequence[Finding], ignore: Sequence[str]
-) -> Iterator[Finding]:
+def drop_suppressed(
+    document: ApiDocument, findings: Sequence[ValidationFinding], ignore: Sequence[str]
+) -> Iterator[ValidationFinding]:
     """Drop what the caller or the document itself asked to ignore: `rule`, or
     `rule:/pointer/pattern*`.
     """
@@ -188,8 +199,8 @@ def unsuppressed(
     cache: dict[str, frozenset[str]] = {}
     for finding in findings:
         if any(
-            glob(rule, finding.rule.id)
-            and (not pointer or glob(pointer, finding.pointer, case=True))
+            match_glob(rule, finding.rule.id)
+            and (not pointer or match_glob(pointer, finding.pointer, case=True))
             for rule, _, pointer in wanted
         ):
             continue
@@ -199,12 +210,12 @@ def unsuppressed(
 
 
 def _ignored_at(
-    document: Document, pointer: str, cache: dict[str, frozenset[str]]
+    document: ApiDocument, pointer: str, cache: dict[str, frozenset[str]]
 ) -> frozenset[str]:
     """The rules that this object, or one above it, asks to ignore."""
     known = cache.get(pointer)
     if known is None:
-        value = at_pointer(document.data, pointer)
+        value = lookup_pointer(document.data, pointer)
         own = value.get(IGNORE_FIELD) if value is not MISSING and isinstance(value, dict) else None
         rules = (
             frozenset(rule for rule in own if isinstance(rule, str))

@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ValidationRule:
     """`strict` rules go beyond the specification and only run when asked for."""
 
     id: str
@@ -26,8 +26,8 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    rule: Rule
+class ValidationFinding:
+    rule: ValidationRule
     pointer: str
     message: str
     severity: Severity
@@ -37,98 +37,98 @@ class Finding:
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, ValidationRule] = {
     rule.id: rule
     for rule in (
         # The official schema
-        Rule("missing-field", _ERROR, "A required field is missing.", "Add the field."),
-        Rule(
+        ValidationRule("missing-field", _ERROR, "A required field is missing.", "Add the field."),
+        ValidationRule(
             "unknown-field",
             _ERROR,
             "A field is not defined for this object.",
             "Remove it, correct its name, or start it with x-.",
         ),
-        Rule(
+        ValidationRule(
             "version-gate",
             _ERROR,
             "A field exists only in a later version.",
             "Raise the version, or remove the field.",
         ),
-        Rule(
+        ValidationRule(
             "wrong-type",
             _ERROR,
             "A value has the wrong JSON type.",
             "Write a value of the type that is asked for.",
         ),
-        Rule(
+        ValidationRule(
             "wrong-value",
             _ERROR,
             "A value is not one of those allowed, or has the wrong form.",
             "Use an allowed value.",
         ),
-        Rule(
+        ValidationRule(
             "wrong-structure",
             _ERROR,
             "An object fits none of the forms that are allowed here.",
             "Compare it with the specification.",
         ),
-        Rule(
+        ValidationRule(
             "empty-document",
             _ERROR,
             "A 3.1 or 3.2 document has none of paths, components, webhooks.",
             "Add one of them.",
         ),
         # Documents
-        Rule(
+        ValidationRule(
             "duplicate-key",
             _ERROR,
             "A mapping has the same key twice; only the last one counts.",
             "Remove one of them.",
         ),
-        Rule(
+        ValidationRule(
             "email",
             _ERROR,
             "The e-mail address of the contact is not one.",
             "Write it like name@example.com.",
         ),
-        Rule(
+        ValidationRule(
             "url",
             _ERROR,
             "A URL holds spaces or other characters that URLs do not have.",
             "Escape them.",
         ),
-        Rule(
+        ValidationRule(
             "unknown-dialect",
             _WARNING,
             "Schemas are in a dialect that is not checked here.",
             "Use the OpenAPI dialect.",
         ),
         # References
-        Rule(
+        ValidationRule(
             "ref-unresolved",
             _ERROR,
             "A reference points to nothing.",
             "Define the target, or correct the reference.",
         ),
-        Rule(
+        ValidationRule(
             "ref-kind",
             _ERROR,
             "A reference points to a component of another kind.",
             "Refer to a component of the kind that is needed.",
         ),
-        Rule(
+        ValidationRule(
             "ref-circular",
             _ERROR,
             "References lead only to each other.",
             "Define the value somewhere on the circle.",
         ),
-        Rule(
+        ValidationRule(
             "ref-external",
             _WARNING,
             "A reference to another file could not be checked.",
             "Pass the document as file or url, with the other file where it may be read.",
         ),
-        Rule(
+        ValidationRule(
             "ref-siblings",
             _WARNING,
             "Fields beside $ref are ignored in this version.",
@@ -136,274 +136,276 @@ RULES: dict[str, Rule] = {
             True,
         ),
         # Paths and operations
-        Rule("path-slash", _ERROR, "A path does not start with a slash.", "Start it with /."),
-        Rule(
+        ValidationRule(
+            "path-slash", _ERROR, "A path does not start with a slash.", "Start it with /."
+        ),
+        ValidationRule(
             "path-template",
             _ERROR,
             "A path template has unbalanced, empty or nested braces.",
             "Write {name} once per parameter.",
         ),
-        Rule(
+        ValidationRule(
             "path-repeats-parameter",
             _WARNING,
             "A path template names the same parameter twice: an error from 3.2 on.",
             "Give each its own name.",
         ),
-        Rule(
+        ValidationRule(
             "path-ambiguous",
             _ERROR,
             "Two paths differ only in the names of their parameters.",
             "Merge them.",
         ),
-        Rule(
+        ValidationRule(
             "path-query",
             _WARNING,
             "A path holds a query string or fragment.",
             "Describe query parameters as parameters.",
         ),
-        Rule(
+        ValidationRule(
             "path-trailing-slash",
             _WARNING,
             "A path ends with a slash.",
             "Remove the slash, unless the server needs it.",
         ),
-        Rule(
+        ValidationRule(
             "path-parameter-missing",
             _ERROR,
             "A template expression has no path parameter.",
             "Add a parameter with in: path (the fix tool does it).",
         ),
-        Rule(
+        ValidationRule(
             "path-parameter-renamed",
             _ERROR,
             "Path and parameters disagree on names only.",
             "Use the same name in both.",
         ),
-        Rule(
+        ValidationRule(
             "path-parameter-unused",
             _ERROR,
             "A path parameter is not in the path template.",
             "Add it to the path, or remove the parameter.",
         ),
-        Rule(
+        ValidationRule(
             "path-parameter-optional",
             _ERROR,
             "A path parameter is not required: true.",
             "Add required: true (the fix tool does it).",
         ),
-        Rule(
+        ValidationRule(
             "operation-id-duplicate",
             _ERROR,
             "Two operations share an operationId.",
             "Rename one (fix: fix_duplicate_operationids).",
         ),
-        Rule(
+        ValidationRule(
             "parameter-duplicate",
             _ERROR,
             "A list names the same parameter (name and in) twice.",
             "Remove one.",
         ),
-        Rule(
+        ValidationRule(
             "parameter-schema-content",
             _ERROR,
             "A parameter or header has both schema and content, or neither.",
             "Keep exactly one.",
         ),
-        Rule(
+        ValidationRule(
             "parameter-header-name",
             _WARNING,
             "A header name is not a valid HTTP field name.",
             "Use letters, digits and -.",
         ),
-        Rule(
+        ValidationRule(
             "parameter-header-ignored",
             _WARNING,
             "Accept, Content-Type and Authorization parameters are ignored.",
             "Remove it.",
         ),
-        Rule(
+        ValidationRule(
             "parameter-querystring",
             _ERROR,
             "querystring stands beside query, or twice.",
             "Use one or the other.",
         ),
-        Rule(
+        ValidationRule(
             "body-parameters",
             _ERROR,
             "A 2.0 operation has several body parameters, or body beside formData.",
             "Keep one body, or formData.",
         ),
-        Rule(
+        ValidationRule(
             "file-parameter",
             _ERROR,
             "A 2.0 file parameter is not in formData with a multipart or form type.",
             "Set in: formData and consumes.",
         ),
-        Rule(
+        ValidationRule(
             "response-success",
             _WARNING,
             "An operation has no success or default response.",
             "Describe what it answers when all goes well.",
             True,
         ),
-        Rule(
+        ValidationRule(
             "operation-undescribed",
             _WARNING,
             "An operation has neither summary nor description.",
             "Say in one line what it does.",
         ),
-        Rule(
+        ValidationRule(
             "operation-id-missing",
             _WARNING,
             "An operation has no operationId.",
             "Give it one; code generators need it.",
             True,
         ),
-        Rule(
+        ValidationRule(
             "status-code",
             _WARNING,
             "A response key is outside 100 to 599.",
             "Use a registered status code.",
         ),
-        Rule(
+        ValidationRule(
             "media-type",
             _WARNING,
             "A media type is not of the form type/subtype.",
             "Write it like application/json.",
         ),
-        Rule(
+        ValidationRule(
             "example-conflict",
             _ERROR,
             "example and examples exclude each other.",
             "Keep one of them.",
         ),
-        Rule(
+        ValidationRule(
             "example-value-conflict",
             _ERROR,
             "Fields of an example exclude each other.",
             "Keep one of them.",
         ),
-        Rule(
+        ValidationRule(
             "link-operation",
             _WARNING,
             "A link names an operationId that does not exist.",
             "Correct the operationId.",
         ),
         # Security, servers, tags
-        Rule(
+        ValidationRule(
             "security-undefined",
             _ERROR,
             "A security requirement names a scheme that is not defined.",
             "Define the scheme, or correct the name.",
         ),
-        Rule(
+        ValidationRule(
             "security-scope",
             _WARNING,
             "A requirement asks for a scope that its OAuth flows do not list.",
             "Add the scope to the flows.",
         ),
-        Rule(
+        ValidationRule(
             "server-variable",
             _WARNING,
             "A server URL uses a variable that is not defined.",
             "Define it in variables.",
         ),
-        Rule(
+        ValidationRule(
             "server-variable-default",
             _ERROR,
             "The default of a server variable is not in its enum.",
             "Add it to the enum.",
         ),
-        Rule("tag-duplicate", _ERROR, "A tag is declared twice.", "Remove one."),
-        Rule(
+        ValidationRule("tag-duplicate", _ERROR, "A tag is declared twice.", "Remove one."),
+        ValidationRule(
             "tag-undeclared",
             _WARNING,
             "An operation uses a tag that is not declared.",
             "Declare it under tags.",
             True,
         ),
-        Rule(
+        ValidationRule(
             "tag-parent",
             _ERROR,
             "The parent of a tag does not exist, or tags are their own ancestors.",
             "Name a declared tag.",
         ),
         # Schemas
-        Rule(
+        ValidationRule(
             "array-items",
             _ERROR,
             "An array schema of 3.0, or an array parameter or header of 2.0, has no items.",
             "Add items; items: {} allows anything.",
         ),
-        Rule(
+        ValidationRule(
             "discriminator-property",
             _ERROR,
             "In 2.0, the discriminator is not a required property of its schema.",
             "Define and require it.",
         ),
-        Rule(
+        ValidationRule(
             "discriminator-mapping",
             _WARNING,
             "A discriminator maps to a schema that does not exist.",
             "Correct the mapping.",
         ),
-        Rule(
+        ValidationRule(
             "xml-conflict",
             _ERROR,
             "xml has nodeType beside attribute or wrapped.",
             "Keep nodeType.",
         ),
-        Rule(
+        ValidationRule(
             "bounds",
             _WARNING,
             "A lower bound is above the upper bound: nothing can match.",
             "Swap or widen the bounds.",
         ),
-        Rule(
+        ValidationRule(
             "enum-type",
             _WARNING,
             "An enum value does not fit the type of its schema.",
             "Correct the value, or the type.",
         ),
-        Rule("enum-duplicate", _WARNING, "An enum lists a value twice.", "Remove one."),
-        Rule(
+        ValidationRule("enum-duplicate", _WARNING, "An enum lists a value twice.", "Remove one."),
+        ValidationRule(
             "pattern",
             _WARNING,
             "A pattern is not a valid regular expression.",
             "Write an ECMA-262 regular expression.",
         ),
-        Rule(
+        ValidationRule(
             "default-mismatch",
             _WARNING,
             "A default does not match its schema.",
             "Correct the default, or the schema.",
         ),
-        Rule(
+        ValidationRule(
             "example-mismatch",
             _WARNING,
             "An example does not match its schema.",
             "Correct the example, or the schema.",
         ),
-        Rule(
+        ValidationRule(
             "examples-unchecked",
             _WARNING,
             "So many examples and defaults that not all were checked.",
             "Split the document.",
         ),
-        Rule(
+        ValidationRule(
             "required-undefined",
             _WARNING,
             "A required property is not among the properties.",
             "Define it, or correct the name.",
             True,
         ),
-        Rule(
+        ValidationRule(
             "component-name",
             _ERROR,
             "A component name holds characters that are not allowed.",
             "Use A-Z a-z 0-9 . - _ only.",
         ),
-        Rule(
+        ValidationRule(
             "unused-component",
             _WARNING,
             "Nothing refers to a component.",

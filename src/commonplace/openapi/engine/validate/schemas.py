@@ -8,12 +8,15 @@ from functools import lru_cache
 from typing import Any
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.openapi.engine.document.index import Index, RefNode, SchemaNode
-from commonplace.openapi.engine.document.references import MISSING, Resolver, Target, decoded
-from commonplace.openapi.engine.validate.paths import found
-from commonplace.openapi.engine.validate.rules import Finding
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.document.index import DocumentIndex
+from commonplace.openapi.engine.document.nodes import RefNode, SchemaNode
+from commonplace.openapi.engine.document.resolver import ReferenceResolver, Target
+from commonplace.openapi.engine.pointers import MISSING, decode_pointer
+from commonplace.openapi.engine.validate.paths import make_finding
+from commonplace.openapi.engine.validate.rules import ValidationFinding
 from commonplace.openapi.errors import CIRCULAR_REF
-from commonplace.openapi.model import V2_COMPONENTS, Document, Family, Json, JsonObject
+from commonplace.openapi.model import V2_COMPONENTS, ApiDocument, Family
 
 _KINDS = {
     "schema": "schemas",
@@ -49,12 +52,14 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class SchemaRules:
-    def __init__(self, document: Document, index: Index, resolver: Resolver) -> None:
+    def __init__(
+        self, document: ApiDocument, index: DocumentIndex, resolver: ReferenceResolver
+    ) -> None:
         self.document = document
         self.index = index
         self.resolver = resolver
 
-    def findings(self, strict: bool) -> Iterator[Finding]:
+    def findings(self, strict: bool) -> Iterator[ValidationFinding]:
         yield from self.references()
         yield from self.component_names()
         arrays = self.document.family is Family.V30
@@ -70,24 +75,24 @@ class SchemaRules:
 
     # references
 
-    def references(self) -> Iterator[Finding]:
-        judged: dict[tuple[str, str, str], Finding | None] = {}
+    def references(self) -> Iterator[ValidationFinding]:
+        judged: dict[tuple[str, str, str], ValidationFinding | None] = {}
         for node in self.index.refs:
             key = (node.ref, node.node_type, node.resource)
             if key not in judged:
                 judged[key] = self.reference(node)
             verdict = judged[key]
             if verdict is not None:
-                yield Finding(
+                yield ValidationFinding(
                     verdict.rule, f"{node.place.pointer}/$ref", verdict.message, verdict.severity
                 )
 
-    def reference(self, node: RefNode) -> Finding | None:
+    def reference(self, node: RefNode) -> ValidationFinding | None:
         try:
             target = self._target(node)
         except CommonplaceError as error:
             if error.code is CIRCULAR_REF:
-                return found(
+                return make_finding(
                     "ref-circular", "", f"{node.ref} leads only to other references and back."
                 )
             if error.details.get("external") and error.details.get("cause") not in (
@@ -99,20 +104,20 @@ class SchemaRules:
                     if "cause" in error.details
                     else ""
                 )
-                return found(
+                return make_finding(
                     "ref-external", "", f"{node.ref} is in another file and was not checked.{why}"
                 )
-            return found("ref-unresolved", "", error.message)
+            return make_finding("ref-unresolved", "", error.message)
         kind = self._kind_of(node.ref)
         wanted = _KINDS.get(node.node_type)
         if kind is not None and wanted is not None and kind != wanted:
-            return found(
+            return make_finding(
                 "ref-kind", "", f"{node.ref} is one of the {kind}, but {wanted} are needed here."
             )
         if not isinstance(target.value, dict) and not (
             node.node_type == "schema" and isinstance(target.value, bool)
         ):
-            return found("ref-kind", "", f"{node.ref} is not an object.")
+            return make_finding("ref-kind", "", f"{node.ref} is not an object.")
         return None
 
     def _target(self, node: RefNode) -> Target:
@@ -135,7 +140,7 @@ class SchemaRules:
             else None
         )
 
-    def component_names(self) -> Iterator[Finding]:
+    def component_names(self) -> Iterator[ValidationFinding]:
         if self.document.is_v2:
             return
         components = self.document.data.get("components")
@@ -143,18 +148,18 @@ class SchemaRules:
             for name in values if isinstance(values, dict) and kind in _KINDS.values() else ():
                 if not _COMPONENT_NAME.fullmatch(name):
                     pointer = f"/components/{kind}/{name.replace('~', '~0').replace('/', '~1')}"
-                    yield found(
+                    yield make_finding(
                         "component-name",
                         pointer,
                         f"The name {name!r} holds characters that are not allowed.",
                     )
 
-    def unused(self) -> Iterator[Finding]:
+    def unused(self) -> Iterator[ValidationFinding]:
         depth = 3 if self.document.is_v2 else 4
         used = {
             "/".join(ref.split("/")[:depth])
             for node in self.index.refs
-            for ref in (node.ref, decoded(node.ref))
+            for ref in (node.ref, decode_pointer(node.ref))
         }
         used |= {
             value
@@ -176,21 +181,23 @@ class SchemaRules:
             for name in self.document.components(kind):
                 pointer = f"{base}/{name.replace('~', '~0').replace('/', '~1')}"
                 if pointer not in used and name not in used:
-                    yield found("unused-component", pointer[1:], f"Nothing refers to {name!r}.")
+                    yield make_finding(
+                        "unused-component", pointer[1:], f"Nothing refers to {name!r}."
+                    )
 
     # schemas
 
-    def schema(self, node: SchemaNode) -> Iterator[Finding]:
+    def schema(self, node: SchemaNode) -> Iterator[ValidationFinding]:
         schema = node.schema
         if "$ref" in schema and not self.document.family.json_schema:
             if len(schema) > 1 and any(not key.startswith("x-") for key in schema if key != "$ref"):
-                yield found(
+                yield make_finding(
                     "ref-siblings", node.place, "Fields beside $ref are ignored in this version."
                 )
             return
         kind = schema.get("type")
         if kind == "array" and "items" not in schema and self.document.family is Family.V30:
-            yield found("array-items", node.place, "The array has no items.")
+            yield make_finding("array-items", node.place, "The array has no items.")
         if "discriminator" in schema:
             yield from self.discriminator(node)
         xml = schema.get("xml")
@@ -200,25 +207,25 @@ class SchemaRules:
             and "nodeType" in xml
             and ("attribute" in xml or "wrapped" in xml)
         ):
-            yield found(
+            yield make_finding(
                 "xml-conflict",
                 f"{node.place.pointer}/xml",
                 "nodeType excludes attribute and wrapped.",
             )
         yield from self.contradictions(node)
 
-    def required(self, node: SchemaNode) -> Iterator[Finding]:
+    def required(self, node: SchemaNode) -> Iterator[ValidationFinding]:
         required, properties = node.schema.get("required"), node.schema.get("properties")
         known = properties if isinstance(properties, dict) else {}
         for name in required if isinstance(required, list) else ():
             if isinstance(name, str) and name not in known:
-                yield found(
+                yield make_finding(
                     "required-undefined",
                     f"{node.place.pointer}/required",
                     f"{name!r} is required but not among the properties.",
                 )
 
-    def contradictions(self, node: SchemaNode) -> Iterator[Finding]:
+    def contradictions(self, node: SchemaNode) -> Iterator[ValidationFinding]:
         schema = node.schema
         for low, high in _BOUNDS:
             if low not in schema:
@@ -226,7 +233,7 @@ class SchemaRules:
             first: Any = schema.get(low)
             last: Any = schema.get(high)
             if _number(first) and _number(last) and first > last:
-                yield found(
+                yield make_finding(
                     "bounds",
                     f"{node.place.pointer}/{low}",
                     f"{low} {first} is above {high} {last}.",
@@ -236,13 +243,13 @@ class SchemaRules:
             yield from self.enum(node, values)
         pattern = schema.get("pattern")
         if isinstance(pattern, str) and not plausible_pattern(pattern):
-            yield found(
+            yield make_finding(
                 "pattern",
                 f"{node.place.pointer}/pattern",
                 f"{pattern[:100]!r} is not a valid regular expression.",
             )
 
-    def enum(self, node: SchemaNode, values: list[Json]) -> Iterator[Finding]:
+    def enum(self, node: SchemaNode, values: list[Json]) -> Iterator[ValidationFinding]:
         kinds = _types(node.schema)
         if (
             kinds == ["string"]
@@ -258,17 +265,19 @@ class SchemaRules:
                 and not (value is None and _nullable(node.schema))
             ):
                 where = f"{node.place.pointer}/enum/{position}"
-                yield found(
+                yield make_finding(
                     "enum-type", where, f"{str(value)[:60]!r} is not of type {' or '.join(kinds)}."
                 )
             if isinstance(value, (str, int, float)):
                 key = f"{type(value).__name__}:{value}"
                 if key in seen:
                     where = f"{node.place.pointer}/enum/{position}"
-                    yield found("enum-duplicate", where, f"{str(value)[:60]!r} is listed twice.")
+                    yield make_finding(
+                        "enum-duplicate", where, f"{str(value)[:60]!r} is listed twice."
+                    )
                 seen.add(key)
 
-    def discriminator(self, node: SchemaNode) -> Iterator[Finding]:
+    def discriminator(self, node: SchemaNode) -> Iterator[ValidationFinding]:
         schema = node.schema
         declared = schema.get("discriminator")
         if self.document.is_v2:
@@ -281,7 +290,7 @@ class SchemaRules:
                 and declared in properties
             ):
                 where = f"{node.place.pointer}/discriminator"
-                yield found(
+                yield make_finding(
                     "discriminator-property",
                     where,
                     f"{declared!r} is not a required property of this schema.",
@@ -290,7 +299,7 @@ class SchemaRules:
         for key, target in _mapping(schema).items():
             if isinstance(target, str) and not self._mapped(target):
                 where = f"{node.place.pointer}/discriminator/mapping/{key.replace('~', '~0').replace('/', '~1')}"
-                yield found("discriminator-mapping", where, f"{target!r} names no schema.")
+                yield make_finding("discriminator-mapping", where, f"{target!r} names no schema.")
 
     def _mapped(self, target: str) -> bool:
         if _SCHEMA_NAME.fullmatch(target) and target in self.document.schemas:

@@ -16,9 +16,10 @@ import jsonschema_rs
 import orjson
 
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
-from commonplace.openapi.engine.document.load import escape
-from commonplace.openapi.engine.validate.rules import RULES, Finding
-from commonplace.openapi.model import Document, Family, Json, JsonObject
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.pointers import escape_token
+from commonplace.openapi.engine.validate.rules import RULES, ValidationFinding
+from commonplace.openapi.model import ApiDocument, Family
 
 MAX_ERRORS = 2000
 # Keywords of JSON Schema that Schema Objects have since 3.1, whose published schema leaves them
@@ -57,14 +58,14 @@ DIALECTS = {
 }
 
 
-def structural_findings(document: Document) -> Iterator[Finding]:
+def check_structure(document: ApiDocument) -> Iterator[ValidationFinding]:
     """What the official schema says."""
     validator = _validator(document.family, not unknown_dialect(document))
     for error in islice(validator.iter_errors(document.data), MAX_ERRORS):
         yield from _findings(error, document.family, 0)
 
 
-def unknown_dialect(document: Document) -> str | None:
+def unknown_dialect(document: ApiDocument) -> str | None:
     """The dialect of the document's schemas where it is not one that can be checked."""
     if not document.family.json_schema:
         return None
@@ -142,15 +143,15 @@ def _property_names(node: Json) -> Iterator[str]:
 
 
 def _pointer(steps: list[str | int]) -> str:
-    return "".join("/" + escape(str(step)) for step in steps)
+    return "".join("/" + escape_token(str(step)) for step in steps)
 
 
-def _finding(rule: str, pointer: str, message: str) -> Finding:
+def _finding(rule: str, pointer: str, message: str) -> ValidationFinding:
     found = RULES[rule]
-    return Finding(found, pointer, message, found.severity)
+    return ValidationFinding(found, pointer, message, found.severity)
 
 
-def _findings(error: Any, family: Family, depth: int) -> Iterator[Finding]:
+def _findings(error: Any, family: Family, depth: int) -> Iterator[ValidationFinding]:
     kind = error.kind
     name = kind.name
     pointer = _pointer(error.instance_path)
@@ -234,7 +235,7 @@ def _findings(error: Any, family: Family, depth: int) -> Iterator[Finding]:
         yield _finding("wrong-structure", pointer, f"{_where(pointer)}: {_sentence(error.message)}")
 
 
-def no_response(pointer: str) -> Finding:
+def no_response(pointer: str) -> ValidationFinding:
     return _finding(
         "missing-field",
         pointer,
@@ -250,8 +251,8 @@ def _about_no_response(error: Any) -> bool:
     return name == "minProperties" or (name == "required" and str(error.kind.property) == "default")
 
 
-def _unexpected(field: str, pointer: str, family: Family) -> Finding:
-    here = f"{pointer}/{escape(field)}"
+def _unexpected(field: str, pointer: str, family: Family) -> ValidationFinding:
+    here = f"{pointer}/{escape_token(field)}"
     since = _fields_since().get(field)
     order = list(Family)
     if since is not None and order.index(since) > order.index(family):

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from commonplace.openapi.engine.document.index import Index, Node, SchemaNode
+from commonplace.openapi.engine.document.index import DocumentIndex
+from commonplace.openapi.engine.document.nodes import ObjectNode, SchemaNode
 from commonplace.openapi.model import METHODS
 
 Item = TypeVar("Item")
 
 
-def in_order(index: Index, nodes: Sequence[Item]) -> Sequence[Item]:
+def in_order(index: DocumentIndex, nodes: Sequence[Item]) -> Sequence[Item]:
     """Sort by path, method, status and name; schemas by name or place, what is under paths first.
 
     References stay as they stand.
     """
     first = nodes[0] if nodes else None
-    if isinstance(first, Node):
+    if isinstance(first, ObjectNode):
         return sorted(
             nodes,
             key=lambda node: (
-                _node_order(node) if isinstance(node, Node) else (False, "", "", 0, "", "")
+                _node_order(node) if isinstance(node, ObjectNode) else (False, "", "", 0, "", "")
             ),
         )
     if not isinstance(first, SchemaNode):
@@ -36,7 +37,7 @@ def in_order(index: Index, nodes: Sequence[Item]) -> Sequence[Item]:
     return sorted(nodes, key=lambda node: known[id(node)])
 
 
-def _node_order(node: Node) -> tuple[bool, str, str, int, str, str]:
+def _node_order(node: ObjectNode) -> tuple[bool, str, str, int, str, str]:
     scope = node.scope
     method = scope.method.lower()
     position = METHODS.index(method) if method in METHODS else len(METHODS)

@@ -12,18 +12,27 @@ from typing import Any, TypeVar
 import orjson
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.openapi.engine.document.index import ROOT, Index, Node, Place, RefNode, SchemaNode
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.document.index import DocumentIndex
+from commonplace.openapi.engine.document.inliner import Inliner
+from commonplace.openapi.engine.document.nodes import (
+    ROOT,
+    NodePlace,
+    ObjectNode,
+    RefNode,
+    SchemaNode,
+)
 from commonplace.openapi.engine.document.patterns import (
+    describe_type,
     extension_filter,
-    glob,
+    match_glob,
     match_path,
     match_status,
-    type_of,
 )
-from commonplace.openapi.engine.document.references import Inliner, at_pointer
+from commonplace.openapi.engine.pointers import lookup_pointer
 from commonplace.openapi.engine.walk.order import in_order
 from commonplace.openapi.errors import ANSWER_TOO_LARGE
-from commonplace.openapi.model import Document, Json, JsonObject
+from commonplace.openapi.model import ApiDocument
 
 DEFAULT_LIMIT = 100
 DETAIL_LIMIT = 25
@@ -129,8 +138,8 @@ def encoded_size(value: Json) -> int:
 class Walk:
     """Walks over one document."""
 
-    document: Document
-    index: Index
+    document: ApiDocument
+    index: DocumentIndex
     inliner: Inliner
     query: Query
     limit_bytes: int = ANSWER_LIMIT_BYTES
@@ -187,12 +196,12 @@ class Walk:
             (lambda node: node.value.get("operationId") == operation_id) if operation_id else None,
             (lambda node: node.value.get("deprecated") is True) if deprecated else None,
         )
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+        keys: dict[str, Callable[[ObjectNode], Iterable[str]]] = {
             "tag": lambda node: dict.fromkeys(_strings(node.value.get("tags"))),
             "method": lambda node: (node.scope.method.upper(),),
         }
 
-        def summary(node: Node) -> JsonObject:
+        def summary(node: ObjectNode) -> JsonObject:
             value = node.value
             return {"method": node.scope.method.upper(), "path": node.scope.path} | _present(
                 operation_id=_text(value.get("operationId")),
@@ -203,7 +212,7 @@ class Walk:
                 webhook=node.scope.webhook,
             )
 
-        def detail(node: Node) -> JsonObject:
+        def detail(node: ObjectNode) -> JsonObject:
             place = {"method": node.scope.method.upper(), "path": node.scope.path}
             return (
                 place
@@ -229,17 +238,17 @@ class Walk:
             node for node in self.index.paths if node.scope.path and not node.scope.webhook
         ]
         matched = self._select(everything, _value, _path_test(path))
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+        keys: dict[str, Callable[[ObjectNode], Iterable[str]]] = {
             "segment": lambda node: (first_segment(node.scope.path),)
         }
 
-        def summary(node: Node) -> JsonObject:
+        def summary(node: ObjectNode) -> JsonObject:
             item = self._followed(node.value)
             return {"path": node.scope.path, "method_count": self._method_count(item)} | _present(
                 summary=_text(item.get("summary")), callback=node.scope.callback
             )
 
-        def detail(node: Node) -> JsonObject:
+        def detail(node: ObjectNode) -> JsonObject:
             return (
                 {"path": node.scope.path}
                 | _present(callback=node.scope.callback)
@@ -275,10 +284,10 @@ class Walk:
             (lambda node: node.scope.component) if component else None,
             (lambda node: not node.scope.component) if inline else None,
             (lambda node: _is_named(node.place)) if named else None,
-            (lambda node: type_of(node.schema).lower() == wanted) if wanted else None,
+            (lambda node: describe_type(node.schema).lower() == wanted) if wanted else None,
         )
         keys: dict[str, Callable[[SchemaNode], Iterable[str]]] = {
-            "type": lambda node: (type_of(node.schema) or "(untyped)",),
+            "type": lambda node: (describe_type(node.schema) or "(untyped)",),
             "location": lambda node: (_location(node),),
         }
 
@@ -286,7 +295,7 @@ class Walk:
             schema = self._followed(node.schema)
             properties = schema.get("properties")
             fields: JsonObject = {"name": node.name or node.place.json_path} | _present(
-                type=type_of(schema)
+                type=describe_type(schema)
             )
             fields["location"] = _location(node)
             fields["property_count"] = len(properties) if type(properties) is dict else 0
@@ -319,7 +328,7 @@ class Walk:
         found = [
             position
             for name, positions in known.items()
-            if glob(pattern, name)
+            if match_glob(pattern, name)
             for position in positions
         ]
         return [self.index.schemas[position] for position in sorted(found)]
@@ -329,11 +338,11 @@ class Walk:
     ) -> JsonObject:
         resolve = self.query.resolve_refs or bool(name or location)
 
-        def value(node: Node) -> JsonObject:
+        def value(node: ObjectNode) -> JsonObject:
             found = self.inliner.resolver.try_follow(node.value) if resolve else node.value
             return found if type(found) is dict else node.value
 
-        def own_name(node: Node) -> str:
+        def own_name(node: ObjectNode) -> str:
             return str(value(node).get("name") or ("" if "$ref" in node.value else node.name))
 
         matched = self._select(
@@ -346,15 +355,19 @@ class Walk:
             _path_test(path),
             _method_test(method),
         )
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+        keys: dict[str, Callable[[ObjectNode], Iterable[str]]] = {
             "location": lambda node: (str(value(node).get("in") or "(ref)"),),
             "name": lambda node: (own_name(node) or "(ref)",),
         }
 
-        def summary(node: Node) -> JsonObject:
+        def summary(node: ObjectNode) -> JsonObject:
             found = value(node)
             schema = found.get("schema")
-            kind = type_of(self._followed(schema)) if type(schema) is dict else type_of(found)
+            kind = (
+                describe_type(self._followed(schema))
+                if type(schema) is dict
+                else describe_type(found)
+            )
             return {"name": own_name(node), "in": _text(found.get("in")) or ""} | _present(
                 path=node.scope.path,
                 method=node.scope.method.upper(),
@@ -363,7 +376,7 @@ class Walk:
                 ref=_text(node.value.get("$ref")),
             )
 
-        def detail(node: Node) -> JsonObject:
+        def detail(node: ObjectNode) -> JsonObject:
             place = _present(path=node.scope.path, method=node.scope.method.upper())
             shown = self._out(node.value) if self.query.resolve_refs else value(node)
             return {"name": own_name(node)} | place | {"parameter": shown}
@@ -378,24 +391,24 @@ class Walk:
             _path_test(path),
             _method_test(method),
         )
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+        keys: dict[str, Callable[[ObjectNode], Iterable[str]]] = {
             "status_code": lambda node: (node.scope.status or "(component)",),
             "method": lambda node: (node.scope.method.upper() or "(component)",),
         }
 
-        def place(node: Node) -> JsonObject:
+        def place(node: ObjectNode) -> JsonObject:
             own = node.name if not node.scope.status else ""
             return {"status": node.scope.status} | _present(
                 path=node.scope.path, method=node.scope.method.upper(), name=own
             )
 
-        def summary(node: Node) -> JsonObject:
+        def summary(node: ObjectNode) -> JsonObject:
             found = self._followed(node.value)
             return place(node) | _present(
                 description=_text(found.get("description")), ref=_text(node.value.get("$ref"))
             )
 
-        def detail(node: Node) -> JsonObject:
+        def detail(node: ObjectNode) -> JsonObject:
             return place(node) | {"response": self._out(node.value)}
 
         return self._answer(self.index.responses, matched, "responses", summary, detail, keys)
@@ -412,23 +425,23 @@ class Walk:
         matched = self._select(
             self.index.headers,
             _value,
-            (lambda node: glob(name, node.name)) if name else None,
+            (lambda node: match_glob(name, node.name)) if name else None,
             _path_test(path),
             _method_test(method),
             (lambda node: match_status(status, node.scope.status)) if status else None,
             (lambda node: node.scope.component) if component else None,
         )
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+        keys: dict[str, Callable[[ObjectNode], Iterable[str]]] = {
             "name": lambda node: (node.name,),
             "status_code": lambda node: (node.scope.status,) if node.scope.status else (),
         }
 
-        def place(node: Node) -> JsonObject:
+        def place(node: ObjectNode) -> JsonObject:
             return {"name": node.name} | _present(
                 path=node.scope.path, method=node.scope.method.upper(), status=node.scope.status
             )
 
-        def summary(node: Node) -> JsonObject:
+        def summary(node: ObjectNode) -> JsonObject:
             found = self._followed(node.value)
             return place(node) | _present(
                 description=_text(found.get("description")),
@@ -437,13 +450,13 @@ class Walk:
                 ref=_text(node.value.get("$ref")),
             )
 
-        def detail(node: Node) -> JsonObject:
+        def detail(node: ObjectNode) -> JsonObject:
             return place(node) | {"header": self._out(node.value)}
 
         return self._answer(self.index.headers, matched, "headers", summary, detail, keys)
 
     def security(self, *, name: str | None, type_: str | None) -> JsonObject:
-        def field(node: Node, name: str) -> str:
+        def field(node: ObjectNode, name: str) -> str:
             return _text(self._followed(node.value).get(name)) or ""
 
         matched = self._select(
@@ -453,14 +466,14 @@ class Walk:
             (lambda node: field(node, "type").lower() == type_.lower()) if type_ else None,
         )
 
-        def summary(node: Node) -> JsonObject:
+        def summary(node: ObjectNode) -> JsonObject:
             extra = _present(**{"in": field(node, "in"), "description": field(node, "description")})
             return {"name": node.name, "type": field(node, "type")} | extra
 
-        def detail(node: Node) -> JsonObject:
+        def detail(node: ObjectNode) -> JsonObject:
             return {"name": node.name, "security_scheme": self._out(node.value)}
 
-        keys: dict[str, Callable[[Node], Iterable[str]]] = {
+        keys: dict[str, Callable[[ObjectNode], Iterable[str]]] = {
             "type": lambda node: (field(node, "type") or "(untyped)",)
         }
         return self._answer(self.index.security_schemes, matched, "schemes", summary, detail, keys)
@@ -471,7 +484,7 @@ class Walk:
         matched = [
             node
             for node in everything
-            if (not target or glob(target, node.ref))
+            if (not target or match_glob(target, node.ref))
             and (kind is None or node.node_type.lower() == kind)
         ]
         if self.query.extension:
@@ -515,7 +528,7 @@ class Walk:
         )
 
     def _at(self, node: RefNode) -> Json:
-        return at_pointer(self.document.data, node.place.pointer)
+        return lookup_pointer(self.document.data, node.place.pointer)
 
     def _answer(
         self,
@@ -560,24 +573,24 @@ def first_segment(path: str) -> str:
     return path.strip("/").split("/", 1)[0] or "/"
 
 
-def _value(node: Node) -> Json:
+def _value(node: ObjectNode) -> Json:
     return node.value
 
 
-def _method_test(wanted: str | None) -> Callable[[Node], bool] | None:
+def _method_test(wanted: str | None) -> Callable[[ObjectNode], bool] | None:
     if not wanted:
         return None
     lowered = wanted.lower()
     return lambda node: node.scope.method.lower() == lowered
 
 
-def _path_test(pattern: str | None) -> Callable[[Node], bool] | None:
+def _path_test(pattern: str | None) -> Callable[[ObjectNode], bool] | None:
     if not pattern:
         return None
     return lambda node: bool(node.scope.path) and match_path(pattern, node.scope.path)
 
 
-def _is_named(place: Place) -> bool:
+def _is_named(place: NodePlace) -> bool:
     """Whether it stands directly in components.schemas or definitions."""
     above = place.parent
     if (

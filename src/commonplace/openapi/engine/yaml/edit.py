@@ -14,11 +14,11 @@ from typing import Any
 import yaml
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.document.load import parse_text
-from commonplace.openapi.engine.document.shape import same_json
+from commonplace.openapi.engine.json_values import same_json
 from commonplace.openapi.engine.yaml.emit import to_yaml, yaml_key
-from commonplace.openapi.model import Json
-from commonplace.openapi.numbers import Numbers
+from commonplace.openapi.number_literals import NumberLiterals
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -35,15 +35,15 @@ class _Edit:
         self.start, self.end, self.text = start, end, text
 
 
-def edited_yaml(text: str, old: Json, new: Json, numbers: Numbers | None = None) -> str:
+def edit_yaml(text: str, old: Json, new: Json, numbers: NumberLiterals | None = None) -> str:
     """The text with the least changes after which it reads as `new`; `numbers` are the literals
     that both were read with.
     """
-    numbers = numbers if numbers is not None else Numbers()
+    numbers = numbers if numbers is not None else NumberLiterals()
     if same_json(old, new):
         return text
     if text.count("\n") == text.count("\r\n") > 0:
-        return edited_yaml(text.replace("\r\n", "\n"), old, new, numbers).replace("\n", "\r\n")
+        return edit_yaml(text.replace("\r\n", "\n"), old, new, numbers).replace("\n", "\r\n")
     try:
         root = yaml.compose(text, Loader=_Loader)
         edits: list[_Edit] = []
@@ -69,7 +69,7 @@ class _Editor:
     JSON.
     """
 
-    def __init__(self, text: str, edits: list[_Edit], numbers: Numbers) -> None:
+    def __init__(self, text: str, edits: list[_Edit], numbers: NumberLiterals) -> None:
         self.text = text
         self.edits = edits
         self.numbers = numbers

@@ -8,8 +8,9 @@ from typing import Any
 
 import orjson
 
-from commonplace.openapi.model import Format, Json
-from commonplace.openapi.numbers import Numbers
+from commonplace.kernel.json_types import Json
+from commonplace.openapi.model import Format
+from commonplace.openapi.number_literals import NumberLiterals
 
 # What YAML 1.1 or 1.2 would read as something else than text.
 _AMBIGUOUS = re.compile(
@@ -25,15 +26,15 @@ _BLOCK = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\ufff
 _SPECIAL = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-_NO_NUMBERS = Numbers()
+_NO_NUMBERS = NumberLiterals()
 
 
-def to_text(data: Json, form: Format, numbers: Numbers = _NO_NUMBERS) -> str:
+def to_text(data: Json, form: Format, numbers: NumberLiterals = _NO_NUMBERS) -> str:
     """Write a value in a format; `numbers` are the literals that it was read with."""
     return to_json(data, numbers) if form == "json" else to_yaml(data, numbers=numbers)
 
 
-def to_json(data: Json, numbers: Numbers = _NO_NUMBERS) -> str:
+def to_json(data: Json, numbers: NumberLiterals = _NO_NUMBERS) -> str:
     """Indented by two; integers of any size."""
     data = numbers.marked(data)
     try:
@@ -43,7 +44,7 @@ def to_json(data: Json, numbers: Numbers = _NO_NUMBERS) -> str:
     return numbers.written(text, json=True)
 
 
-def to_yaml(data: Json, indent: int = 0, numbers: Numbers = _NO_NUMBERS) -> str:
+def to_yaml(data: Json, indent: int = 0, numbers: NumberLiterals = _NO_NUMBERS) -> str:
     """Block style, two spaces. Reading it back gives the same value."""
     lines: list[str] = []
     data = numbers.marked(data)

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import yaml_rs
 
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.engine.pointers import escape_token
 from commonplace.openapi.errors import SPEC_SYNTAX, SPEC_TOO_DEEP, SPEC_TOO_LARGE
-from commonplace.openapi.model import Duplicate, Json, JsonObject, Limits
-from commonplace.openapi.numbers import Numbers
+from commonplace.openapi.model import DocumentLimits, DuplicateKey
+from commonplace.openapi.number_literals import NumberLiterals
 
 # One level of block nesting takes at least one character of indentation or a compact indicator (`-
 # `, `? `, `: `), so a line's
@@ -61,12 +62,12 @@ _SENTINELS = ("\ue000", "\uf8ff", "\U000f0000", "\U0010fffd")
 
 
 def parse_yaml(
-    text: str, limits: Limits, numbers: Numbers | None = None
-) -> tuple[Json, tuple[Duplicate, ...]]:
+    text: str, limits: DocumentLimits, numbers: NumberLiterals | None = None
+) -> tuple[Json, tuple[DuplicateKey, ...]]:
     """The value of a one-document YAML text, and the duplicate keys that were seen.
 
     `numbers` takes the literals that a float does not hold as they are written."""
-    numbers = numbers if numbers is not None else Numbers()
+    numbers = numbers if numbers is not None else NumberLiterals()
     if any(len(line) >= PREFIX_LIMIT and _DEEP_PREFIX.match(line) for line in text.splitlines()):
         raise CommonplaceError(
             SPEC_TOO_DEEP,
@@ -90,7 +91,7 @@ def parse_yaml(
     return plain[0], duplicates
 
 
-def _parse(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
+def _parse(text: str, limits: DocumentLimits) -> tuple[Json, tuple[DuplicateKey, ...]]:
     alias = yaml_rs.AliasLimits(max_total_replayed_events=limits.alias_nodes)
     try:
         return yaml_rs.loads(text, parse_datetime=False, alias_limits=alias), ()
@@ -110,7 +111,7 @@ def _parse(text: str, limits: Limits) -> tuple[Json, tuple[Duplicate, ...]]:
         raise _syntax(str(error), limits) from None
     except TypeError:
         raise _odd_keys() from None
-    return value, find_duplicates(text) or (Duplicate(key),)
+    return value, find_duplicates(text) or (DuplicateKey(key),)
 
 
 def _odd_keys() -> CommonplaceError:
@@ -119,7 +120,7 @@ def _odd_keys() -> CommonplaceError:
     )
 
 
-def _syntax(message: str, limits: Limits) -> CommonplaceError:
+def _syntax(message: str, limits: DocumentLimits) -> CommonplaceError:
     if "alias" in message and "limit" in message:
         hint = "Write the repeated parts out, or use $ref."
         return CommonplaceError(
@@ -218,7 +219,7 @@ def _insert(text: str, positions: list[int], mark: str) -> str:
 
 
 def _plain(
-    value: Json, sentinel: str | None, numbers: Numbers | None, *, strict: bool = False
+    value: Json, sentinel: str | None, numbers: NumberLiterals | None, *, strict: bool = False
 ) -> list[Json] | None:
     """Only JSON values and string keys, in place, in a list of one; the private character that
     kept a spelling is removed again.
@@ -314,7 +315,7 @@ def _digits(item: int) -> str:
         ) from None
 
 
-def _merge(value: Json, mark: str, limits: Limits) -> Json:
+def _merge(value: Json, mark: str, limits: DocumentLimits) -> Json:
     """Expand merge keys, innermost first: keys of the mapping win, then the merged mappings in
     order.
     """
@@ -350,7 +351,7 @@ def _merge(value: Json, mark: str, limits: Limits) -> Json:
     return holder[0]
 
 
-def find_duplicates(text: str, size_limit: int = 2_000_000) -> tuple[Duplicate, ...]:
+def find_duplicates(text: str, size_limit: int = 2_000_000) -> tuple[DuplicateKey, ...]:
     """Where mapping keys repeat.
 
     A slow pass, so only for texts of ordinary size and only when there is a duplicate.
@@ -359,7 +360,7 @@ def find_duplicates(text: str, size_limit: int = 2_000_000) -> tuple[Duplicate, 
         return ()
     import yaml
 
-    found: list[Duplicate] = []
+    found: list[DuplicateKey] = []
     # Each frame: the keys seen, or None for a sequence; the pointer; the pending key or the
     # position.
     frames: list[tuple[set[str] | None, str]] = []
@@ -379,13 +380,15 @@ def find_duplicates(text: str, size_limit: int = 2_000_000) -> tuple[Duplicate, 
                     keys, pointer = frames[-1]
                     if keys is not None and key in keys:
                         found.append(
-                            Duplicate(key, pointer + "/" + escape(key), event.start_mark.line + 1)
+                            DuplicateKey(
+                                key, pointer + "/" + escape_token(key), event.start_mark.line + 1
+                            )
                         )
                     elif keys is not None:
                         keys.add(key)
                     pending[-1] = key
                 elif opens:
-                    pointer = frames[-1][1] + "/" + escape(str(pending[-1])) if frames else ""
+                    pointer = frames[-1][1] + "/" + escape_token(str(pending[-1])) if frames else ""
                     frames.append(
                         (set() if isinstance(event, yaml.MappingStartEvent) else None, pointer)
                     )
@@ -397,25 +400,7 @@ def find_duplicates(text: str, size_limit: int = 2_000_000) -> tuple[Duplicate, 
     return tuple(found)
 
 
-def levels(data: Json) -> Iterator[list[Json]]:
-    """The containers of a tree, level by level."""
-    level: list[Json] = [data] if type(data) is dict or type(data) is list else []
-    while level:
-        yield level
-        level = [
-            child
-            for node in level
-            for child in (node.values() if type(node) is dict else node)
-            if type(child) is dict or type(child) is list
-        ]
-
-
 def _value_done(frames: list[tuple[set[str] | None, str]], pending: list[str | int | None]) -> None:
     if frames:
         position = pending[-1]
         pending[-1] = position + 1 if frames[-1][0] is None and isinstance(position, int) else None
-
-
-def escape(key: str) -> str:
-    """A key as a token of a JSON pointer."""
-    return key.replace("~", "~0").replace("/", "~1")

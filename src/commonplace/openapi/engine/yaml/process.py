@@ -18,15 +18,17 @@ import orjson
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.openapi.errors import CODES, SPEC_TOO_LARGE
-from commonplace.openapi.model import Duplicate, Limits
-from commonplace.openapi.numbers import Numbers
+from commonplace.openapi.model import DocumentLimits, DuplicateKey
+from commonplace.openapi.number_literals import NumberLiterals
 
 SECONDS = 120.0
 _running: set[subprocess.Popen[bytes]] = set()
 _guard = threading.Lock()
 
 
-def yaml_to_json(text: str, limits: Limits) -> tuple[bytes, tuple[Duplicate, ...]] | None:
+def parse_in_subprocess(
+    text: str, limits: DocumentLimits
+) -> tuple[bytes, tuple[DuplicateKey, ...]] | None:
     """The JSON of a YAML text and its duplicate keys; None where no process can be started here."""
     head = orjson.dumps(asdict(limits))
     try:
@@ -63,7 +65,7 @@ def yaml_to_json(text: str, limits: Limits) -> tuple[bytes, tuple[Duplicate, ...
         raise CommonplaceError(
             code, outcome["message"], hint=outcome["hint"], details=outcome["details"]
         )
-    return document, tuple(Duplicate(**duplicate) for duplicate in outcome["duplicates"])
+    return document, tuple(DuplicateKey(**duplicate) for duplicate in outcome["duplicates"])
 
 
 def stop_parsers() -> None:
@@ -87,10 +89,10 @@ def _answer(source: bytes) -> bytes:
     from commonplace.openapi.engine.yaml.parse import parse_yaml
 
     head, _, text = source.partition(b"\n")
-    numbers = Numbers()
+    numbers = NumberLiterals()
     try:
         data, duplicates = parse_yaml(
-            text.decode("utf-8", "surrogatepass"), Limits(**orjson.loads(head)), numbers
+            text.decode("utf-8", "surrogatepass"), DocumentLimits(**orjson.loads(head)), numbers
         )
     except CommonplaceError as error:
         return orjson.dumps(

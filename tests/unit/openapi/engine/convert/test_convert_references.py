@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from commonplace.openapi.engine.convert.chain import LADDER, Conversion, convert
+from commonplace.openapi.engine.document.keywords import collect_references
 from commonplace.openapi.engine.document.load import load
-from commonplace.openapi.engine.document.references import Resolver, refs_in
-from commonplace.openapi.engine.document.shape import resolve_pointer
+from commonplace.openapi.engine.document.resolver import ReferenceResolver
+from commonplace.openapi.engine.pointers import resolve_pointer
 from commonplace.openapi.engine.validate.report import validate
 from commonplace.openapi.engine.yaml.emit import to_json
 from commonplace.openapi.model import Family
@@ -34,12 +35,12 @@ def spec(version: Family, **more: Any) -> dict[str, Any]:
 def converted(document: dict[str, Any], source: Family, target: Family) -> Conversion:
     before = copy.deepcopy(document)
     given = load(to_json(document))
-    assert validate(given, Resolver(given)).errors == [], "the source must be valid"
+    assert validate(given, ReferenceResolver(given)).errors == [], "the source must be valid"
     result = convert(document, source, target)
     assert document == before, "the source must not change"
     made = load(to_json(result.document))
-    assert [str(finding) for finding in validate(made, Resolver(made)).errors] == []
-    for reference in refs_in(result.document):
+    assert [str(finding) for finding in validate(made, ReferenceResolver(made)).errors] == []
+    for reference in collect_references(result.document):
         resolve_pointer(result.document, reference)
     return result
 

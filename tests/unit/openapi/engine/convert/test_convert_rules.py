@@ -9,7 +9,7 @@ import pytest
 from convert_cases import V20, V30, V31, V32, converted, schema_across, spec
 
 from commonplace.openapi.engine.convert.chain import convert
-from commonplace.openapi.engine.document.shape import resolve_pointer
+from commonplace.openapi.engine.pointers import resolve_pointer
 from commonplace.openapi.model import Family
 
 

@@ -20,7 +20,7 @@ from commonplace.openapi.engine.generate.go.package import build_go
 from commonplace.openapi.engine.generate.model import Api, Named, Primitive, Scalar, Struct
 from commonplace.openapi.engine.generate.operations import ApiReader
 from commonplace.openapi.engine.generate.run import generate, modern
-from commonplace.openapi.model import Document, Family
+from commonplace.openapi.model import ApiDocument, Family
 
 SMALL = (
     "petstore-3.0.yaml",
@@ -43,7 +43,7 @@ LARGE = (
 )
 
 
-def read(data: Path, name: str) -> Document:
+def read(data: Path, name: str) -> ApiDocument:
     return load((data / "openapi/dev" / name).read_bytes())
 
 
@@ -494,7 +494,7 @@ def test_at_most_one_in_twenty_declared_properties_is_untyped(data: Path) -> Non
         assert lost <= declared * 0.05, name
 
 
-def talked(folder: Path, document: Document, timeout: int = 280) -> tuple[int, int, str]:
+def talked(folder: Path, document: ApiDocument, timeout: int = 280) -> tuple[int, int, str]:
     """How many operations there are, for how many a sample could be made, and what client and
     server said to each other.
     """

@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from commonplace.openapi.engine.document.shape import resolve_pointer
+from commonplace.openapi.engine.pointers import resolve_pointer
 
 
 def matching(pattern: str, number: int) -> str:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.openapi.engine.document.load import parse_text
-from commonplace.openapi.engine.yaml.edit import edited_yaml
+from commonplace.openapi.engine.yaml.edit import edit_yaml
 from commonplace.openapi.engine.yaml.emit import to_json, to_yaml, yaml_key
 
 TRICKY = [
@@ -134,7 +134,7 @@ def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(
     block = to_yaml(old)
     flow = "".join(f"{yaml_key(key)}: {json.dumps(value)}  # {key}\n" for key, value in old.items())
     for text in (f"# head\n{block}# tail\n", f"# head\n{flow}# tail\n"):
-        edited = edited_yaml(text, old, new)
+        edited = edit_yaml(text, old, new)
         assert parse_text(edited).data == new
         assert edited.startswith("# head\nopenapi: ")
         assert edited.endswith("# tail\n")
@@ -164,7 +164,7 @@ def test_editing_a_text_gives_the_new_value_and_keeps_the_rest_whatever_changed(
     ],
 )
 def test_an_edit_changes_no_more_than_it_says(text: str, new: dict[str, Any], edited: str) -> None:
-    assert edited_yaml(text, parse_text(text).data, new) == edited
+    assert edit_yaml(text, parse_text(text).data, new) == edited
 
 
 def test_a_key_that_is_renamed_beside_one_that_goes_keeps_its_comments() -> None:
@@ -175,8 +175,7 @@ def test_a_key_that_is_renamed_beside_one_that_goes_keeps_its_comments() -> None
     old = {"a": {"Page<Item>": {"type": "object"}, "Dead": {"type": "string"}}, "b": 1}
     new = {"a": {"Page": {"type": "object"}}, "b": 1}
     assert (
-        edited_yaml(text, old, new)
-        == "a:\n  Page: # generic\n    type: object # kind\nb: 1 # last\n"
+        edit_yaml(text, old, new) == "a:\n  Page: # generic\n    type: object # kind\nb: 1 # last\n"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from commonplace.openapi.engine.document.shape import Json
+from commonplace.kernel.json_types import Json
 from commonplace.openapi.engine.generate.merge import Merger
 
 _VALUES = frozenset(

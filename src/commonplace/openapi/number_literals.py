@@ -19,7 +19,7 @@ _MARK = "\uf8fe"  # a private character that surrounds the number of a literal w
 _MARKED = re.compile(rf"[\"']?{_MARK}([0-9]+){_MARK}[\"']?")
 
 
-class Numbers:
+class NumberLiterals:
     """The literals of one document.
 
     Holds their floats too, so that no other object gets their identity.
@@ -47,7 +47,7 @@ class Numbers:
             self._known[id(value)] = (value, literal)
         return value
 
-    def add(self, other: Numbers) -> None:
+    def add(self, other: NumberLiterals) -> None:
         """Take over the literals of another document whose parts are merged into this one."""
         self._known.update(other._known)
 

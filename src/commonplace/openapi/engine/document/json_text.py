@@ -1,0 +1,227 @@
+"""JSON text as plain values: limits, exact numbers and repeated keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain
+
+import orjson
+
+from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json_slices import SliceError, loads_in_slices
+from commonplace.kernel.json_types import Json, JsonObject
+from commonplace.openapi.errors import (
+    SPEC_SYNTAX,
+    SPEC_TOO_DEEP,
+    SPEC_TOO_LARGE,
+    SPEC_UNREADABLE,
+)
+from commonplace.openapi.model import (
+    DocumentLimits,
+    DuplicateKey,
+    Tree,
+)
+from commonplace.openapi.number_literals import NumberLiterals
+
+DEFAULT_LIMITS = DocumentLimits()
+
+
+SLICED_BYTES = (
+    2_000_000  # above it, decoding would hold up other threads for longer than they should wait
+)
+
+
+_JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*["{\[\]])')
+
+
+# Number literals whose float may be written differently: 20 digits or more, a final zero, many
+# decimals, an exponent.
+_INEXACT = r"[0-9](?:[0-9]{19}|\.[0-9]+0[\s,\]}]|\.[0-9]{15}|(?:\.[0-9]+)?[eE][-+]?[0-9]+[\s,\]}])"
+
+
+_INEXACT_TEXT, _INEXACT_BYTES = re.compile(_INEXACT), re.compile(_INEXACT.encode())
+
+
+def parse_sliced_json(raw: bytes, limits: DocumentLimits, numbers: NumberLiterals) -> Json:
+    """The value of a large JSON text, without holding up other threads.
+
+    Refused as soon as it has too many values.
+
+    Only slices with literals that floats do not hold are read number by number.
+    """
+
+    def exact(piece: bytes) -> Json:
+        return json.loads(
+            piece, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant
+        )
+
+    def loads(piece: bytes) -> Json:
+        try:
+            value = orjson.loads(piece)
+        except orjson.JSONDecodeError as error:
+            if "infinity" not in error.msg:
+                raise
+            return exact(piece)
+        return exact(piece) if _INEXACT_BYTES.search(piece) else value
+
+    def check(values: int) -> None:
+        if values > limits.nodes:
+            raise _too_many(limits)
+
+    return loads_in_slices(raw, check=check, loads=loads)
+
+
+def parse_json(raw: bytes | str, limits: DocumentLimits) -> Tree | None:
+    """The tree of a JSON text; None where it is not JSON but may be YAML in flow style."""
+    if len(raw) > SLICED_BYTES:
+        return _parse_large_json(
+            raw if isinstance(raw, bytes) else raw.encode("utf-8", "surrogatepass"), limits
+        )
+    try:
+        data = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        if "depth" in error.msg or "recursion" in error.msg.lower():
+            raise _too_deep(limits) from None
+        if "infinity" in error.msg:
+            tree = _parse_numbers(raw, limits)
+            if tree is not None:
+                return tree
+        text = raw if isinstance(raw, str) else decode_text(raw)
+        if not _JSON_START.match(text):
+            return None  # brackets without quoted keys: YAML in flow style
+        raise CommonplaceError(
+            SPEC_SYNTAX,
+            f"The text is not JSON: line {error.lineno}, column {error.colno}: "
+            f"{error.msg.split(': line')[0]}.",
+            hint="Correct the text at that place and call again.",
+            details={"line": error.lineno, "column": error.colno, "problem": error.msg},
+        ) from None
+    has_floats = check_size(data, limits)
+    if has_floats and (
+        _INEXACT_TEXT.search(raw) if isinstance(raw, str) else _INEXACT_BYTES.search(raw)
+    ):
+        return _parse_numbers(raw, limits) or Tree(data, "json", raw)
+    return Tree(data, "json", raw)
+
+
+def _parse_numbers(raw: bytes | str, limits: DocumentLimits) -> Tree | None:
+    """The tree of a JSON text with number literals that floats do not hold.
+
+    Slower; None where the text has another fault.
+    """
+    numbers = NumberLiterals()
+    try:
+        data = json.loads(
+            raw, parse_int=numbers.read, parse_float=numbers.read, parse_constant=_refuse_constant
+        )
+    except ValueError:
+        return None
+    except RecursionError:
+        raise _too_deep(limits) from None
+    check_size(data, limits)
+    return Tree(data, "json", raw, numbers=numbers)
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _parse_large_json(raw: bytes, limits: DocumentLimits) -> Tree | None:
+    numbers = NumberLiterals()
+    try:
+        data = parse_sliced_json(raw, limits, numbers)
+    except RecursionError:
+        raise _too_deep(limits) from None
+    except SliceError as error:
+        if "depth" in error.problem or "recursion" in error.problem.lower():
+            raise _too_deep(limits) from None
+        if not _JSON_START.match(raw[:1000].decode("utf-8", "replace")):
+            return None  # brackets without quoted keys: YAML in flow style
+        problem = error.problem.split(": line")[0]
+        raise CommonplaceError(
+            SPEC_SYNTAX,
+            f"The text is not JSON: line {error.line}, column {error.column}: {problem}.",
+            hint="Correct the text at that place and call again.",
+            details={"line": error.line, "column": error.column, "problem": problem},
+        ) from None
+    check_size(data, limits)
+    return Tree(data, "json", raw, numbers=numbers)
+
+
+def find_json_duplicates(raw: bytes | str, keys: int) -> tuple[DuplicateKey, ...]:
+    """Counting tells in milliseconds that there are none; only otherwise are they looked for."""
+    if isinstance(raw, bytes):
+        written = raw.count(b'":') + raw.count(b'" :') - raw.count(b'\\":') - raw.count(b'\\" :')
+    else:
+        written = raw.count('":') + raw.count('" :') - raw.count('\\":') - raw.count('\\" :')
+    if written <= keys:
+        return ()
+    found: list[DuplicateKey] = []
+
+    def collect(pairs: list[tuple[str, Json]]) -> JsonObject:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen and len(found) < 100:
+                    found.append(DuplicateKey(key))
+                seen.add(key)
+        return value
+
+    try:
+        json.loads(raw, object_pairs_hook=collect)
+    except (ValueError, RecursionError):
+        return ()
+    return tuple(found)
+
+
+def check_size(data: Json, limits: DocumentLimits) -> bool:
+    """Refuse trees that are deeper or larger than the limits; tell whether there are floats.
+
+    Level by level, with the loops left to C: every load pays for this."""
+    objects: list[JsonObject] = [data] if type(data) is dict else []
+    lists: list[list[Json]] = [data] if type(data) is list else []
+    nodes, depth, has_floats = 1, 0, False
+    while objects or lists:
+        depth += 1
+        children = list(chain.from_iterable(map(dict.values, objects)))
+        children += chain.from_iterable(lists)
+        nodes += len(children)
+        if depth > limits.depth:
+            raise _too_deep(limits)
+        if nodes > limits.nodes:
+            raise _too_many(limits)
+        has_floats = has_floats or float in map(type, children)
+        objects = [child for child in children if type(child) is dict]
+        lists = [child for child in children if type(child) is list]
+    return has_floats
+
+
+def _too_many(limits: DocumentLimits) -> CommonplaceError:
+    return CommonplaceError(
+        SPEC_TOO_LARGE,
+        f"The document has more than {limits.nodes} nodes.",
+        details={"limit_nodes": limits.nodes},
+    )
+
+
+def _too_deep(limits: DocumentLimits) -> CommonplaceError:
+    return CommonplaceError(
+        SPEC_TOO_DEEP,
+        f"The document nests deeper than {limits.depth} levels.",
+        details={"limit": limits.depth},
+    )
+
+
+def decode_text(source: bytes) -> str:
+    encoding = json.detect_encoding(source).removesuffix("-sig")
+    try:
+        return source.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise CommonplaceError(
+            SPEC_UNREADABLE,
+            f"The document is not {encoding.upper()} text: byte {error.start} is wrong.",
+            hint="Save it as UTF-8.",
+            details={"offset": error.start},
+        ) from None
