@@ -21,7 +21,7 @@ from commonplace.files.assembly import Files, build_files
 from commonplace.kernel.auth import local_user
 from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 PEER = "@modelcontextprotocol/server-filesystem@2026.8.31"
 ROUNDS = 3

@@ -18,8 +18,8 @@ from commonplace.dispatch.pipeline import Call, Outcome
 from commonplace.dispatch.tool import SILENT
 from commonplace.edge.core import Core
 from commonplace.kernel.auth import local_user
-from commonplace.kernel.config import load
-from commonplace.kernel.hidden import json_may_hide
+from commonplace.kernel.config.loading import load
+from commonplace.kernel.hidden_characters import json_may_hide
 
 NUMBER, ROUNDS = 200, 40
 BODIES = {
@@ -46,8 +46,10 @@ def main() -> None:
             }
             (shelf / f"{name.lower()}.json").write_text(json.dumps({**entry, "categories": ["a"]}))
         settings = load(file=None, data=folder / "data").settings
-        mcp = settings.mcp.but(instructions=settings.mcp.instructions.but(directory=str(shelf)))
-        with build(settings.but(mcp=mcp)) as app:
+        mcp = settings.mcp.replace(
+            instructions=settings.mcp.instructions.replace(directory=str(shelf))
+        )
+        with build(settings.replace(mcp=mcp)) as app:
             asyncio.run(
                 app.pipeline.run(Call("instructions_get", {"id": "english"}, local_user()))
             )  # loads the catalogue

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from commonplace.files.store.integrity import database_checks
-from commonplace.storage.integrity import find_damage
-from commonplace.storage.integrity_watch import Gently
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.integrity.checks import find_damage
+from commonplace.storage.integrity.monitor import Gently
+from commonplace.storage.sqlite.database import Connection, Database
 
 ROW_BYTES = 20_000
 

@@ -434,8 +434,8 @@ def a_postgres() -> Iterator[Opened]:
     """A durable PostgreSQL from the wheel's binaries, its schema brought up."""
     sys.path.insert(0, str(ROOT / "tests"))
     from commonplace.bootstrap.team import postgres_components
-    from commonplace.storage.postgres import PostgresDatabase
-    from commonplace.storage.postgres_schema import migrate
+    from commonplace.storage.postgres.database import PostgresDatabase
+    from commonplace.storage.postgres.migrations import migrate
     from servers import make_database, running_postgres
 
     with running_postgres() as server:

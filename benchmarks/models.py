@@ -36,10 +36,11 @@ from commonplace.kernel.settings import (  # noqa: E402
     Settings,
     StorageSettings,
 )
-from commonplace.storage.envelope import Keyring  # noqa: E402
-from commonplace.storage.outbound import Outbound  # noqa: E402
-from commonplace.storage.rates import Bucket  # noqa: E402
-from commonplace.storage.valkey import Valkey, ValkeyRates  # noqa: E402
+from commonplace.storage.credentials.envelope import Keyring  # noqa: E402
+from commonplace.storage.network_loop import Outbound  # noqa: E402
+from commonplace.storage.shared_rates import Bucket  # noqa: E402
+from commonplace.storage.valkey.client import Valkey  # noqa: E402
+from commonplace.storage.valkey.rates import ValkeyRates  # noqa: E402
 
 KEY = "sk-bench-0123456789abcdef"
 DIMENSIONS = 1536

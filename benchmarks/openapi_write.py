@@ -34,7 +34,7 @@ REFERENCE = {
 
 def run(case: str) -> None:
     """One case in this process: prints seconds and peak megabytes."""
-    from commonplace.kernel.collector import collector_off
+    from commonplace.kernel.gc_control import collector_off
     from commonplace.openapi.engine.convert.chain import convert
     from commonplace.openapi.engine.document.load import load
     from commonplace.openapi.engine.fix import FixOptions, fix

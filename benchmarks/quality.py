@@ -63,7 +63,7 @@ from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import LocalEmbedder
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 ALONE = replace(DEFAULT, intercept=DEFAULT.intercept + WORDS_ALONE, consensus=0.0)
 CANDIDATES = 30  # of each side, as configured by default; each candidate is scored by both sides

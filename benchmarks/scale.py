@@ -42,7 +42,7 @@ from commonplace.files.model import WriteMode
 from commonplace.files.postgres_assembly import build_postgres_files
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.search.semantic import embed_models
-from commonplace.storage.postgres import opened
+from commonplace.storage.postgres.database import opened
 from servers import make_database, running_postgres
 
 ROOT = Path(__file__).parent.parent

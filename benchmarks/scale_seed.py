@@ -32,9 +32,9 @@ from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.text import analyze
 from commonplace.search.model import Passage
 from commonplace.search.semantic.vector import VectorIndex
-from commonplace.storage.postgres import opened
-from commonplace.storage.postgres_schema import migrate
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.postgres.database import opened
+from commonplace.storage.postgres.migrations import migrate
+from commonplace.storage.sqlite.database import Connection, Database
 
 PROJECT = "p"
 LARGE_SHARE = 5  # the first tenant holds one chunk in so many

@@ -31,7 +31,7 @@ from commonplace.search.assembly import Meaning, hybrid, open_meaning
 from commonplace.search.chunk import split
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.semantic import embed_models
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 MODELS = ROOT / ".tools" / "models"
 QUERIES = 200

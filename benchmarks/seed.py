@@ -28,7 +28,7 @@ from commonplace.search.lexical.text import analyze
 from commonplace.search.model import Passage
 from commonplace.search.semantic import vector_ann
 from commonplace.search.semantic.vector import VectorIndex
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
 
 PROJECT = "p"
 TENANT = local_user().apikey_hash

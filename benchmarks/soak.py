@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import show, verdict
-from commonplace.kernel.config import user_data_folder
+from commonplace.kernel.config.locations import user_data_folder
 
 ALLOWED_BYTES_PER_CALL = 200.0
 CALLS_OF_TEN_MINUTES = 50_000

@@ -21,7 +21,7 @@ from commonplace.kernel.settings import MemorySettings
 from commonplace.memory.assembly import build_postgres_memory, open_memory
 from commonplace.memory.toolset import toolset
 from commonplace.search.lexical.text import analyze
-from commonplace.storage.postgres import PostgresDatabase
+from commonplace.storage.postgres.database import PostgresDatabase
 
 
 class Calendar:

@@ -259,8 +259,8 @@ def migrated_database() -> str:
     from commonplace.bootstrap.team import postgres_components
     from commonplace.files.store.postgres_embeddings import fit_length
     from commonplace.kernel.settings import Embedding
-    from commonplace.storage.postgres import opened
-    from commonplace.storage.postgres_schema import migrate
+    from commonplace.storage.postgres.database import opened
+    from commonplace.storage.postgres.migrations import migrate
 
     url = make_database(shared_postgres())
     with opened(url, pool_size=1) as database:

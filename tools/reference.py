@@ -19,7 +19,7 @@ from commonplace.dispatch.error_table import TABLE
 from commonplace.dispatch.schema import input_schema, output_schema
 from commonplace.dispatch.tool import Tool
 from commonplace.kernel import errors as kernel_errors
-from commonplace.kernel.config import load
+from commonplace.kernel.config.loading import load
 from commonplace.storage import errors as storage_errors
 from commonplace.telemetry import errors as telemetry_errors
 

@@ -18,7 +18,7 @@ from commonplace.files.assembly import build_files
 from commonplace.kernel.auth import LOCAL_TENANT, AuthContext, Scope, Tenant, tenant_hash
 from commonplace.memory.assembly import open_memory
 from commonplace.memory.model import EntryType
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
 
 DATABASE = "commonplace.db"  # the default of settings.storage.url
 PROJECT = "handbook"

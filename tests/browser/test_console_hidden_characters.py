@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Visitor, call
 from tests.server.conformance.program import Served
 
-from commonplace.kernel.hidden import find_hidden
+from commonplace.kernel.hidden_characters import find_hidden
 
 HIDDEN = "w\u202exw\u2066xw\u200bxw\u2060xw\u2062xw\U000e0041xw\ufe01\ufe02xw\ufff9xw\u00ad\u00adxw\u3164xw\ufdd0xw\u009bxw\u2028x"
 ORDINARY = "می‌خواهم क्‍ष 👩🏽‍💻 ⚠️ שלום‏!"

@@ -23,8 +23,8 @@ from commonplace.files.postgres_assembly import build_postgres_files
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
-from commonplace.storage.postgres import PostgresDatabase
-from commonplace.storage.sqlite import Database
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.sqlite.database import Database
 from servers import empty_tables, migrated_database
 
 SOAK = os.environ.get("COMMONPLACE_SOAK") == "1"

@@ -8,8 +8,7 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.kernel.document import Document, encode_twice
-from commonplace.kernel.hidden import (
+from commonplace.kernel.hidden_characters import (
     count_hidden,
     find_hidden,
     has_hidden,
@@ -17,6 +16,7 @@ from commonplace.kernel.hidden import (
     reveal,
     reveal_json,
 )
+from commonplace.kernel.json.document import Document, encode_twice
 
 SPECIAL = "\x00\x1b\x7f\x85\x9b\u00ad\u034f\u061c\u115f\u1160\u17b4\u180e\u200b\u200c\u200d\u200e\u200f\u2028\u202e\u2060\u2066\u3164"
 CONTEXT = (

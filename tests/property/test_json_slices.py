@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.kernel import json_scan
-from commonplace.kernel.json_scan import StructureError, StructureLimits, StructureScan
-from commonplace.kernel.json_slices import (
+from commonplace.kernel.json import structure as json_scan
+from commonplace.kernel.json.slices import (
     SliceError,
     decode_string,
     fill,
     loads_in_slices,
     without_strings,
 )
+from commonplace.kernel.json.structure import StructureError, StructureLimits, StructureScan
 
 TEXT = st.text(st.sampled_from('ab"\\,:{}[]\n\u00e9\u20ac\U0001f600/')) | st.text()
 SCALARS = (

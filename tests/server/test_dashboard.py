@@ -17,7 +17,7 @@ import pytest
 from piped_program import running
 
 from commonplace.kernel.auth import Scope
-from commonplace.storage.keys import KeyStore
+from commonplace.storage.credentials.keys import KeyStore
 
 STATUS = {"jsonrpc": "2.0", "id": 1, "method": "health/check"}
 ANY_PORT = {"MCP_DASHBOARD": "1", "MCP_DASHBOARD_PORT": "0"}

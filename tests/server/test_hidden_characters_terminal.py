@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from commonplace.cli.commands import program
-from commonplace.kernel.hidden import find_hidden
+from commonplace.kernel.hidden_characters import find_hidden
 
 SAMPLES = {
     "operating system command": "\x1b]0;owned\x07",

@@ -21,7 +21,7 @@ from piped_program import answers, converse
 from test_storage_faults import becomes_ready
 
 from commonplace.kernel.auth import Scope
-from commonplace.storage.keys import KeyStore
+from commonplace.storage.credentials.keys import KeyStore
 from commonplace.telemetry.query import Filter, query
 from commonplace.telemetry.verify import verify
 

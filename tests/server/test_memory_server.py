@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from files_client import Server
 
-from commonplace.kernel.config import load
+from commonplace.kernel.config.loading import load
 from commonplace.memory.toolset import CONTRACT_NAMES
 from commonplace.search.semantic import embed_models
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from piped_program import Piped, running
 
-from commonplace.kernel.config import load
+from commonplace.kernel.config.loading import load
 from commonplace.search.semantic import embed_models
 
 WAIT_SECONDS = 60

@@ -32,13 +32,13 @@ from commonplace.edge.authenticate import Authenticator
 from commonplace.edge.product import Features, Product, tool_message_bytes
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, CommonplaceError
-from commonplace.kernel.home import expanded
-from commonplace.kernel.once import once
+from commonplace.kernel.lazy import once
+from commonplace.kernel.paths import expanded
 from commonplace.kernel.settings import Settings
 from commonplace.kernel.switch import Switch
 from commonplace.server.toolset import toolset as server_toolset
-from commonplace.storage.keys import KeyStore
-from commonplace.storage.occupancy import in_use
+from commonplace.storage.credentials.keys import KeyStore
+from commonplace.storage.locks.data_folder import in_use
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.logs import configure as configure_logs
 from commonplace.telemetry.metrics import Metrics
@@ -50,8 +50,9 @@ if TYPE_CHECKING:
     from commonplace.files.assembly import External
     from commonplace.search.assembly import ExternalModels
     from commonplace.server.service import ServerService
-    from commonplace.storage.outbound import Outbound
-    from commonplace.storage.valkey import Valkey, ValkeyRates
+    from commonplace.storage.network_loop import Outbound
+    from commonplace.storage.valkey.client import Valkey
+    from commonplace.storage.valkey.rates import ValkeyRates
 
 T = TypeVar("T")
 log = logging.getLogger("commonplace.bootstrap")
@@ -170,7 +171,7 @@ class App:
         elif (
             self.settings.mcp.files.index.workers > 0
         ):  # built when a command asks for it, not before: most servers never need it
-            from commonplace.storage.signal_file import index_request
+            from commonplace.storage.disk.signal_file import index_request
 
             self._closing.callback(index_request(self.settings.data).watch(self.services["files"]))
         if http:
@@ -181,8 +182,8 @@ class App:
         """Tell other processes that a server uses the data folder: `restore` then refuses, and
         so does a second server where keys of callers would have to be in the memory of both.
         """
-        from commonplace.storage.occupancy import occupied
-        from commonplace.storage.sole import sole_keeper
+        from commonplace.storage.locks.credential_holder import sole_keeper
+        from commonplace.storage.locks.data_folder import occupied
 
         settings = self.settings
         alone = (
@@ -403,7 +404,7 @@ def _files(parts: Parts) -> Any:
     from commonplace.files.assembly import database_path, from_settings
     from commonplace.search.assembly import hybrid
     from commonplace.search.lexical.sqlite import SqlitePostings
-    from commonplace.storage.sqlite import Database
+    from commonplace.storage.sqlite.database import Database
 
     settings, meaning = parts.settings, parts.service("meaning")
     database = Database(database_path(settings))
@@ -431,8 +432,8 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
     Keys of callers are handed to the worker sealed: through the cache, or in memory.
     """
     from commonplace.files.assembly import External
-    from commonplace.storage.credentials import EnvelopeStore, Handover, MemoryEnvelopes
-    from commonplace.storage.envelope import Keyring
+    from commonplace.storage.credentials.envelope import Keyring
+    from commonplace.storage.credentials.handover import EnvelopeStore, Handover, MemoryEnvelopes
 
     security, cache = parts.settings.mcp.files.security, parts.service("cache")
     handover = None
@@ -442,7 +443,7 @@ def _external(parts: Parts, models: ExternalModels, side: Any) -> External:
         )
         store: EnvelopeStore = MemoryEnvelopes()
         if cache is not None:
-            from commonplace.storage.valkey import ValkeyEnvelopes
+            from commonplace.storage.valkey.envelopes import ValkeyEnvelopes
 
             store = ValkeyEnvelopes(cache)
         handover = Handover(
@@ -528,7 +529,7 @@ def _external_models(parts: Parts, metrics: Metrics) -> ExternalModels | None:
 
 def _outbound(parts: Parts) -> Outbound:
     """The loop on which connections to models and to the cache live."""
-    from commonplace.storage.outbound import Outbound
+    from commonplace.storage.network_loop import Outbound
 
     return Outbound()
 
@@ -537,7 +538,7 @@ def _cache(parts: Parts) -> Valkey | None:
     """What processes share beside the database; None where nothing is configured."""
     if not parts.settings.storage.cache_url:
         return None
-    from commonplace.storage.valkey import Valkey
+    from commonplace.storage.valkey.client import Valkey
 
     return Valkey(parts.settings.storage.cache_url, parts.service("outbound"))
 
@@ -546,7 +547,7 @@ def _shared_rates(parts: Parts) -> ValkeyRates | None:
     cache = parts.service("cache")
     if cache is None:
         return None
-    from commonplace.storage.valkey import ValkeyRates
+    from commonplace.storage.valkey.rates import ValkeyRates
 
     return ValkeyRates(cache)
 
@@ -563,7 +564,7 @@ toolset module.
 
 def _builder(build_service: Callable[[Parts], Any], parts: Parts) -> Callable[[], Any]:
     def make() -> Any:
-        from commonplace.storage.disk import usable
+        from commonplace.storage.disk.access import usable
 
         parts.upkeep.folder.check()  # a folder that was removed under a server is not made again
         with usable(parts.settings.data):

@@ -12,8 +12,8 @@ from commonplace.kernel.errors import INVALID_CONFIG, CommonplaceError
 from commonplace.kernel.settings import Settings
 
 if TYPE_CHECKING:
-    from commonplace.storage.postgres import PostgresDatabase
-    from commonplace.storage.postgres_schema import Component
+    from commonplace.storage.postgres.database import PostgresDatabase
+    from commonplace.storage.postgres.migrations import Component
 
 
 class Parts(Protocol):
@@ -37,7 +37,7 @@ def postgres_components() -> list[Component]:
     from commonplace.files.store.postgres import SCHEMA as FILES
     from commonplace.memory.postgres import SCHEMA as MEMORY
     from commonplace.search.lexical.postgres import SCHEMA as SEARCH
-    from commonplace.storage.postgres_schema import STORAGE
+    from commonplace.storage.postgres.migrations import STORAGE
 
     return [STORAGE, SEARCH, FILES, MEMORY]
 
@@ -47,8 +47,8 @@ def open_postgres(parts: Parts) -> PostgresDatabase:
 
     The components of this process share its connections.
     """
-    from commonplace.storage.postgres import PostgresDatabase
-    from commonplace.storage.postgres_schema import require
+    from commonplace.storage.postgres.database import PostgresDatabase
+    from commonplace.storage.postgres.migrations import require
 
     storage = parts.settings.storage
     database = PostgresDatabase(storage.url, pool_size=storage.pool_size)

@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
 from commonplace.kernel.settings import Settings
-from commonplace.storage.disk import require_writable
-from commonplace.storage.identity import DataFolder
-from commonplace.storage.privacy import tighten_data_folder
-from commonplace.storage.reserve import Reserve
+from commonplace.storage.disk.access import require_writable
+from commonplace.storage.disk.identity import DataFolder
+from commonplace.storage.disk.private_files import tighten_data_folder
+from commonplace.storage.disk.reserve import Reserve
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from commonplace.server.readiness import Probe, Readiness
-    from commonplace.storage.integrity import DatabaseChecks
-    from commonplace.storage.integrity_watch import IntegrityWatch
+    from commonplace.storage.integrity.checks import DatabaseChecks
+    from commonplace.storage.integrity.monitor import IntegrityWatch
     from commonplace.storage.migrations import Migration
-    from commonplace.storage.sqlite import Database
+    from commonplace.storage.sqlite.database import Database
 
 log = logging.getLogger("commonplace.bootstrap")
 
@@ -150,7 +150,7 @@ class Upkeep:
 
     def _integrity(self) -> IntegrityWatch:
         if self._watch is None:
-            from commonplace.storage.integrity_watch import IntegrityWatch
+            from commonplace.storage.integrity.monitor import IntegrityWatch
 
             hours = self._settings.storage.integrity_check_hours
             self._watch = IntegrityWatch(
@@ -198,7 +198,8 @@ class Upkeep:
     def _check_sqlite(self) -> None:
         for database in self.databases:
             database.check_identity()
-        from commonplace.storage.migrations import load_migrations, require_current
+        from commonplace.storage.migrations import load_migrations
+        from commonplace.storage.sqlite.migrations import require_current
 
         path = sqlite_path(self._settings)
         assert path is not None
@@ -212,7 +213,7 @@ class Upkeep:
 
 async def _check_postgres(services: Services) -> None:
     from commonplace.bootstrap.team import postgres_components
-    from commonplace.storage.postgres_schema import require_of, standing
+    from commonplace.storage.postgres.migrations import require_of, standing
 
     components = postgres_components()
     require_of(
@@ -221,7 +222,7 @@ async def _check_postgres(services: Services) -> None:
 
 
 async def _check_cache(services: Services) -> None:
-    from commonplace.storage.valkey import ValkeyUnavailableError
+    from commonplace.storage.valkey.client import ValkeyUnavailableError
 
     try:
         await services["cache"]().ping()

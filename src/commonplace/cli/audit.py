@@ -8,7 +8,7 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
-from commonplace.storage.disk import existing_folder
+from commonplace.storage.disk.access import existing_folder
 from commonplace.telemetry.query import MAX_RECORDS, Filter
 from commonplace.telemetry.query import query as query_records
 from commonplace.telemetry.verify import verify as verify_chains

@@ -9,7 +9,7 @@ import typer
 
 from commonplace.cli.printing import JsonFlag, out, print_json, say
 from commonplace.cli.session import session
-from commonplace.storage.archive import restore_archive, write_archive
+from commonplace.storage.backup.archive import restore_archive, write_archive
 
 
 def backup(

@@ -25,8 +25,8 @@ from commonplace.cli.program import NAME, typed_name
 from commonplace.cli.serve import SUMMARY, serve
 from commonplace.cli.session import begin, fail, session
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.hidden import reveal
-from commonplace.storage.disk import unusable
+from commonplace.kernel.hidden_characters import reveal
+from commonplace.storage.disk.access import unusable
 
 app = typer.Typer(
     name="commonplace",

@@ -11,7 +11,9 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.reference import configuration_page, sample_file
 from commonplace.cli.session import session
-from commonplace.kernel.config import FILE_NAME, Config, leaves, user_config_folder, value_of
+from commonplace.kernel.config.catalog import leaves, value_of
+from commonplace.kernel.config.loading import Config
+from commonplace.kernel.config.locations import FILE_NAME, user_config_folder
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.settings import WITHOUT_EFFECT
 from commonplace.telemetry.redaction import MASK

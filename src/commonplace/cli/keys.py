@@ -9,7 +9,7 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_json, say, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import Scope
-from commonplace.storage.keys import KeyRecord, KeyStore
+from commonplace.storage.credentials.keys import KeyRecord, KeyStore
 
 app = typer.Typer(help="Keys of this server: hashed at rest, shown once.", no_args_is_help=True)
 

@@ -98,8 +98,8 @@ def _on_postgres(settings: Settings, check: bool) -> Iterator[SchemaStep]:
     from commonplace.bootstrap.team import postgres_components
     from commonplace.files.store.postgres_embeddings import fit_length, vector_length
     from commonplace.files.store.postgres_words import fit_mode, lexical_mode
-    from commonplace.storage import postgres_schema
-    from commonplace.storage.postgres import opened
+    from commonplace.storage.postgres import migrations as postgres_schema
+    from commonplace.storage.postgres.database import opened
 
     components, search = postgres_components(), settings.mcp.files.search
     dimensions = search.embedding.dimensions
@@ -130,8 +130,9 @@ def _on_sqlite(settings: Settings, check: bool) -> Iterator[SchemaStep]:
     after.
     """
     from commonplace.files.assembly import database_path
-    from commonplace.storage.migrations import load_migrations, migrate, schema_version
-    from commonplace.storage.sqlite import Database
+    from commonplace.storage.migrations import load_migrations
+    from commonplace.storage.sqlite.database import Database
+    from commonplace.storage.sqlite.migrations import migrate, schema_version
 
     places = {
         "search": database_path(settings),

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from commonplace.cli.terminal import write_json
 from commonplace.cli.wording import as_typed
-from commonplace.kernel.hidden import reveal, reveal_json
+from commonplace.kernel.hidden_characters import reveal, reveal_json
 
 JsonFlag = Annotated[
     bool, typer.Option("--json", help="Print one JSON document instead of a table.")

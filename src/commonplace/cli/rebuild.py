@@ -9,7 +9,7 @@ import typer
 from commonplace.cli.printing import JsonFlag, out, print_json
 from commonplace.cli.session import session
 from commonplace.kernel.settings import Settings
-from commonplace.storage.disk import existing_folder
+from commonplace.storage.disk.access import existing_folder
 
 MEMORY = "memory.db"
 
@@ -29,7 +29,7 @@ def rebuild(
     Example:
       commonplace rebuild
     """
-    from commonplace.storage.occupancy import alone
+    from commonplace.storage.locks.data_folder import alone
 
     settings = session().config().settings
     existing_folder(settings.data)
@@ -50,9 +50,9 @@ def _rebuild(settings: Settings, everything: bool) -> list[dict[str, str | int]]
     from commonplace.bootstrap.upkeep import database_checks
     from commonplace.cli.memory.common import run, service
     from commonplace.files.store.integrity import queue_everything
-    from commonplace.storage.integrity import find_damage
-    from commonplace.storage.integrity_watch import record_finding
-    from commonplace.storage.rebuild import rebuild_file
+    from commonplace.storage.integrity.checks import find_damage
+    from commonplace.storage.integrity.monitor import record_finding
+    from commonplace.storage.integrity.rebuild import rebuild_file
 
     done: list[dict[str, str | int]] = []
     for checks in database_checks(settings):

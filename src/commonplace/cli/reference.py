@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from commonplace.kernel.config import leaves, sections, type_name, type_of
-from commonplace.kernel.settings import ENVIRONMENT_ALIASES, WITHOUT_EFFECT, Key
+from commonplace.kernel.config.catalog import leaves, sections, type_name, type_of
+from commonplace.kernel.settings import ENVIRONMENT_ALIASES, WITHOUT_EFFECT, SettingSpec
 
 HEAD = """\
 # Configuration
@@ -33,7 +33,7 @@ OWN_VARIABLES = {
 def configuration_page() -> str:
     lines = [HEAD]
     for place, section in sections().items():
-        if not section.keys:
+        if not section.specs:
             continue
         lines += [
             f"## settings.{place}",
@@ -41,7 +41,7 @@ def configuration_page() -> str:
             "| key | type | default | variable | meaning |",
             "|---|---|---|---|---|",
         ]
-        for name, declared in section.keys.items():
+        for name, declared in section.specs.items():
             dotted = f"{place}.{name}"
             lines.append(
                 f"| `{name}` | {_type(dotted, declared)} | {_default(declared)} | "
@@ -77,7 +77,7 @@ def sample_file() -> str:
         depth = len(place.split(".")) if place else 0
         if place:
             lines.append(f"#{'  ' * depth}{place.rsplit('.', 1)[-1]}:")
-        for name, declared in section.keys.items():
+        for name, declared in section.specs.items():
             lines.append(
                 f"#{'  ' * (depth + 1)}{name}: {_yaml(declared.default)}  # {declared.doc}"
             )
@@ -90,7 +90,7 @@ def by_variable() -> dict[str, str]:
     return found | {alias: found[target] for alias, target in ENVIRONMENT_ALIASES.items()}
 
 
-def _type(dotted: str, declared: Key) -> str:
+def _type(dotted: str, declared: SettingSpec) -> str:
     text = type_name(type_of(dotted)).replace(" | ", " or ")
     low, high = declared.minimum, declared.maximum
     if low is not None and high is not None:
@@ -102,7 +102,7 @@ def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else str(value)
 
 
-def _default(declared: Key) -> str:
+def _default(declared: SettingSpec) -> str:
     return (
         f"`{_yaml(declared.default)}`"
         if declared.default not in (None, "", ()) and declared.default != {}
@@ -110,7 +110,7 @@ def _default(declared: Key) -> str:
     )
 
 
-def _variable(declared: Key) -> str:
+def _variable(declared: SettingSpec) -> str:
     return f"`{declared.env}`" if declared.env else ""
 
 

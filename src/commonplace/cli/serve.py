@@ -21,7 +21,7 @@ from commonplace.kernel.errors import INVALID_ARGUMENT, INVALID_CONFIG, Commonpl
 if TYPE_CHECKING:
     from commonplace.bootstrap.app import App
     from commonplace.dispatch.registry import Selection
-    from commonplace.kernel.config import Config
+    from commonplace.kernel.config.loading import Config
 
 SUMMARY = "Serve MCP: on stdin and stdout, or over HTTP with --http."
 EXAMPLES = """\
@@ -57,7 +57,7 @@ def serve(arguments: Sequence[str]) -> int:
     except CommonplaceError as error:
         return report(error)
     except OSError as error:
-        from commonplace.storage.disk import unusable
+        from commonplace.storage.disk.access import unusable
 
         return report(unusable(error))
 
@@ -86,7 +86,7 @@ def report(error: CommonplaceError) -> int:
 
 def _serve(options: argparse.Namespace) -> int:
     from commonplace.bootstrap.app import build
-    from commonplace.kernel.config import load
+    from commonplace.kernel.config.loading import load
 
     config = load(file=options.config, data=options.data, flags=_flags(options))
     local = options.http is None

@@ -19,7 +19,7 @@ from commonplace.kernel.errors import CommonplaceError
 if TYPE_CHECKING:
     from commonplace.bootstrap.app import App
     from commonplace.dispatch.pipeline import Outcome
-    from commonplace.kernel.config import Config
+    from commonplace.kernel.config.loading import Config
     from commonplace.kernel.settings import Settings
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class CommandSession:
 
     def config(self) -> Config:
         if self._config is None:
-            from commonplace.kernel.config import load
+            from commonplace.kernel.config.loading import load
 
             self._config = load(file=self.config_file, data=self.data)
         return self._config
@@ -54,7 +54,7 @@ class CommandSession:
 
     def beside_server(self) -> bool:
         """Whether a server uses the same data folder now."""
-        from commonplace.storage.occupancy import in_use
+        from commonplace.storage.locks.data_folder import in_use
 
         return in_use(self.config().settings.data)
 
@@ -171,12 +171,14 @@ def _for_a_terminal(settings: Settings) -> Settings:
     """A terminal or a pipe takes a whole document where the context of a model would not, and a
     person sees how long a call takes.
     """
-    openapi = settings.mcp.openapi.but(max_answer_bytes=settings.mcp.openapi.max_document_bytes)
-    instructions = settings.mcp.instructions.but(
+    openapi = settings.mcp.openapi.replace(max_answer_bytes=settings.mcp.openapi.max_document_bytes)
+    instructions = settings.mcp.instructions.replace(
         watch=False
     )  # a command is over before the folder changes
-    log = settings.log if settings.log.verbose else settings.log.but(slow_call_ms=0)
-    return settings.but(mcp=settings.mcp.but(openapi=openapi, instructions=instructions), log=log)
+    log = settings.log if settings.log.verbose else settings.log.replace(slow_call_ms=0)
+    return settings.replace(
+        mcp=settings.mcp.replace(openapi=openapi, instructions=instructions), log=log
+    )
 
 
 def _leaving_the_index(settings: Settings) -> Settings:
@@ -189,7 +191,9 @@ def _leaving_the_index(settings: Settings) -> Settings:
     if not on_postgres(settings):
         return settings
     files = settings.mcp.files
-    return settings.but(mcp=settings.mcp.but(files=files.but(index=files.index.but(workers=0))))
+    return settings.replace(
+        mcp=settings.mcp.replace(files=files.replace(index=files.index.replace(workers=0)))
+    )
 
 
 _current = CommandSession()

@@ -12,8 +12,8 @@ from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant, tenant_hash
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.storage.keys import TENANT_NOT_FOUND, checked_tenant
-from commonplace.storage.occupancy import alone
+from commonplace.storage.credentials.keys import TENANT_NOT_FOUND, checked_tenant
+from commonplace.storage.locks.data_folder import alone
 
 app = typer.Typer(help="Tenants: whose files and memory there are.", no_args_is_help=True)
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from commonplace.kernel.hidden import reveal, reveal_json
+from commonplace.kernel.hidden_characters import reveal, reveal_json
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -36,8 +36,8 @@ def worker(
 
     settings = session().config().settings
     files = settings.mcp.files
-    index = files.index.but(workers=workers or files.index.workers or FilesIndex().workers)
-    settings = settings.but(mcp=settings.mcp.but(files=files.but(index=index)))
+    index = files.index.replace(workers=workers or files.index.workers or FilesIndex().workers)
+    settings = settings.replace(mcp=settings.mcp.replace(files=files.replace(index=index)))
     stopping = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stopping.set())

@@ -8,7 +8,12 @@ import json
 
 from nicegui import ui
 
-from commonplace.kernel.hidden import count_hidden, hidden_pattern_for_javascript, reveal, summarize
+from commonplace.kernel.hidden_characters import (
+    count_hidden,
+    hidden_pattern_for_javascript,
+    reveal,
+    summarize,
+)
 
 _SCRIPT = """
 <script>

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CALL_RATE_LIMITED, CommonplaceError
 from commonplace.kernel.settings import LimitSettings
-from commonplace.storage.rates import Bucket, RatesUnavailableError, SharedRates
+from commonplace.storage.shared_rates import Bucket, RatesUnavailableError, SharedRates
 
 MAX_BUCKETS = 10_000
 Admission = Callable[[], Awaitable[None]]

@@ -33,7 +33,6 @@ from commonplace.dispatch.tool import (
 from commonplace.dispatch.validation import validate
 from commonplace.dispatch.warnings import hidden_in, with_warnings
 from commonplace.kernel.auth import AuthContext, Scope
-from commonplace.kernel.document import opened
 from commonplace.kernel.errors import (
     CANCELLED,
     INTERNAL,
@@ -43,6 +42,7 @@ from commonplace.kernel.errors import (
     TOOL_EXCLUDED,
     CommonplaceError,
 )
+from commonplace.kernel.json.document import opened
 from commonplace.storage.failures import explain, means_full_disk
 
 log = logging.getLogger("commonplace.dispatch")

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from commonplace.dispatch.tool import Output, RawResult, Rejected
-from commonplace.kernel.hidden import count_hidden, reveal, summarize
+from commonplace.kernel.hidden_characters import count_hidden, reveal, summarize
 
 
 def with_warnings(output: Output, warnings: Sequence[str]) -> Output:

@@ -23,9 +23,9 @@ from commonplace.edge.intake import OTHER_METHODS_BYTES, Acceptance, Incoming, U
 from commonplace.edge.jsonrpc import RpcError, rpc_error
 from commonplace.edge.product import Product
 from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.document import encode, encode_twice, opened
 from commonplace.kernel.errors import INTERNAL, UNKNOWN_TOOL, CommonplaceError
-from commonplace.kernel.hidden import count_hidden, json_may_hide, summarize
+from commonplace.kernel.hidden_characters import count_hidden, json_may_hide, summarize
+from commonplace.kernel.json.document import encode, encode_twice, opened
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]

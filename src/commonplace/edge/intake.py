@@ -20,8 +20,8 @@ import orjson
 from commonplace.dispatch.error_table import PARSE_ERROR, RESOURCE_LIMIT
 from commonplace.edge.jsonrpc import InvalidMessage, RequestId, RpcError, decode, rpc_error
 from commonplace.kernel.errors import SERVER_BUSY, CommonplaceError
-from commonplace.kernel.json_scan import StructureError, StructureScan
-from commonplace.kernel.json_slices import decode_string, fill, without_strings
+from commonplace.kernel.json.slices import decode_string, fill, without_strings
+from commonplace.kernel.json.structure import StructureError, StructureScan
 
 SMALL_BYTES = 64 * 1024  # decoded at once, without a scan
 PEEK_BYTES = 8 * 1024

@@ -33,12 +33,12 @@ from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.model import KeyedListener, PassageListener, Retriever
 from commonplace.search.semantic.rerank import Reranker
-from commonplace.storage.credentials import Handover
-from commonplace.storage.leadership import DeferringLeadership, Leadership
+from commonplace.storage.credentials.handover import Handover
+from commonplace.storage.disk.signal_file import SignalFile, index_request
+from commonplace.storage.locks.leader import DeferringLeadership, Leadership
 from commonplace.storage.outbox import Outbox
-from commonplace.storage.rates import SharedRates
-from commonplace.storage.signal_file import SignalFile, index_request
-from commonplace.storage.sqlite import Database
+from commonplace.storage.shared_rates import SharedRates
+from commonplace.storage.sqlite.database import Database
 
 SQLITE_SCHEME = "sqlite:///"
 LOCK_FILE = "index.lock"

@@ -19,8 +19,8 @@ from commonplace.files.model import MAX_PATH_CHARACTERS, FilePath, Provenance, S
 from commonplace.files.service import FilesService
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.hidden import has_hidden
-from commonplace.kernel.spelling import spell
+from commonplace.kernel.hidden_characters import has_hidden
+from commonplace.kernel.path_segments import spell
 
 INVENTORY_PAGE = 1_000
 WRITES_AT_ONCE = 16  # they share commits

@@ -25,9 +25,9 @@ from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.model import LexicalStore, PassageListener, Retriever
 from commonplace.storage.outbox import Outbox
-from commonplace.storage.postgres import PostgresDatabase
-from commonplace.storage.postgres_bell import Bell
-from commonplace.storage.rates import SharedRates
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.notifications import Bell
+from commonplace.storage.shared_rates import SharedRates
 
 CHANNEL = "commonplace_files"
 POLL_SECONDS = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from commonplace.files.errors import RATE_LIMITED
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.rates import Bucket, RatesUnavailableError, SharedRates
+from commonplace.storage.shared_rates import Bucket, RatesUnavailableError, SharedRates
 
 
 @dataclass(slots=True)

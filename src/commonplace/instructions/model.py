@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
-from commonplace.kernel.document import Document
+from commonplace.kernel.json.document import Document
 
 SCHEMA_VERSION = "7"  # the newest file schema we write and read; 1 to 7 are read
 MAX_ID_CHARS = 120

@@ -43,8 +43,8 @@ from commonplace.instructions.store.journal import state_directory
 from commonplace.instructions.store.usage import Usage
 from commonplace.instructions.usecases.briefs import Briefs
 from commonplace.kernel.clock import Clock, iso, utc_now
-from commonplace.kernel.document import Document
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.json.document import Document
 from commonplace.kernel.settings import InstructionsSettings
 
 if TYPE_CHECKING:

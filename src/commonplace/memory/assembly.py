@@ -18,11 +18,11 @@ from commonplace.memory.service import MemoryService, Policy
 from commonplace.memory.sqlite import SqliteStore
 from commonplace.search.assembly import open_meaning
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 if TYPE_CHECKING:
     from commonplace.memory.hybrid import Vectors
-    from commonplace.storage.postgres import PostgresDatabase
+    from commonplace.storage.postgres.database import PostgresDatabase
 
 DATABASE = "memory.db"
 VECTORS = "vectors"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from commonplace.memory.model import digest
-from commonplace.storage.integrity import DatabaseChecks, InvalidRows, StoredDigest, Value
+from commonplace.storage.integrity.checks import DatabaseChecks, InvalidRows, StoredDigest, Value
 
 DERIVED = ("search_",)
 _TEXTS = ("type", "title", "content", "project")

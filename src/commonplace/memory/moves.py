@@ -15,7 +15,7 @@ from pathlib import Path
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.hidden import count_hidden
+from commonplace.kernel.hidden_characters import count_hidden
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.formats.jsonl import (
     first_record,

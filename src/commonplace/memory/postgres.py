@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.sql_store import LOCK_SECONDS, Postings, SqlStore
-from commonplace.storage.postgres import Connection, PostgresDatabase
-from commonplace.storage.postgres_schema import Component
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.migrations import Component
 from commonplace.storage.queries import load_postgres_queries
 
 Result = TypeVar("Result")

@@ -12,7 +12,7 @@ from commonplace.search.lexical.postings import upper_bound
 from commonplace.search.model import Partition, Passage
 from commonplace.search.semantic.embed import Embedder
 from commonplace.search.semantic.vector import Neighbours
-from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Literal
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.kernel.secrets import find_secrets, mask_secrets
+from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
 from commonplace.memory.engine.generalize import draft_pattern
 from commonplace.memory.engine.suggest import Candidate, Neighbour, Thresholds, nearest
 from commonplace.memory.errors import (

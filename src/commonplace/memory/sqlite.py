@@ -10,9 +10,10 @@ from typing import TypeVar
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.sql_store import LOCK_SECONDS, SqlStore
 from commonplace.search.lexical.sqlite import SqlitePostings
-from commonplace.storage.migrations import load_migrations, migrate
+from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
+from commonplace.storage.sqlite.migrations import migrate
 
 Result = TypeVar("Result")
 QUERIES = load_queries("commonplace.memory", "sqlite.sql")

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from commonplace.kernel.auth import AuthContext
-from commonplace.kernel.collector import forget_kept
 from commonplace.kernel.errors import NOT_AVAILABLE, CommonplaceError
-from commonplace.kernel.home import expanded
+from commonplace.kernel.gc_control import forget_kept
+from commonplace.kernel.paths import expanded
 from commonplace.openapi.engine.document.bundle import BundleResult, bundle_document
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.document.inliner import Inliner

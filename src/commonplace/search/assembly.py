@@ -24,7 +24,7 @@ from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmb
 from commonplace.search.semantic.embed_external import ExternalModel, ExternalSide
 from commonplace.search.semantic.model_http import ModelEndpoint
 from commonplace.search.semantic.rerank import ExternalReranker
-from commonplace.storage.outbound import Outbound
+from commonplace.storage.network_loop import Outbound
 
 if TYPE_CHECKING:
     from commonplace.search.semantic.vector import VectorIndex

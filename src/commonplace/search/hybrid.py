@@ -32,7 +32,7 @@ from commonplace.search.model import (
     SearchUnavailableError,
 )
 from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
-from commonplace.storage.reasons import public_reason
+from commonplace.storage.failures import public_reason
 
 if TYPE_CHECKING:
     from commonplace.search.semantic.vector import Neighbours, VectorIndex

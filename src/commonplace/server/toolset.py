@@ -27,9 +27,9 @@ def toolset(service: Callable[[], ServerService]) -> Toolset:
         return (health.tool(made), metrics.tool(made), status.tool(made), *audit.tools(made))
 
     def codes() -> Sequence[Code]:
-        from commonplace.storage.archive import CODES as ARCHIVE_CODES
-        from commonplace.storage.keys import CODES as KEY_CODES
-        from commonplace.storage.occupancy import CODES as OCCUPANCY_CODES
+        from commonplace.storage.backup.archive import CODES as ARCHIVE_CODES
+        from commonplace.storage.credentials.keys import CODES as KEY_CODES
+        from commonplace.storage.locks.data_folder import CODES as OCCUPANCY_CODES
         from commonplace.telemetry.errors import CODES as AUDIT_CODES
 
         return (*AUDIT_CODES, *KEY_CODES, *OCCUPANCY_CODES, *ARCHIVE_CODES)

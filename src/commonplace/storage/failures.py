@@ -1,12 +1,17 @@
-"""Failures of the machine and of databases as typed errors, so that none of them is reported as
-a defect of the program.
+"""Translate failures of the machine and of databases into errors that a caller may see.
+
+SQL statements, texts of database drivers and paths of this machine belong in the log, not in
+answers.
 """
 
 from __future__ import annotations
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.disk import FULL, REFUSALS, unusable
+from commonplace.storage.disk.access import FULL, REFUSALS, unusable
 from commonplace.storage.errors import CODES, STORAGE_FULL, disk_full
+
+DRIVERS = frozenset({"apsw", "psycopg", "sqlite3"})
+SEE_LOG = "the server's log says why"
 
 
 def explain(error: BaseException) -> CommonplaceError | None:
@@ -20,11 +25,11 @@ def explain(error: BaseException) -> CommonplaceError | None:
     explained: BaseException = error
     module = type(error).__module__.partition(".")[0]
     if module == "apsw":
-        from commonplace.storage.sqlite import translated
+        from commonplace.storage.sqlite.database import translated
 
         explained = translated(error)
     elif module == "psycopg":
-        from commonplace.storage.postgres import translated as translated_postgres
+        from commonplace.storage.postgres.database import translated as translated_postgres
 
         explained = translated_postgres(error)
     if isinstance(explained, CommonplaceError):
@@ -46,3 +51,19 @@ def means_full_disk(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
+
+
+def public_reason(error: BaseException) -> str:
+    """Say why something failed in words that anybody may read."""
+    if isinstance(error, CommonplaceError):
+        return error.message
+    if isinstance(error, OSError):
+        return f"the disk or the network refused it; {SEE_LOG}"
+    if is_private(error):
+        return f"the database refused it; {SEE_LOG}"
+    return f"{type(error).__name__}: {error}"
+
+
+def is_private(error: BaseException) -> bool:
+    """Whether the text of an error may hold a statement or what a driver says."""
+    return any(kind.__module__.partition(".")[0] in DRIVERS for kind in type(error).__mro__)

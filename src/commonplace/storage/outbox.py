@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
+from commonplace.storage.fair_queue import Place, Turns
 from commonplace.storage.relational import Connection
-from commonplace.storage.turns import Place, Turns
 
 MAX_ERROR_CHARACTERS = 500
 MAX_BACKOFF_SECONDS = 300.0

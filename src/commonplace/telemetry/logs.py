@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from commonplace.kernel.clock import iso, utc_now
-from commonplace.kernel.hidden import reveal
-from commonplace.kernel.home import expanded
+from commonplace.kernel.hidden_characters import reveal
+from commonplace.kernel.paths import expanded
 from commonplace.kernel.settings import LogSettings
 from commonplace.telemetry.redaction import scrub
 from commonplace.telemetry.rotation import RotatedFile

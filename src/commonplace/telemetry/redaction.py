@@ -74,10 +74,7 @@ def thoroughly_scrubbed(kept: Any) -> Any:
 
     For what is written down for good: it costs some microseconds a text.
     """
-    from commonplace.kernel.secrets import (
-        find_secrets,
-        mask_secrets,
-    )  # its patterns take a while to compile: not before the first change
+    from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
 
     if isinstance(kept, str):
         found = find_secrets(kept)

@@ -24,7 +24,7 @@ from commonplace.dispatch.pipeline import Call
 from commonplace.dispatch.tool import LISTED_NAME, Tool
 from commonplace.kernel import errors as kernel_errors
 from commonplace.kernel.auth import local_user
-from commonplace.kernel.config import load
+from commonplace.kernel.config.loading import load
 from commonplace.kernel.errors import Code, Kind
 from commonplace.storage import errors as storage_errors
 from commonplace.telemetry import errors as telemetry_errors

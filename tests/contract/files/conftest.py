@@ -33,7 +33,7 @@ def make_box(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[MakeBox
     def make(settings: FilesSettings | None = None, **options: Any) -> Box:
         if request.param == TSVECTOR:
             settings = settings or FilesSettings()
-            settings = settings.but(search=settings.search.but(lexical="tsvector"))
+            settings = settings.replace(search=settings.search.replace(lexical="tsvector"))
         boxes.append(Box(tmp_path, settings, url=url, **options))
         return boxes[-1]
 

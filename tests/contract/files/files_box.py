@@ -23,8 +23,8 @@ from commonplace.files.toolset import toolset
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant, tenant_hash
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
-from commonplace.storage.postgres import PostgresDatabase
-from commonplace.storage.sqlite import Database
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.sqlite.database import Database
 
 
 class Box:

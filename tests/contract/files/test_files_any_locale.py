@@ -14,8 +14,8 @@ from files_box import Box
 from commonplace.bootstrap.team import postgres_components
 from commonplace.files.store.postgres_embeddings import fit_length
 from commonplace.kernel.settings import Embedding
-from commonplace.storage.postgres import opened
-from commonplace.storage.postgres_schema import migrate
+from commonplace.storage.postgres.database import opened
+from commonplace.storage.postgres.migrations import migrate
 from servers import FAST, Postgres, empty_tables
 
 NAMES = [

@@ -26,7 +26,7 @@ from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.model import Partition, Passage
 from commonplace.search.semantic.embed import EmbedderUnavailableError
-from commonplace.storage.postgres import PostgresDatabase
+from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.queries import load_queries
 from servers import drop_database, make_database
 
@@ -274,7 +274,7 @@ def test_another_length_of_vectors_is_refused_until_migrated_and_then_made_anew(
     postgres_server: str,
 ) -> None:
     from commonplace.bootstrap.team import postgres_components
-    from commonplace.storage.postgres_schema import migrate
+    from commonplace.storage.postgres.migrations import migrate
 
     url = make_database(postgres_server)
     database = PostgresDatabase(url, pool_size=1)

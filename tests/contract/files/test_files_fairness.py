@@ -21,7 +21,7 @@ from commonplace.kernel.auth import Tenant, tenant_hash
 from commonplace.kernel.settings import FilesSettings
 from commonplace.search.semantic.vector import VectorIndex
 from commonplace.storage.outbox import LargeJobs
-from commonplace.storage.postgres import PostgresDatabase
+from commonplace.storage.postgres.database import PostgresDatabase
 
 LARGE = "".join(
     f"entry {n} of a long file about widgets, gaskets and flanges\n\n" for n in range(24_000)

@@ -22,13 +22,13 @@ from commonplace.search.semantic.model_http import (
     ModelRejectedError,
     ModelUnavailableError,
 )
-from commonplace.storage.credentials import (
+from commonplace.storage.credentials.envelope import Keyring
+from commonplace.storage.credentials.handover import (
     CredentialsUnavailableError,
     Handover,
     MemoryEnvelopes,
     Purpose,
 )
-from commonplace.storage.envelope import Keyring
 
 KEY, OTHER = "sk-caller-0123456789", "sk-second-0123456789"
 

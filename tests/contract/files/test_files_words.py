@@ -35,7 +35,7 @@ from commonplace.kernel.settings import (
 )
 from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.postgres import PostgresPostings
-from commonplace.storage.postgres import PostgresDatabase, opened
+from commonplace.storage.postgres.database import PostgresDatabase, opened
 
 TEXTS = {
     "/wing.md": "# Wings\n\nThe swept wing lowers drag near the speed of sound.",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.kernel.document import encode
+from commonplace.kernel.json.document import encode
 
 
 @pytest.mark.parametrize(

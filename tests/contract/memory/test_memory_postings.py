@@ -13,8 +13,8 @@ import pytest
 from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.model import Document, Partition
-from commonplace.storage.postgres import PostgresDatabase
-from commonplace.storage.sqlite import Database
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.sqlite.database import Database
 
 HERE = Partition("a", "things", "p")
 Opened = tuple[Database, SqlitePostings] | tuple[PostgresDatabase, PostgresPostings]

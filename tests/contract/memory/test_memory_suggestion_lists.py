@@ -15,8 +15,8 @@ import psycopg
 from commonplace.bootstrap.team import postgres_components
 from commonplace.memory.postgres import QUERIES as POSTGRES
 from commonplace.memory.sqlite import QUERIES as SQLITE
-from commonplace.storage.postgres import PostgresDatabase
-from commonplace.storage.postgres_schema import migrate
+from commonplace.storage.postgres.database import PostgresDatabase
+from commonplace.storage.postgres.migrations import migrate
 from memory_calls import Calls
 from servers import drop_database, empty_tables, make_database, shared_postgres
 

@@ -21,7 +21,7 @@ from commonplace.files.assembly import build_files
 from commonplace.files.store.postgres_words import fit_mode
 from commonplace.files.store.sql_index import partition_of
 from commonplace.kernel.auth import local_user
-from commonplace.kernel.config import leaves
+from commonplace.kernel.config.catalog import leaves
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import (
     Embedding,
@@ -38,8 +38,8 @@ from commonplace.search.assembly import open_meaning, policy
 from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.model import LexicalResult
 from commonplace.search.semantic.vector import Neighbours
-from commonplace.storage.postgres import opened
-from commonplace.storage.sqlite import Database
+from commonplace.storage.postgres.database import opened
+from commonplace.storage.sqlite.database import Database
 
 PROVED = {
     "allow_root_wipe": "test_allow_root_wipe_warns_and_changes_nothing",

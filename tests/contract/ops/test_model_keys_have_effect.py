@@ -30,7 +30,7 @@ from commonplace.kernel.settings import (
     Settings,
     StorageSettings,
 )
-from commonplace.storage.envelope import Sealed
+from commonplace.storage.credentials.envelope import Sealed
 from model_server import ModelServer
 from servers import Valkey
 
@@ -167,7 +167,9 @@ def test_envelopes_are_sealed_with_the_newest_key_under_the_prefix_for_their_tim
 ) -> None:
     server = Valkey()
     try:
-        security = SECURITY.but(credential_cache_prefix="our:keys", credential_cache_ttl_seconds=77)
+        security = SECURITY.replace(
+            credential_cache_prefix="our:keys", credential_cache_ttl_seconds=77
+        )
         model.fault = lambda request: (503, b"{}")
         with (
             running(tmp_path, FilesSearch(embedding=embedding(model)), security, server.url) as app,
@@ -193,7 +195,7 @@ def test_the_freshness_objective_decides_when_doctor_warns(tmp_path: Path) -> No
     for seconds in (1, 3600):
         with running(tmp_path, FilesSearch(embedding=Embedding(provider="off"))) as app:
             service = app.services["files"]()
-            service.settings = service.settings.but(index=FilesIndex(slo_p95_seconds=seconds))
+            service.settings = service.settings.replace(index=FilesIndex(slo_p95_seconds=seconds))
             chunks = service._chunks
             service._chunks = Late(chunks)
             told.append(service.doctor()[0]["status"])

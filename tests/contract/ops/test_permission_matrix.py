@@ -20,7 +20,7 @@ from commonplace.edge.authenticate import Authenticator
 from commonplace.kernel.auth import AuthContext, Scope
 from commonplace.kernel.errors import CommonplaceError, Kind
 from commonplace.kernel.settings import AuthSettings, McpSettings, OpenApiSettings, Settings
-from commonplace.storage.keys import KeyStore
+from commonplace.storage.credentials.keys import KeyStore
 
 DATA = Path(tempfile.mkdtemp())
 OUT = DATA / "out"

@@ -15,9 +15,11 @@ from commonplace import __version__
 from commonplace.cli import main
 from commonplace.cli.dropin.translation import Command, translate
 from commonplace.cli.reference import configuration_page, sample_file
-from commonplace.kernel.config import leaves, load, parse_yaml
-from commonplace.storage.keys import KeyStore
-from commonplace.storage.occupancy import occupied
+from commonplace.kernel.config.catalog import leaves
+from commonplace.kernel.config.loading import load
+from commonplace.kernel.config.yaml_file import parse_yaml
+from commonplace.storage.credentials.keys import KeyStore
+from commonplace.storage.locks.data_folder import occupied
 from commonplace.telemetry.audit import AuditLog
 from commonplace.telemetry.verify import verify
 

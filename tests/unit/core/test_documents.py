@@ -13,7 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.kernel.document import KEEP_QUOTED_BYTES, Document, encode, encode_twice, opened
+from commonplace.kernel.json.document import (
+    KEEP_QUOTED_BYTES,
+    Document,
+    encode,
+    encode_twice,
+    opened,
+)
 
 NEAR = {"title": 0, "owner": 1}
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -10,7 +10,7 @@ import unicodedata
 import orjson
 import pytest
 
-from commonplace.kernel.hidden import (
+from commonplace.kernel.hidden_characters import (
     count_hidden,
     find_hidden,
     has_hidden,

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.cli import main
 from commonplace.files.engine.folder import scan, text_of
-from commonplace.kernel.spelling import number, spell, spells
+from commonplace.kernel.path_segments import number, spell, spells
 
 
 def make(folder: Path, files: dict[str, str | bytes]) -> None:

@@ -14,7 +14,7 @@ from commonplace.files.model import WriteMode, ancestors, file_path
 from commonplace.kernel.auth import local_user
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import FilesSettings
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 USER = local_user()
 

@@ -14,9 +14,10 @@ import pytest
 
 from commonplace.files.assembly import build_files
 from commonplace.kernel.auth import local_user
-from commonplace.storage.migrations import load_migrations, migrate, schema_version
+from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
+from commonplace.storage.sqlite.migrations import migrate, schema_version
 
 SOURCE = Path(__file__).parents[3] / "src" / "commonplace"
 STORES = {"search": "search/lexical", "files": "files/store"}

@@ -17,7 +17,7 @@ from commonplace.search.lexical.postings import upper_bound
 from commonplace.search.lexical.retriever import LexicalRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.model import Document, LexicalResult, Partition
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 HERE = Partition("a", "things", "p")
 THERE = Partition("b", "things", "p")

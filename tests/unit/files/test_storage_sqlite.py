@@ -18,10 +18,11 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import SCHEMA_MISMATCH, STORAGE_DAMAGED, BusyError
-from commonplace.storage.leadership import Leadership
-from commonplace.storage.migrations import Migration, migrate, schema_version
+from commonplace.storage.locks.leader import Leadership
+from commonplace.storage.migrations import Migration
 from commonplace.storage.queries import Queries
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
+from commonplace.storage.sqlite.migrations import migrate, schema_version
 
 
 @pytest.fixture
@@ -191,7 +192,7 @@ def test_only_one_holder_leads_and_a_dead_one_frees_the_lock(tmp_path: Path) -> 
     first.release()
     assert second.try_acquire()
     second.release()
-    code = "import sys, pathlib\nfrom commonplace.storage.leadership import Leadership\n"
+    code = "import sys, pathlib\nfrom commonplace.storage.locks.leader import Leadership\n"
     code += (
         f"print(Leadership(pathlib.Path({str(path)!r})).try_acquire(), "
         f"flush=True)\nsys.stdin.read()"

@@ -24,7 +24,7 @@ from commonplace.memory.model import EntryType
 def opened(folder, url):
     if not url:
         return open_memory(Path(folder))
-    from commonplace.storage.postgres import PostgresDatabase
+    from commonplace.storage.postgres.database import PostgresDatabase
 
     database = PostgresDatabase(url, pool_size=2)
     return build_postgres_memory(database, on_close=database.close)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.kernel.secrets import find_secrets, mask_secrets
+from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
 from commonplace.kernel.settings import MemorySettings
 from memory_calls import Calls
 

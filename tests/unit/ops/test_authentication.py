@@ -18,7 +18,7 @@ from commonplace.edge.authenticate import (
 from commonplace.kernel.auth import LOCAL_TENANT, AuthContext, Scope
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import AuthMode, AuthSettings
-from commonplace.storage.keys import KeyStore
+from commonplace.storage.credentials.keys import KeyStore
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from typing import Any, Literal, NoReturn, get_args, get_origin
 import pytest
 import yaml
 
-from commonplace.kernel.config import leaves, load, type_of, value_of
+from commonplace.kernel.config.catalog import leaves, type_of, value_of
+from commonplace.kernel.config.loading import load
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import (
     ENVIRONMENT_ALIASES,
@@ -266,9 +267,9 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
     ("key", "value", "said"),
     [
         ("mcp.files.max_file_bytes", "big", "whole number"),
-        ("mcp.files.max_file_bytes", 0, "the least is 1"),
+        ("mcp.files.max_file_bytes", 0, "the minimum is 1"),
         ("mcp.files.max_file_bytes", True, "whole number"),
-        ("mcp.files.search.vector_candidates", 1001, "the most is 1000"),
+        ("mcp.files.search.vector_candidates", 1001, "the maximum is 1000"),
         ("mcp.files.search.enabled", "perhaps", "true or false"),
         ("mcp.files.search", 3, "must be a map"),
         ("auth.mode", "open", "`none` | `keys` | `passthrough`"),
@@ -282,21 +283,21 @@ def test_an_unknown_key_names_the_nearest(tmp_path: Path) -> None:
         ),
         ("mcp.files.security.credential_cache_prefix", "", "printable characters"),
         ("mcp.files.security.credential_cache_prefix", "two words", "printable characters"),
-        ("mcp.files.security.credential_cache_ttl_seconds", 0, "the least is 1"),
+        ("mcp.files.security.credential_cache_ttl_seconds", 0, "the minimum is 1"),
         ("mcp.files.search.fallback", {"semantic_weight": 0, "lexical_weight": 0}, "weight of 0"),
         ("mcp.files.search.rerank.endpoint", "ftp://models/rerank", "http://HOST/PATH"),
         ("mcp.files.search.rerank.endpoint", "https://models:99999/rerank", "http://HOST/PATH"),
         ("mcp.files.search.rerank.model", " ", "must not be empty"),
         ("mcp.files.search.embedding.endpoint", "models/v1", "http://HOST/PATH"),
-        ("mcp.files.search.embedding.timeout_ms", 0, "the least is 1"),
-        ("mcp.files.search.embedding.dimensions", 0, "the least is 1"),
-        ("mcp.files.index.slo_p95_seconds", 0, "the least is 1"),
+        ("mcp.files.search.embedding.timeout_ms", 0, "the minimum is 1"),
+        ("mcp.files.search.embedding.dimensions", 0, "the minimum is 1"),
+        ("mcp.files.index.slo_p95_seconds", 0, "the minimum is 1"),
         ("limits.key_per_second", float("nan"), "not a finite number"),
         ("limits.call_timeout_seconds", float("inf"), "not a finite number"),
-        ("server.allowed_hosts", ["https://example.org"], "no scheme, port or path"),
-        ("server.allowed_hosts", ["example.org:8787"], "no scheme, port or path"),
-        ("server.allowed_hosts", ["::1"], "no scheme, port or path"),
-        ("server.allowed_hosts", ["*"], "no scheme, port or path"),
+        ("server.allowed_hosts", ["https://example.org"], "without scheme, port or path"),
+        ("server.allowed_hosts", ["example.org:8787"], "without scheme, port or path"),
+        ("server.allowed_hosts", ["::1"], "without scheme, port or path"),
+        ("server.allowed_hosts", ["*"], "without scheme, port or path"),
         ("server.allowed_origins", ["https://app.example.org/"], "SCHEME://HOST"),
         ("server.allowed_origins", ["app.example.org"], "SCHEME://HOST"),
         ("server.allowed_origins", ["https://App.example.org"], "SCHEME://HOST"),
@@ -545,7 +546,7 @@ def test_settings_are_frozen_and_copied_by_but(tmp_path: Path) -> None:
         FilesSettings(bogus=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="data"):
         Settings()  # type: ignore[call-arg]
-    changed = settings.but(data=Path("/x"))
+    changed = settings.replace(data=Path("/x"))
     assert (changed.data, settings.data) == (Path("/x"), tmp_path)
 
 

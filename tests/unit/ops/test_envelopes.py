@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from commonplace.storage.credentials import Handover, MemoryEnvelopes, Purpose
-from commonplace.storage.envelope import EnvelopeError, Keyring, Sealed
+from commonplace.storage.credentials.envelope import EnvelopeError, Keyring, Sealed
+from commonplace.storage.credentials.handover import Handover, MemoryEnvelopes, Purpose
 
 OLD, NEW = "the first secret, long", "the second secret, long"
 KEY = "sk-caller-0123456789"

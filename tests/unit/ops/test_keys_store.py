@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.kernel.auth import Scope
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.keys import KEY_FORM, KeyStore
+from commonplace.storage.credentials.keys import KEY_FORM, KeyStore
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ ADD = """
 import sys
 from pathlib import Path
 from commonplace.kernel.auth import Scope
-from commonplace.storage.keys import KeyStore
+from commonplace.storage.credentials.keys import KeyStore
 for number in range(10):
     KeyStore(Path(sys.argv[1])).add("t", sys.argv[2] + str(number), Scope.READ)
 """

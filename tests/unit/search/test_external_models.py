@@ -35,8 +35,8 @@ from commonplace.search.semantic.model_http import (
 )
 from commonplace.search.semantic.rerank import ExternalReranker
 from commonplace.search.semantic.vector import VectorIndex
-from commonplace.storage.breaker import Breaker
-from commonplace.storage.outbound import Outbound
+from commonplace.storage.circuit_breaker import Breaker
+from commonplace.storage.network_loop import Outbound
 from model_server import ModelServer, Request
 
 KEY = "sk-caller-0123456789abcdef"

@@ -17,7 +17,7 @@ from commonplace.search.semantic.model_http import (
     ModelEndpoint,
     ModelUnavailableError,
 )
-from commonplace.storage.outbound import Outbound
+from commonplace.storage.network_loop import Outbound
 
 
 class Model(http.server.ThreadingHTTPServer):

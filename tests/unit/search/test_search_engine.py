@@ -29,7 +29,7 @@ from commonplace.search.model import (
 )
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.vector import VectorIndex
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 HERE = Partition("tenant-a", "files", "demo")
 ELSEWHERE = Partition("tenant-b", "files", "demo")

@@ -16,7 +16,7 @@ from commonplace.kernel.auth import local_user
 from commonplace.search.hybrid import HybridRetriever
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.semantic.vector import VectorIndex
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 
 class Semantics:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from commonplace.kernel.config import load
+from commonplace.kernel.config.loading import load
 from commonplace.search.hybrid import UNREAD_BELOW
 from commonplace.search.semantic import embed_models
 from commonplace.search.semantic.embed import EmbedderUnavailableError, LocalEmbedder

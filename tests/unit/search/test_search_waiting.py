@@ -14,7 +14,7 @@ import pytest
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.lexical.write_buffer import MOST_WAITING
 from commonplace.search.model import Document, LexicalResult, Partition
-from commonplace.storage.sqlite import Database
+from commonplace.storage.sqlite.database import Database
 
 HERE = Partition("a", "things", "p")
 THERE = Partition("b", "things", "p")

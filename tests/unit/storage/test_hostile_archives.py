@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.archive import restore_archive, write_archive
-from commonplace.storage.unpacking import Limits, unpack
+from commonplace.storage.backup.archive import restore_archive, write_archive
+from commonplace.storage.backup.unpacking import Limits, unpack
 
 Build = Callable[[tarfile.TarFile], None]
 

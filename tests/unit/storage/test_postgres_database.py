@@ -15,8 +15,8 @@ import pytest
 
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.storage.errors import BusyError
-from commonplace.storage.postgres import Connection, PostgresDatabase
-from commonplace.storage.postgres_schema import STORAGE, migrate, require, standing
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.migrations import STORAGE, migrate, require, standing
 from commonplace.storage.queries import Queries, postgres_text
 from servers import FAST, Postgres
 

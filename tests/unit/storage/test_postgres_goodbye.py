@@ -15,7 +15,7 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
 
 _FIELDS = b"SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"
 GOODBYE = b"E" + (len(_FIELDS) + 4).to_bytes(4, "big") + _FIELDS

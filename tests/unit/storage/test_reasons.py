@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.storage.reasons import public_reason
+from commonplace.storage.failures import public_reason
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.identity import DataFolder
-from commonplace.storage.privacy import open_to_others, tighten_data_folder
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.disk.identity import DataFolder
+from commonplace.storage.disk.private_files import open_to_others, tighten_data_folder
+from commonplace.storage.sqlite.database import Connection, Database
 
 
 def add(connection: Connection) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.sole import sole_keeper
+from commonplace.storage.locks.credential_holder import sole_keeper
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

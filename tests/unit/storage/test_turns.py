@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from commonplace.storage.turns import Place, Turns
+from commonplace.storage.fair_queue import Place, Turns
 
 
 class Work:

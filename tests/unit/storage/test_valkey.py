@@ -16,11 +16,13 @@ from commonplace.files.rate import RateLimit
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import LimitSettings
-from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
-from commonplace.storage.envelope import Keyring
-from commonplace.storage.outbound import Outbound
-from commonplace.storage.rates import Bucket, RatesUnavailableError
-from commonplace.storage.valkey import Valkey, ValkeyEnvelopes, ValkeyRates
+from commonplace.storage.credentials.envelope import Keyring
+from commonplace.storage.credentials.handover import CredentialsUnavailableError, Handover, Purpose
+from commonplace.storage.network_loop import Outbound
+from commonplace.storage.shared_rates import Bucket, RatesUnavailableError
+from commonplace.storage.valkey.client import Valkey
+from commonplace.storage.valkey.envelopes import ValkeyEnvelopes
+from commonplace.storage.valkey.rates import ValkeyRates
 from servers import Valkey as Server
 
 KEY = "sk-caller-0123456789"

@@ -19,7 +19,7 @@ from commonplace.cli.session import session
 from commonplace.cli.terminal import write_text
 from commonplace.edge.authenticate import KEY_VARIABLE
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
-from commonplace.kernel.home import expanded
+from commonplace.kernel.paths import expanded
 
 
 @dataclass(frozen=True, slots=True)

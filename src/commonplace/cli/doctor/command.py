@@ -13,7 +13,7 @@ from commonplace.cli.doctor.hidden import scan
 from commonplace.cli.printing import JsonFlag, out, print_json, table
 from commonplace.cli.session import session
 from commonplace.cli.wording import as_typed
-from commonplace.kernel.hidden import summarize
+from commonplace.kernel.hidden_characters import summarize
 
 STYLE = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "bold red"}
 

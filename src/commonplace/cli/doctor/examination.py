@@ -16,7 +16,7 @@ from commonplace.cli.doctor.hidden import scan
 from commonplace.cli.session import session
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import WITHOUT_EFFECT, Settings
-from commonplace.storage.disk import unusable
+from commonplace.storage.disk.access import unusable
 
 CHECKS: dict[str, Callable[[Settings], Iterator[DoctorCheck]]] = {
     "data folder": stored.check_data_folder,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.kernel.hidden import count_hidden, summarize
+from commonplace.kernel.hidden_characters import count_hidden, summarize
 
 SCAN_SECONDS = 10.0  # of an ordinary examination; `doctor --hidden` reads everything
 NAMED_PLACES = 3

@@ -11,7 +11,7 @@ from commonplace.kernel.settings import Settings
 
 
 def check_keys(settings: Settings) -> Iterator[DoctorCheck]:
-    from commonplace.storage.keys import KeyStore
+    from commonplace.storage.credentials.keys import KeyStore
 
     path = settings.data / "keys.json"
     active = [key for key in KeyStore(path).all() if key.active]

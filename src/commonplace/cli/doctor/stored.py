@@ -57,7 +57,7 @@ def check_privacy(settings: Settings) -> Iterator[DoctorCheck]:
     """Files that an older version made readable for others; a server tightens them when it
     starts.
     """
-    from commonplace.storage.privacy import open_to_others
+    from commonplace.storage.disk.private_files import open_to_others
 
     found = [path.name for path in open_to_others(settings.data) if path != settings.data]
     if found:
@@ -70,8 +70,8 @@ def check_privacy(settings: Settings) -> Iterator[DoctorCheck]:
 def check_integrity(settings: Settings) -> Iterator[DoctorCheck]:
     """Each SQLite file: its structure, and content against stored digests."""
     from commonplace.bootstrap.upkeep import database_checks
-    from commonplace.storage.integrity import find_damage
-    from commonplace.storage.integrity_watch import record_finding
+    from commonplace.storage.integrity.checks import find_damage
+    from commonplace.storage.integrity.monitor import record_finding
 
     for checks in database_checks(settings):
         if not checks.path.exists():

@@ -14,7 +14,7 @@ from commonplace.cli.dropin.translation import Command
 from commonplace.cli.printing import JsonFlag, out, print_json, say
 from commonplace.cli.program import executable
 from commonplace.kernel.errors import Code, CommonplaceError, Kind
-from commonplace.kernel.home import expanded
+from commonplace.kernel.paths import expanded
 
 SHADOWS = Code(
     "COMMAND_EXISTS", Kind.CONFLICT, "A command of that name is there already and is not ours."

@@ -22,7 +22,7 @@ from commonplace.console.parts import (
 )
 from commonplace.console.shell import Shell, View, empty, failure, patiently
 from commonplace.dispatch.transfer import Reply, run_async, write_in_parts
-from commonplace.kernel.spelling import number, spell
+from commonplace.kernel.path_segments import number, spell
 from commonplace.search.lexical.text import query_terms
 
 FOUND = 10

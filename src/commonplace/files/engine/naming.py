@@ -12,7 +12,7 @@ from pathlib import Path
 from commonplace.files.errors import INVALID_PATH
 from commonplace.files.model import Entry, FilePath, ancestors
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.spelling import number, spell, spells
+from commonplace.kernel.path_segments import number, spell, spells
 
 
 def check_source_path(path: FilePath, source: str) -> str | None:

@@ -13,7 +13,7 @@ from commonplace.files.model import FilePath, Project, VectorCounts
 from commonplace.files.store.protocol import VectorJobStore
 from commonplace.kernel.auth import AuthContext
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
+from commonplace.storage.credentials.handover import CredentialsUnavailableError, Handover, Purpose
 
 log = logging.getLogger("commonplace.files.deposit")
 

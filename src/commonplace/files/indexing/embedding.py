@@ -36,9 +36,9 @@ from commonplace.search.semantic.model_http import (
     ModelRejectedError,
     ModelUnavailableError,
 )
-from commonplace.storage.credentials import CredentialsUnavailableError, Handover, Purpose
-from commonplace.storage.envelope import EnvelopeError
-from commonplace.storage.reasons import public_reason
+from commonplace.storage.credentials.envelope import EnvelopeError
+from commonplace.storage.credentials.handover import CredentialsUnavailableError, Handover, Purpose
+from commonplace.storage.failures import public_reason
 
 log = logging.getLogger("commonplace.files.embedding")
 

@@ -21,8 +21,8 @@ from commonplace.files.engine.reindex import difference, terms_of
 from commonplace.files.indexing.embedding import EmbeddingWorker
 from commonplace.files.model import IndexChange, Job, Source, Terms
 from commonplace.files.store.protocol import FileStore, JobStore
+from commonplace.storage.failures import public_reason
 from commonplace.storage.outbox import LargeJobs
-from commonplace.storage.reasons import public_reason
 
 log = logging.getLogger("commonplace.files.indexer")
 

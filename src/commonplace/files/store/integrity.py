@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from commonplace.storage.integrity import DatabaseChecks, StoredDigest, Value
+from commonplace.storage.integrity.checks import DatabaseChecks, StoredDigest, Value
 
 DERIVED = ("search_", "mcp_file_chunks", "mcp_file_index_jobs")
 

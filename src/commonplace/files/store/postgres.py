@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from commonplace.files.store.sql_files import SqlFiles, lock_of, microseconds
-from commonplace.storage.postgres import Connection, PostgresDatabase
-from commonplace.storage.postgres_schema import Component
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.migrations import Component
 from commonplace.storage.queries import load_postgres_queries
 
 Result = TypeVar("Result")

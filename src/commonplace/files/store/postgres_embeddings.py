@@ -22,9 +22,9 @@ from commonplace.search.model import Partition, Passage
 from commonplace.search.semantic.embed import EmbedderUnavailableError
 from commonplace.search.semantic.vector import Neighbours
 from commonplace.storage.errors import SCHEMA_MISMATCH
-from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.failures import public_reason
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
-from commonplace.storage.reasons import public_reason
 
 if TYPE_CHECKING:
     from commonplace.search.semantic.embed import Vectors

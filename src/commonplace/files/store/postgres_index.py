@@ -22,7 +22,7 @@ from commonplace.search.lexical.postgres import PostgresPostings
 from commonplace.search.lexical.postings import Terms
 from commonplace.search.model import Document, Partition
 from commonplace.storage.outbox import Outbox
-from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 from commonplace.storage.relational import Row
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from commonplace.files.store.postgres_index import INDEX_LOCK_SECONDS
 from commonplace.files.store.sql_files import microseconds
 from commonplace.files.store.sql_vectors import SqlVectorJobs
-from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
 Result = TypeVar("Result")

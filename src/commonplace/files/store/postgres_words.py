@@ -39,9 +39,9 @@ from commonplace.search.model import (
     SearchUnavailableError,
 )
 from commonplace.storage.errors import SCHEMA_MISMATCH
-from commonplace.storage.postgres import Connection, PostgresDatabase
+from commonplace.storage.failures import public_reason
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
-from commonplace.storage.reasons import public_reason
 
 log = logging.getLogger("commonplace.files.words")
 LABELS = {TEXT: "A", CONTEXT: "B"}  # what PostgreSQL calls weights of positions, D to A

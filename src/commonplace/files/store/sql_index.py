@@ -28,9 +28,9 @@ from commonplace.files.model import (
 )
 from commonplace.files.store.sql_vectors import SqlVectorJobs
 from commonplace.search.model import Document, Partition, Passage
+from commonplace.storage.fair_queue import Turns
 from commonplace.storage.outbox import LargeJobs, Lease, Outbox
 from commonplace.storage.relational import Connection, Row
-from commonplace.storage.turns import Turns
 
 Result = TypeVar("Result")
 C = TypeVar("C", bound=Connection)

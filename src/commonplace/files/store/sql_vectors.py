@@ -12,9 +12,9 @@ from typing import Any, Generic, TypeVar
 
 from commonplace.files.model import FilePath, Job, Project, VectorCounts, VectorJob
 from commonplace.files.store.protocol import VECTOR_LEASE_SECONDS
+from commonplace.storage.fair_queue import Place, Turns
 from commonplace.storage.outbox import MAX_ERROR_CHARACTERS
 from commonplace.storage.relational import Connection
-from commonplace.storage.turns import Place, Turns
 
 Result = TypeVar("Result")
 C = TypeVar("C", bound=Connection)

@@ -10,10 +10,11 @@ from typing import TypeVar
 from commonplace.files.model import FilePath, Project, Slice
 from commonplace.files.store.sql_files import SqlFiles, microseconds
 from commonplace.files.store.sql_project import ProjectRows, span_below
-from commonplace.storage.migrations import load_migrations, migrate
+from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
 from commonplace.storage.relational import Row
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
+from commonplace.storage.sqlite.migrations import migrate
 
 Result = TypeVar("Result")
 INLINE_BYTES = 262_144  # larger reads leave the event loop

@@ -14,7 +14,7 @@ from commonplace.files.store.sqlite import QUERIES, open_schema
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.search.model import Document, Partition
 from commonplace.storage.outbox import Outbox
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
 
 Result = TypeVar("Result")
 INDEX_LOCK_SECONDS = 30.0  # an index worker may wait longer than a caller

@@ -10,7 +10,7 @@ from commonplace.files.store.sql_vectors import SqlVectorJobs
 from commonplace.files.store.sqlite import open_schema
 from commonplace.files.store.sqlite_index import INDEX_LOCK_SECONDS
 from commonplace.storage.queries import load_queries
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
 
 Result = TypeVar("Result")
 QUERIES = load_queries("commonplace.files.store", "sqlite_vectors.sql")

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.model import UNCATEGORIZED, UNOWNED, Instruction
-from commonplace.kernel.document import Document
+from commonplace.kernel.json.document import Document
 
 LISTED_CHARS = 100  # of a snippet in a list of a hundred
 FOUND_CHARS = 240  # of a snippet in search results

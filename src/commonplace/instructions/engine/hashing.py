@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from commonplace.kernel.document import Document
+from commonplace.kernel.json.document import Document
 
 _BREAKS = str.maketrans({"\r": "\n", "\u2028": "\n", "\u2029": "\n"})
 _BLANK_LINES_BEFORE = re.compile(r"\A(?:[^\S\n]*\n)+")

@@ -41,8 +41,8 @@ from commonplace.instructions.model import (
     stored_form,
 )
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.storage.disk.private_files import make_private_folder
 from commonplace.storage.errors import replaced
-from commonplace.storage.privacy import make_private_folder
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]  # mtime_ns, size, inode

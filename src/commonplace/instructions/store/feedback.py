@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.engine.normalise import parse_time
+from commonplace.storage.disk.private_files import make_private_folder, open_private
 from commonplace.storage.errors import damaged_document
-from commonplace.storage.privacy import make_private_folder, open_private
 
 TYPES = (
     "issue",

@@ -21,7 +21,7 @@ from commonplace.instructions.model import Actor, Instruction, Rejection, is_val
 from commonplace.instructions.store.directory import MARKER, Directory, Reading, Staged, Stamp
 from commonplace.instructions.store.history import History
 from commonplace.instructions.store.journal import Journal, Marker
-from commonplace.kernel.collector import collector_off
+from commonplace.kernel.gc_control import collector_off
 
 REMOVED = "-"
 OWNERS = "owners.json"  # who owns what names no owner: when it changes, so may every instruction

@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.model import LOCAL_ACTOR, Actor, is_valid_id, stored_form
-from commonplace.storage.disk import append_whole
-from commonplace.storage.privacy import make_private_folder
+from commonplace.storage.disk.access import append_whole
+from commonplace.storage.disk.private_files import make_private_folder
 
 KEEP_BYTES = 4 * 1024 * 1024  # of one instruction's history; the older half goes beyond it
 KEEP_MADE_BYTES = 32 * 1024 * 1024

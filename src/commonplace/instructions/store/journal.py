@@ -18,7 +18,7 @@ from pathlib import Path
 
 from commonplace.instructions.errors import CATALOGUE_BUSY
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.disk import append_whole
+from commonplace.storage.disk.access import append_whole
 
 ROTATE_BYTES = 4 * 1024 * 1024
 LOCK_SECONDS = 20.0

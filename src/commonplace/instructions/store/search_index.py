@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from commonplace.instructions.model import Instruction
-from commonplace.kernel.collector import collector_off
+from commonplace.kernel.gc_control import collector_off
 from commonplace.search.lexical.inverted import Found, InvertedIndex
 
 MOST_WAITING = 64  # changes that a search may have to take in first: a few milliseconds' work

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from commonplace.instructions.engine.usage import Use, add_use, summarise
-from commonplace.storage.privacy import make_private_folder, open_private
+from commonplace.storage.disk.private_files import make_private_folder, open_private
 
 log = logging.getLogger("commonplace.instructions")
 

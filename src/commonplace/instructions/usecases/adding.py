@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from commonplace.instructions.model import Actor
-from commonplace.kernel.waking import tell_together
+from commonplace.kernel.loop_callbacks import tell_together
 
 GROUP = 32
 

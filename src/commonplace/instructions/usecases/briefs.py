@@ -18,7 +18,7 @@ from commonplace.instructions.engine.brief import (
 )
 from commonplace.instructions.engine.catalogue import Catalogue
 from commonplace.instructions.model import Instruction
-from commonplace.kernel.document import Document
+from commonplace.kernel.json.document import Document
 
 KEPT = 8192
 

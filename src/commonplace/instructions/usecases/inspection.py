@@ -21,7 +21,7 @@ from commonplace.instructions.service import Service
 from commonplace.instructions.usecases.unreadable import unknown_fields, unreadable_values
 from commonplace.kernel.clock import iso
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.storage.disk import require_writable
+from commonplace.storage.disk.access import require_writable
 
 PROTOCOL_VERSION = "2025-11-25"
 HOTSET_DEFAULT, HOTSET_MAX = 10, 100

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from commonplace.openapi.store.fetch import Network
-from commonplace.storage.outbound import Slots
+from commonplace.storage.network_loop import Slots
 
 COMPUTING_THREADS = 4
 NETWORK_THREADS = 16

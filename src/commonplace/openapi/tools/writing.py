@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from commonplace.dispatch.tool import Context
 from commonplace.kernel.auth import Scope
-from commonplace.kernel.collector import collector_off
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.gc_control import collector_off
 from commonplace.openapi.engine.document.bundle import bundle
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.validate.structure import check_structure

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from commonplace.search.lexical.posting_cache import read_postings
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
 
 LEAST_DOCUMENTS = 4_000  # of a partition: below, the rows are read as fast
 LEAST_POSTINGS = 1_000  # of a term

@@ -21,10 +21,10 @@ from commonplace.search.model import (
     Sharing,
     Terms,
 )
-from commonplace.storage.postgres import Connection, PostgresDatabase
-from commonplace.storage.postgres_schema import Component
+from commonplace.storage.failures import public_reason
+from commonplace.storage.postgres.database import Connection, PostgresDatabase
+from commonplace.storage.postgres.migrations import Component
 from commonplace.storage.queries import load_postgres_queries
-from commonplace.storage.reasons import public_reason
 
 log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")

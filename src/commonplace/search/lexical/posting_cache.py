@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from commonplace.storage.sqlite import Connection
+from commonplace.storage.sqlite.database import Connection
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,10 +24,11 @@ from commonplace.search.model import (
     Sharing,
     Terms,
 )
-from commonplace.storage.migrations import load_migrations, migrate
+from commonplace.storage.failures import public_reason
+from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
-from commonplace.storage.reasons import public_reason
-from commonplace.storage.sqlite import Connection, Database
+from commonplace.storage.sqlite.database import Connection, Database
+from commonplace.storage.sqlite.migrations import migrate
 
 log = logging.getLogger("commonplace.search")
 Result = TypeVar("Result")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from commonplace.storage.sqlite import Connection
+from commonplace.storage.sqlite.database import Connection
 
 MOST_WAITING = 256  # documents of a partition; one more and all move
 PARTITIONS = 16  # whose waiting documents are kept read

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from commonplace.storage.breaker import Breaker
-from commonplace.storage.outbound import Outbound
+from commonplace.storage.circuit_breaker import Breaker
+from commonplace.storage.network_loop import Outbound
 
 if TYPE_CHECKING:
     import httpx

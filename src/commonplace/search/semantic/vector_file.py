@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from commonplace.storage.privacy import make_private_folder
+from commonplace.storage.disk.private_files import make_private_folder
 
 FORMAT = 1
 SCAN_ROWS = 512  # widened to float and multiplied at a time: stays in the processor's cache

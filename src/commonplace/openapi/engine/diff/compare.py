@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from commonplace.kernel.collector import collector_off
+from commonplace.kernel.gc_control import collector_off
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.diff.api import (
     ApiView,

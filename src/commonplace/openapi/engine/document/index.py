@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from commonplace.kernel.collector import collector_off
+from commonplace.kernel.gc_control import collector_off
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.engine.document.keywords import (
     NAMED_MAPS,

@@ -9,7 +9,7 @@ from itertools import chain
 import orjson
 
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.kernel.json_slices import SliceError, loads_in_slices
+from commonplace.kernel.json.slices import SliceError, loads_in_slices
 from commonplace.kernel.json_types import Json, JsonObject
 from commonplace.openapi.errors import (
     SPEC_SYNTAX,

@@ -6,8 +6,8 @@ import re
 
 import orjson
 
-from commonplace.kernel.collector import LARGE_BYTES, collector_off
 from commonplace.kernel.errors import CommonplaceError
+from commonplace.kernel.gc_control import LARGE_BYTES, collector_off
 from commonplace.kernel.json_types import JsonObject
 from commonplace.openapi.engine.document.json_text import (
     DEFAULT_LIMITS,

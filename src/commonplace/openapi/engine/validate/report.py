@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from commonplace.kernel.collector import collector_off
+from commonplace.kernel.gc_control import collector_off
 from commonplace.openapi.engine.document.index import index_document
 from commonplace.openapi.engine.document.lines import find_lines
 from commonplace.openapi.engine.document.load import find_duplicate_keys

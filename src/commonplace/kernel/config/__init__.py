@@ -1,0 +1,1 @@
+"""Configuration: where settings come from, and the checks of their values."""

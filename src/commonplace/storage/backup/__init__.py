@@ -1,0 +1,1 @@
+"""Backup archives: writing, checking and restoring them."""

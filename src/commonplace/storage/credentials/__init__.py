@@ -1,0 +1,1 @@
+"""API keys of this server, and sealed model keys of its callers."""

@@ -1,0 +1,1 @@
+"""Files and folders: access, privacy, durability, identity and free space."""

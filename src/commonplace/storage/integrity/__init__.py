@@ -1,0 +1,1 @@
+"""Detection of damage in SQLite files, and their repair."""

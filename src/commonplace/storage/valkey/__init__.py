@@ -1,0 +1,1 @@
+"""Valkey (or Redis): credential envelopes and rates that several processes share."""
