@@ -44,12 +44,11 @@ from commonplace.dispatch.registry import Registry
 from commonplace.kernel.auth import ALL_SCOPES, AuthContext
 from commonplace.kernel.auth import LOCAL_TENANT as TENANT
 from commonplace.memory.assembly import build_postgres_memory, open_memory
-from commonplace.memory.documents import document_key
-from commonplace.memory.hybrid import HybridIndex, summaries
-from commonplace.memory.index import LexicalIndex
-from commonplace.memory.model import EntryType, Suggestion, SuggestionType
+from commonplace.memory.engine.documents import document_key
+from commonplace.memory.model import EntryFilter, EntryType, Suggestion, SuggestionType
+from commonplace.memory.retrieval.hybrid import HybridIndex, summaries
+from commonplace.memory.retrieval.lexical import LexicalIndex
 from commonplace.memory.service import MemoryService
-from commonplace.memory.store import Filter
 from commonplace.memory.toolset import toolset
 from commonplace.search.model import Passage
 from commonplace.search.semantic.embed import LocalEmbedder
@@ -149,10 +148,10 @@ def measure_latency(
         ):
             service._index = index
             for text in queries[:50]:
-                await service.search(TENANT, f"{text} please", "", Filter(), 5)
+                await service.search(TENANT, f"{text} please", "", EntryFilter(), 5)
             for text in queries:
                 begun, worked = time.perf_counter(), time.process_time()
-                await service.search(TENANT, text, "", Filter(), 5)
+                await service.search(TENANT, text, "", EntryFilter(), 5)
                 times.setdefault(name, []).append(
                     ((time.perf_counter() - begun) * 1000, (time.process_time() - worked) * 1000)
                 )
@@ -370,7 +369,7 @@ async def searchable(service: MemoryService, count: int) -> bool:
     for writer in range(4):
         for number in range(1, count, max(1, count // 20)):
             answer = await service.search(
-                TENANT, f"Writer {writer} entry {number}", "", Filter(), 20
+                TENANT, f"Writer {writer} entry {number}", "", EntryFilter(), 20
             )
             if f"Writer {writer} entry {number}" not in [hit.entry.title for hit in answer.hits]:
                 return False

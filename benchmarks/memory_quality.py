@@ -21,15 +21,20 @@ from benchmarks.measure import ROOT, median, show, verdict
 from benchmarks.retrieval import Collection, VectorCache, load, parity
 from commonplace.kernel.auth import LOCAL_TENANT as TENANT
 from commonplace.memory.assembly import open_memory
-from commonplace.memory.documents import entry_id
 from commonplace.memory.engine.contradiction import Statement
-from commonplace.memory.engine.suggest import Candidate, Settled, Thresholds, nearest, propose_pairs
+from commonplace.memory.engine.documents import entry_id
+from commonplace.memory.engine.suggest import (
+    SettledPairs,
+    SimilarityCandidate,
+    Thresholds,
+    nearest,
+    propose_pairs,
+)
 from commonplace.memory.engine.tokens import count_tokens
-from commonplace.memory.hybrid import HybridIndex, summaries
-from commonplace.memory.index import LexicalIndex
-from commonplace.memory.model import WEAK_SCORE, Draft, Entry, EntryType
+from commonplace.memory.model import WEAK_SCORE, Draft, Entry, EntryFilter, EntryType
+from commonplace.memory.retrieval.hybrid import HybridIndex, summaries
+from commonplace.memory.retrieval.lexical import LexicalIndex
 from commonplace.memory.service import MemoryService
-from commonplace.memory.store import Filter
 from commonplace.memory.tools.search import _result
 from commonplace.memory.tools.show import shown
 from commonplace.search.lexical.text import query_terms
@@ -119,7 +124,7 @@ class Store:
 
         async def ask() -> list[float]:
             answers = [
-                await self.service.search(TENANT, text, "", Filter(), 1)
+                await self.service.search(TENANT, text, "", EntryFilter(), 1)
                 for text in queries.values()
             ]
             return [answer.hits[0].score if answer.hits else 0.0 for answer in answers]
@@ -141,7 +146,7 @@ class Store:
                     self.names[entry_id(key)] for key in sorted(near, key=lambda key: -near[key])
                 ]
             else:
-                answer = await self.service.search(TENANT, text, "", Filter(), max(DEPTHS))
+                answer = await self.service.search(TENANT, text, "", EntryFilter(), max(DEPTHS))
                 found[query] = [self.names[hit.entry.id] for hit in answer.hits]
         self.service._index = hybrid
         return found
@@ -326,7 +331,10 @@ def _proposed(a: Statement, b: Statement, cosine: float | None) -> str | None:
         for n, s in enumerate((a, b))
     )
     found = propose_pairs(
-        second, nearest(second, [Candidate(first, cosine)], {}), Settled(), Thresholds()
+        second,
+        nearest(second, [SimilarityCandidate(first, cosine)], {}),
+        SettledPairs(),
+        Thresholds(),
     )
     return found[0].type.value if found else None
 
@@ -366,7 +374,7 @@ async def _saved(folder: Path, collection: Collection) -> tuple[float, float]:
     )
     shares, contents = [], []
     for text in list(collection.queries.values())[:100]:
-        answer = await service.search(TENANT, text, "", Filter(), 5)
+        answer = await service.search(TENANT, text, "", EntryFilter(), 5)
         terms = query_terms(text)
         compact = sum(
             count_tokens(orjson.dumps(_result(hit, terms, False)).decode()) for hit in answer.hits

@@ -35,7 +35,7 @@ def on_postgres(settings: Settings) -> bool:
 def postgres_components() -> list[Component]:
     """Every part of the schema in PostgreSQL, in the order in which they are brought up."""
     from commonplace.files.store.postgres import SCHEMA as FILES
-    from commonplace.memory.postgres import SCHEMA as MEMORY
+    from commonplace.memory.store.postgres import SCHEMA as MEMORY
     from commonplace.search.lexical.postgres import SCHEMA as SEARCH
     from commonplace.storage.postgres.migrations import STORAGE
 

@@ -49,7 +49,7 @@ def database_checks(settings: Settings) -> list[DatabaseChecks]:
     if path is None:
         return []
     from commonplace.files.store.integrity import database_checks as checks_of_files
-    from commonplace.memory.integrity import database_checks as checks_of_memory
+    from commonplace.memory.store.integrity import database_checks as checks_of_memory
 
     return [checks_of_files(path), checks_of_memory(settings.data / "memory.db")]
 
@@ -103,9 +103,7 @@ def deferred(name: str, make: Callable[[], Any], settings: Settings) -> Callable
 
 
 def _deferred_memory(make: Callable[[], Any], settings: Settings) -> Deferred:
-    from commonplace.memory.assembly import (
-        policy_of,
-    )  # imported when memory is asked for: every process pays for what build() imports
+    from commonplace.memory.assembly import policy_of
 
     return Deferred(make, policy=policy_of(settings.mcp.memory))
 

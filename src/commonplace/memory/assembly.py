@@ -12,16 +12,16 @@ from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.settings import MemorySettings, Settings
 from commonplace.memory.engine.guide import language_of
 from commonplace.memory.engine.suggest import Thresholds
-from commonplace.memory.index import LexicalIndex, WordStore
-from commonplace.memory.meaning import BackgroundEmbedder, Meaning
-from commonplace.memory.service import MemoryService, Policy
-from commonplace.memory.sqlite import SqliteStore
+from commonplace.memory.retrieval.embedder import BackgroundEmbedder, CachedEmbedder
+from commonplace.memory.retrieval.lexical import EntryPostings, LexicalIndex
+from commonplace.memory.service import MemoryPolicy, MemoryService
+from commonplace.memory.store.sqlite import SqliteMemoryStore
 from commonplace.search.assembly import open_meaning
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.sqlite.database import Database
 
 if TYPE_CHECKING:
-    from commonplace.memory.hybrid import Vectors
+    from commonplace.memory.retrieval.hybrid import VectorStore
     from commonplace.storage.postgres.database import PostgresDatabase
 
 DATABASE = "memory.db"
@@ -31,13 +31,15 @@ VECTORS = "vectors"
 CACHE_KIB = 4_096
 
 
-def policy_of(settings: MemorySettings | None) -> Policy:
+def policy_of(settings: MemorySettings | None) -> MemoryPolicy:
     if settings is None:
-        return Policy()
+        return MemoryPolicy()
     thresholds = Thresholds(
         settings.link_threshold, settings.generalize_threshold, settings.generalize_minimum
     )
-    return Policy(thresholds, settings.secrets, language_of(settings.language), settings.stale_days)
+    return MemoryPolicy(
+        thresholds, settings.secrets, language_of(settings.language), settings.stale_days
+    )
 
 
 def open_database(data: Path) -> Database:
@@ -63,14 +65,14 @@ def build_memory(
     postings = SqlitePostings(database)
     folder = vectors or database.path.parent / VECTORS
 
-    def files(meaning: Meaning) -> Vectors:
+    def files(meaning: CachedEmbedder) -> VectorStore:
         from commonplace.search.semantic.vector import VectorIndex
 
         return VectorIndex(folder, meaning)
 
     index = _index(postings, embedder, files, model_missing)
     return MemoryService(
-        SqliteStore(database, postings), index, policy_of(settings), clock, on_close
+        SqliteMemoryStore(database, postings), index, policy_of(settings), clock, on_close
     )
 
 
@@ -86,19 +88,19 @@ def build_postgres_memory(
     """Memory in an open PostgreSQL database whose schema is there (`commonplace migrate`),
     vectors included.
     """
-    from commonplace.memory.postgres import PostgresStore
+    from commonplace.memory.store.postgres import PostgresMemoryStore
     from commonplace.search.lexical.postgres import PostgresPostings
 
     postings = PostgresPostings(database)
 
-    def table(meaning: Meaning) -> Vectors:
-        from commonplace.memory.postgres_vectors import PostgresVectors
+    def table(meaning: CachedEmbedder) -> VectorStore:
+        from commonplace.memory.retrieval.postgres_vectors import PostgresVectors
 
         return PostgresVectors(database, meaning)
 
     index = _index(postings, embedder, table, model_missing)
     return MemoryService(
-        PostgresStore(database, postings), index, policy_of(settings), clock, on_close
+        PostgresMemoryStore(database, postings), index, policy_of(settings), clock, on_close
     )
 
 
@@ -141,13 +143,13 @@ def from_settings(settings: Settings) -> MemoryService:
 
 
 def _index(
-    postings: WordStore,
+    postings: EntryPostings,
     embedder: BackgroundEmbedder | None,
-    vectors: Callable[[Meaning], Vectors],
+    vectors: Callable[[CachedEmbedder], VectorStore],
     model_missing: str | None,
 ) -> LexicalIndex:
     if embedder is None:
         return LexicalIndex(postings, model_missing)
-    from commonplace.memory.hybrid import HybridIndex  # brings numpy: only where there is a model
+    from commonplace.memory.retrieval.hybrid import HybridIndex
 
     return HybridIndex(postings, embedder, vectors)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
-TITLE_CHARACTERS = 100
-CONTENT_CHARACTERS = 1_000_000
-CONTEXT_CHARACTERS = 10_000
-CONTEXT_KEPT = 8_000
-TAGS = 100
-TAG_CHARACTERS = 100
-PROJECT_CHARACTERS = 200
-UNTITLED = "(untitled)"
-YEARS = (1900, 9998)  # of times that are kept: every database can hold and every zone can show them
-_EPOCH = re.compile(r"[1-9]\d{8,9}(?:\.\d+)?")
+from commonplace.kernel.json_types import Json
+from commonplace.memory.text import (
+    CONTEXT_CHARACTERS,
+    TAGS,
+    TITLE_CHARACTERS,
+    clean_project,
+    clean_tags,
+)
 
 WEAK_SCORE = (
     0.1  # a best result below this probably answers something else; rekall_help says so too
@@ -43,12 +40,12 @@ class MemoryType(StrEnum):
     SEMANTIC = "semantic"
 
 
-class Status(StrEnum):
+class EntryStatus(StrEnum):
     ACTIVE = "active"
     OBSOLETE = "obsolete"
 
 
-class Relation(StrEnum):
+class RelationType(StrEnum):
     RELATED = "related"
     SUPERSEDES = "supersedes"
     DERIVED_FROM = "derived_from"
@@ -71,7 +68,7 @@ class Decision(StrEnum):
 class Entry:
     """One thing that was learned.
 
-    Counters of use live beside it (`Usage`), so that reading never rewrites it.
+    Counters of use live beside it (`EntryUsage`), so that reading never rewrites it.
     """
 
     id: str
@@ -81,7 +78,7 @@ class Entry:
     tags: tuple[str, ...]
     project: str | None
     confidence: int
-    status: Status
+    status: EntryStatus
     memory_type: MemoryType
     created_at: datetime
     updated_at: datetime
@@ -114,7 +111,7 @@ def digest(type_: str, title: str, content: str, project: str | None) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class EntryUsage:
     """How often and when an entry was read, and which of its vectors exist."""
 
     access_count: int = 0
@@ -128,7 +125,7 @@ class Link:
     id: str
     source_id: str
     target_id: str
-    relation: Relation
+    relation: RelationType
     created_at: datetime
 
     @property
@@ -142,7 +139,7 @@ class LinkedEntry:
 
     id: str
     title: str
-    relation: Relation
+    relation: RelationType
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +202,7 @@ class Draft:
             tags=self.tags,
             project=self.project,
             confidence=self.confidence,
-            status=Status.ACTIVE,
+            status=EntryStatus.ACTIVE,
             memory_type=self.memory_type,
             created_at=moment,
             updated_at=moment,
@@ -252,7 +249,11 @@ def final_successor(entry: Entry, known: Mapping[str, Entry]) -> Entry | None:
     while last is not None and last.superseded_by and last.id not in visited:
         visited.add(last.id)
         last = known.get(last.superseded_by)
-    return last if last is not None and last is not entry and last.status is Status.ACTIVE else None
+    return (
+        last
+        if last is not None and last is not entry and last.status is EntryStatus.ACTIVE
+        else None
+    )
 
 
 def consolidation_score(access_count: int, last_accessed: datetime | None, now: datetime) -> float:
@@ -267,52 +268,67 @@ def consolidation_score(access_count: int, last_accessed: datetime | None, now: 
     return round(0.6 * min(1.0, math.log(access_count + 1) / 5) + 0.4 * math.exp(-days / 30), 4)
 
 
-def clean_text(text: str) -> str:
-    """Text that both databases keep: no NUL, which PostgreSQL refuses, and no half of a
-    surrogate pair.
-    """
-    return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
+@dataclass(frozen=True, slots=True)
+class EntryFilter:
+    """Which entries a list or a search looks at."""
+
+    type: EntryType | None = None
+    project: str | None = None
+    tag: str | None = None
+    status: EntryStatus | None = None
+    deleted: bool = False
+
+    def cleaned(self) -> EntryFilter:
+        """As projects and tags are kept; a blank one filters nothing."""
+        return replace(
+            self,
+            project=clean_project(self.project),
+            tag=next(iter(clean_tags([self.tag or ""])), None),
+        )
 
 
-def clean_title(title: str, content: str) -> str:
-    """One line. An entry without a title takes the first line of its content."""
-    line = " ".join(clean_text(title).split())
-    if not line:
-        line = next((" ".join(part.split()) for part in content.splitlines() if part.strip()), "")
-    return line[:TITLE_CHARACTERS].rstrip() or UNTITLED
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    entries: tuple[Entry, ...]
+    total: int
 
 
-def clean_project(project: str | None) -> str | None:
-    """One line; a blank one is none."""
-    return " ".join(clean_text(project).split()) or None if project else None
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """How an entry was before a change."""
+
+    revision: int
+    action: str
+    changed_at: datetime
+    before: Mapping[str, Json]
 
 
-def clean_tags(tags: tuple[str, ...] | list[str]) -> tuple[str, ...]:
-    """Trimmed, without blanks and repetitions, in the order given."""
-    return tuple(
-        dict.fromkeys(tag for tag in (" ".join(clean_text(tag).split()) for tag in tags) if tag)
-    )
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The links of an entry: the other end's id, title and relation."""
+
+    outgoing: tuple[LinkedEntry, ...]
+    incoming: tuple[LinkedEntry, ...]
+
+    def without(self, relation: RelationType, ids: Collection[str]) -> Neighbourhood:
+        """Leave out the links of one relation to some entries."""
+        kept = (
+            tuple(end for end in ends if end.relation is not relation or end.id not in ids)
+            for ends in (self.outgoing, self.incoming)
+        )
+        return Neighbourhood(*kept)
 
 
-def clean_context(context: str) -> tuple[str, bool]:
-    """Above 10,000 characters the first 8,000 are kept; whether that happened is reported."""
-    context = clean_text(context)
-    return (context[:CONTEXT_KEPT], True) if len(context) > CONTEXT_CHARACTERS else (context, False)
+@dataclass(frozen=True, slots=True)
+class MemoryCounts:
+    """What there is, for `stats` and `doctor`."""
 
-
-def parse_moment(text: str | None, default: datetime) -> datetime:
-    """A time from somewhere else, as text or as seconds since 1970; what cannot be read becomes
-    the default.
-
-    Without a zone it is UTC.
-    """
-    if not text:
-        return default
-    try:
-        if _EPOCH.fullmatch(text):
-            return datetime.fromtimestamp(float(text), UTC)
-        moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return default
-    return moment if YEARS[0] <= moment.year <= YEARS[1] else default
+    entries: int
+    by_type: Mapping[str, int]
+    by_project: Mapping[str, int]
+    by_status: Mapping[str, int]
+    deleted: int
+    links: int
+    suggestions: Mapping[str, int]
+    accesses: int
+    indexed: int  # entries in the index of words: all of them, or it must be made anew

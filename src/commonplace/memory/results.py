@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from commonplace.memory.engine.suggest import Neighbour
-from commonplace.memory.model import Draft, Entry, Link, Usage
-from commonplace.memory.store import Match, Neighbourhood
+from commonplace.memory.model import Draft, Entry, EntryUsage, Link, Neighbourhood
+from commonplace.memory.retrieval.protocol import EntryMatch
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddResult:
     """What came of an add."""
 
     entry: Entry
@@ -28,46 +28,46 @@ class Added:
 
 
 @dataclass(frozen=True, slots=True)
-class Generalized:
+class GeneralizeResult:
     """A pattern drawn from sources, and the entry it became unless it was a dry run."""
 
     draft: Draft
     sources: tuple[Entry, ...]
-    added: Added | None
+    added: AddResult | None
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class EntryHit:
     """An entry found, judged: sunk where something replaced it."""
 
     entry: Entry
     score: float
-    match: Match
+    match: EntryMatch
     successor: Entry | None  # the active entry at the end of the chain of successors
     contradicted_by: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    hits: tuple[Hit, ...]
+class SearchAnswer:
+    hits: tuple[EntryHit, ...]
     total: int
     semantic: bool
     model_loading: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EntryDetails:
     """An entry with everything about it."""
 
     entry: Entry
-    usage: Usage
+    usage: EntryUsage
     consolidation: float
     links: Neighbourhood
     successor: Entry | None
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class LinkGraph:
     """Entries around one, with their distance, and the links between them."""
 
     root: Entry

@@ -16,7 +16,7 @@ from commonplace.kernel.clock import Clock, utc_now
 from commonplace.kernel.errors import INVALID_ARGUMENT, CommonplaceError
 from commonplace.kernel.secrets.detection import find_secrets, mask_secrets
 from commonplace.memory.engine.generalize import draft_pattern
-from commonplace.memory.engine.suggest import Candidate, Neighbour, Thresholds, nearest
+from commonplace.memory.engine.suggest import Neighbour, SimilarityCandidate, Thresholds, nearest
 from commonplace.memory.errors import (
     ENTRY_NOT_FOUND,
     ENTRY_TOO_LARGE,
@@ -25,37 +25,50 @@ from commonplace.memory.errors import (
     SELF_LINK_ERROR,
     failure,
 )
-from commonplace.memory.examination import examine
 from commonplace.memory.model import (
-    CONTENT_CHARACTERS,
-    PROJECT_CHARACTERS,
-    TAG_CHARACTERS,
-    TAGS,
-    TITLE_CHARACTERS,
     Draft,
     Entry,
+    EntryFilter,
+    EntryPage,
+    EntryStatus,
     EntryType,
+    EntryUsage,
     Link,
     MemoryType,
-    Relation,
-    Status,
-    Usage,
+    RelationType,
+    Revision,
     changed_fields,
-    clean_context,
-    clean_project,
-    clean_tags,
-    clean_text,
-    clean_title,
     consolidation_score,
     final_successor,
     merge_draft,
     one_supersedes_other,
 )
-from commonplace.memory.results import Added, Answer, Generalized, Graph, Hit, Shown
-from commonplace.memory.store import Filter, Found, Index, Match, Page, Revision, Sought, Store
-from commonplace.memory.suggestions import Suggestions
+from commonplace.memory.results import (
+    AddResult,
+    EntryDetails,
+    EntryHit,
+    GeneralizeResult,
+    LinkGraph,
+    SearchAnswer,
+)
+from commonplace.memory.retrieval.protocol import EntryIndex, EntryMatch, IndexMatches, SearchText
+from commonplace.memory.store.protocol import MemoryStore
+from commonplace.memory.text import (
+    CONTENT_CHARACTERS,
+    PROJECT_CHARACTERS,
+    TAG_CHARACTERS,
+    TAGS,
+    TITLE_CHARACTERS,
+    clean_context,
+    clean_project,
+    clean_tags,
+    clean_text,
+    clean_title,
+)
 from commonplace.memory.ulid import LENGTH, MINIMUM_PREFIX, Ulids, read_prefix
-from commonplace.memory.uses import Uses
+from commonplace.memory.use_cases.access_counter import AccessCounter
+from commonplace.memory.use_cases.health import examine
+from commonplace.memory.use_cases.suggestions import Suggestions
 
 SIMILAR_SHOWN = 5
 SIMILAR_SHARE = (
@@ -71,7 +84,7 @@ MODEL_SECONDS = 5.0  # how long a search that needs embeddings waits for their m
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class MemoryPolicy:
     """The settings of memory."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
@@ -85,18 +98,18 @@ class MemoryService:
 
     def __init__(
         self,
-        store: Store,
-        index: Index,
-        policy: Policy | None = None,
+        store: MemoryStore,
+        index: EntryIndex,
+        policy: MemoryPolicy | None = None,
         clock: Clock = utc_now,
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self.store = store
-        self.policy = policy or Policy()
+        self.policy = policy or MemoryPolicy()
         self._index = index
         self._clock = clock
         self._ulids = Ulids()
-        self._uses = Uses(store.record_use, store.record_use_now)
+        self._uses = AccessCounter(store.record_use, store.record_use_now)
         self._on_close = on_close
         self.suggestions = Suggestions(store, self._ulids, clock, self.policy.thresholds)
         self._filled: set[Tenant] = set()
@@ -156,7 +169,7 @@ class MemoryService:
             masked=tuple(dict.fromkeys(masked)),
         )
 
-    async def add(self, tenant: Tenant, draft: Draft, stated: Collection[str] = ()) -> Added:
+    async def add(self, tenant: Tenant, draft: Draft, stated: Collection[str] = ()) -> AddResult:
         """Keep a draft. Never fails for want of a model.
 
         An active entry with the same text is returned instead of a second one; it takes over the
@@ -174,7 +187,7 @@ class MemoryService:
                 merged = replace(merged, updated_at=moment)
                 await self._change(tenant, existing, merged, "add again")
             embedded, _ = await self._index.vectors_of(tenant, merged)
-            return Added(
+            return AddResult(
                 merged, False, embedded, (), 0, draft.context_truncated, draft.masked, updated
             )
         embedded = bool(await self._index.embed(tenant, [entry]))
@@ -188,7 +201,7 @@ class MemoryService:
         )
         retired = await self.store.get(tenant, known.obsolete) if known.obsolete else None
         retired_for = await self._successor(tenant, retired) if retired else None
-        return Added(
+        return AddResult(
             entry,
             True,
             embedded,
@@ -206,11 +219,11 @@ class MemoryService:
         tenant: Tenant,
         query: str,
         context: str,
-        wanted: Filter,
+        wanted: EntryFilter,
         limit: int,
         *,
         need_meaning: bool = False,
-    ) -> Answer:
+    ) -> SearchAnswer:
         """Any text is a valid question. Reads only: accesses are counted when an entry is shown.
 
         With `need_meaning` a search that embeddings cannot take part in fails with
@@ -220,14 +233,14 @@ class MemoryService:
             await self._index.prepare(MODEL_SECONDS)
             self._index.require()
         query, (context, _) = clean_text(query), clean_context(context)
-        found: Found = await self._index.search(
-            tenant, Sought(query, context), wanted.cleaned(), limit * CANDIDATES
+        found: IndexMatches = await self._index.search(
+            tenant, SearchText(query, context), wanted.cleaned(), limit * CANDIDATES
         )
         ids = [match.entry_id for match in found.matches]
         entries, links = await asyncio.gather(
             self.store.get_all(tenant, ids), self.store.links_among(tenant, ids)
         )
-        against = [link for link in links if link.relation is Relation.CONTRADICTS]
+        against = [link for link in links if link.relation is RelationType.CONTRADICTS]
         others = {e.superseded_by for e in entries.values() if e.superseded_by} | {
             id_ for link in against for id_ in link.ends
         }
@@ -241,16 +254,16 @@ class MemoryService:
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.entry.id))
         self._fill_later(tenant)
-        return Answer(tuple(hits[:limit]), found.total, found.semantic, self._index.loading)
+        return SearchAnswer(tuple(hits[:limit]), found.total, found.semantic, self._index.loading)
 
-    async def show(self, tenant: Tenant, reference: str) -> Shown:
+    async def show(self, tenant: Tenant, reference: str) -> EntryDetails:
         """The whole entry; counts as an access, which its own answer includes."""
         entry = await self.find(tenant, reference)
         moment = self._clock()
         before = await self._usage(tenant, entry.id)
         self._uses.record(tenant, entry.id, moment)
         summary, context = await self._index.vectors_of(tenant, entry)
-        usage = Usage(before.access_count + 1, moment, summary, context)
+        usage = EntryUsage(before.access_count + 1, moment, summary, context)
         consolidation = consolidation_score(
             usage.access_count, before.last_accessed or entry.created_at, moment
         )
@@ -261,12 +274,16 @@ class MemoryService:
         opposed = [
             end.id
             for end in (*links.outgoing, *links.incoming)
-            if end.relation is Relation.CONTRADICTS
+            if end.relation is RelationType.CONTRADICTS
         ]
         others = await self.store.get_all(tenant, opposed)
         replaced = {other.id for other in others.values() if one_supersedes_other(entry, other)}
-        return Shown(
-            entry, usage, consolidation, links.without(Relation.CONTRADICTS, replaced), successor
+        return EntryDetails(
+            entry,
+            usage,
+            consolidation,
+            links.without(RelationType.CONTRADICTS, replaced),
+            successor,
         )
 
     async def find(self, tenant: Tenant, reference: str, *, deleted: bool = False) -> Entry:
@@ -308,7 +325,7 @@ class MemoryService:
         )
 
     async def link(
-        self, tenant: Tenant, source: str, target: str, relation: Relation
+        self, tenant: Tenant, source: str, target: str, relation: RelationType
     ) -> tuple[Link, Entry, Entry]:
         """Relate two entries. `supersedes` makes the target obsolete and point to the source."""
         first, second = await self.find(tenant, source), await self.find(tenant, target)
@@ -324,7 +341,9 @@ class MemoryService:
         await self.store.add_link(tenant, link)
         return link, first, second
 
-    async def browse(self, tenant: Tenant, wanted: Filter, limit: int, offset: int = 0) -> Page:
+    async def browse(
+        self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int = 0
+    ) -> EntryPage:
         return await self.store.page(tenant, wanted.cleaned(), limit, offset)
 
     async def update(
@@ -346,14 +365,14 @@ class MemoryService:
             int(str(changes.get("confidence", entry.confidence))),
             MemoryType(str(changes.get("memory_type", entry.memory_type))),
         )
-        status = Status(str(changes.get("status", entry.status)))
+        status = EntryStatus(str(changes.get("status", entry.status)))
         changed = replace(
             draft.entry(entry.id, entry.created_at),
             updated_at=entry.updated_at,
             status=status,
             superseded_by=entry.superseded_by,
         )
-        if status is Status.ACTIVE and entry.status is Status.OBSOLETE:
+        if status is EntryStatus.ACTIVE and entry.status is EntryStatus.OBSOLETE:
             changed = replace(changed, superseded_by=None)
         fields = tuple(name for name in changes if getattr(changed, name) != getattr(entry, name))
         if changed == entry:
@@ -404,7 +423,7 @@ class MemoryService:
 
     async def generalize(
         self, tenant: Tenant, references: Sequence[str], title: str | None, *, dry_run: bool
-    ) -> Generalized:
+    ) -> GeneralizeResult:
         """A semantic pattern drawn from two or more entries, linked to each as derived from it;
         a dry run keeps nothing.
         """
@@ -426,7 +445,7 @@ class MemoryService:
             memory_type=MemoryType.SEMANTIC,
         )
         if dry_run:
-            return Generalized(draft, sources, None)
+            return GeneralizeResult(draft, sources, None)
         added = await self.add(tenant, draft)
         for source in sources if added.created else ():
             moment = self._clock()
@@ -436,16 +455,16 @@ class MemoryService:
                     self._ulids.next(moment),
                     added.entry.id,
                     source.id,
-                    Relation.DERIVED_FROM,
+                    RelationType.DERIVED_FROM,
                     moment,
                 ),
             )
-        return Generalized(draft, sources, added)
+        return GeneralizeResult(draft, sources, added)
 
     async def history(self, tenant: Tenant, entry_id: str) -> tuple[Revision, ...]:
         return await self.store.history(tenant, entry_id)
 
-    async def related(self, tenant: Tenant, reference: str, depth: int) -> Graph:
+    async def related(self, tenant: Tenant, reference: str, depth: int) -> LinkGraph:
         """The links around an entry, breadth first, up to `depth` steps and a bounded number of
         entries.
         """
@@ -472,7 +491,7 @@ class MemoryService:
             if link.source_id in entries and link.target_id in entries
         )
         kept = tuple(link for link in kept if not _superseded_contradiction(link, entries))
-        return Graph(
+        return LinkGraph(
             root,
             {id_: far for id_, far in distance.items() if id_ in entries},
             entries,
@@ -482,7 +501,7 @@ class MemoryService:
 
     async def stale(
         self, tenant: Tenant, days: int | None, limit: int
-    ) -> tuple[tuple[Entry, ...], int, dict[str, Usage]]:
+    ) -> tuple[tuple[Entry, ...], int, dict[str, EntryUsage]]:
         """Active entries that nobody read or wrote for that long, longest first."""
         await self._uses.flush()
         entries, total = await self.store.unread_since(
@@ -584,8 +603,8 @@ class MemoryService:
     def new_id(self) -> str:
         return self._ulids.next(self._clock())
 
-    async def _usage(self, tenant: Tenant, entry_id: str) -> Usage:
-        usage = (await self.store.usage(tenant, [entry_id])).get(entry_id, Usage())
+    async def _usage(self, tenant: Tenant, entry_id: str) -> EntryUsage:
+        usage = (await self.store.usage(tenant, [entry_id])).get(entry_id, EntryUsage())
         waiting = self._uses.waiting(tenant, entry_id)
         if waiting is None:
             return usage
@@ -620,7 +639,7 @@ class MemoryService:
             return []
         entries = await self.store.get_all(tenant, [match.entry_id for match in similar.matches])
         candidates = [
-            Candidate(entries[m.entry_id], m.semantic, m.words)
+            SimilarityCandidate(entries[m.entry_id], m.semantic, m.words)
             for m in similar.matches
             if m.entry_id in entries
         ]
@@ -655,8 +674,10 @@ class MemoryService:
         return mask_secrets(text, secrets)
 
 
-def _judge(entry: Entry, match: Match, known: dict[str, Entry], against: Iterable[Link]) -> Hit:
-    sunk = entry.superseded_by is not None or entry.status is Status.OBSOLETE
+def _judge(
+    entry: Entry, match: EntryMatch, known: dict[str, Entry], against: Iterable[Link]
+) -> EntryHit:
+    sunk = entry.superseded_by is not None or entry.status is EntryStatus.OBSOLETE
     others = [
         id_
         for link in against
@@ -667,14 +688,14 @@ def _judge(entry: Entry, match: Match, known: dict[str, Entry], against: Iterabl
     live = [
         id_
         for id_ in others
-        if known[id_].status is Status.ACTIVE and not one_supersedes_other(entry, known[id_])
+        if known[id_].status is EntryStatus.ACTIVE and not one_supersedes_other(entry, known[id_])
     ]
     score = round(max(0.0, min(1.0, match.score * (SUNK if sunk else 1.0))), 4)
-    return Hit(entry, score, match, final_successor(entry, known), tuple(dict.fromkeys(live)))
+    return EntryHit(entry, score, match, final_successor(entry, known), tuple(dict.fromkeys(live)))
 
 
 def _superseded_contradiction(link: Link, entries: Mapping[str, Entry]) -> bool:
-    return link.relation is Relation.CONTRADICTS and one_supersedes_other(
+    return link.relation is RelationType.CONTRADICTS and one_supersedes_other(
         *(entries[id_] for id_ in link.ends)
     )
 

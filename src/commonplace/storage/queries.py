@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
@@ -38,19 +38,30 @@ class Queries(Mapping[str, str]):
         return len(self._statements)
 
 
-def load_queries(package: str, file_name: str) -> Queries:
-    """`load_queries("commonplace.files.store", "sqlite.sql")`"""
-    return Queries(
-        resources.files(package).joinpath(file_name).read_text("utf-8"), f"{package}/{file_name}"
-    )
+def load_queries(package: str, *file_names: str) -> Queries:
+    """Load `.sql` files of a package: `load_queries("commonplace.files", "sqlite.sql")`.
 
-
-def load_postgres_queries(package: str, file_name: str = "postgres.sql") -> Queries:
-    """The same for PostgreSQL: parameters are written `:name` as in SQLite's files and reach
-    psycopg as `%(name)s`.
+    Several files are one set of statements: what both dialects share, and what one adds.
     """
-    text = resources.files(package).joinpath(file_name).read_text("utf-8")
-    return Queries(postgres_text(text), f"{package}/{file_name}")
+    return Queries(_read(package, file_names), _source(package, file_names))
+
+
+def load_postgres_queries(package: str, *file_names: str) -> Queries:
+    """Load `.sql` files for psycopg, `postgres.sql` by default.
+
+    Parameters are written `:name` as in SQLite's files and reach psycopg as `%(name)s`.
+    """
+    file_names = file_names or ("postgres.sql",)
+    return Queries(postgres_text(_read(package, file_names)), _source(package, file_names))
+
+
+def _read(package: str, file_names: Sequence[str]) -> str:
+    folder = resources.files(package)
+    return "\n".join(folder.joinpath(name).read_text("utf-8") for name in file_names)
+
+
+def _source(package: str, file_names: Sequence[str]) -> str:
+    return f"{package}/{' and '.join(file_names)}"
 
 
 def postgres_text(text: str) -> str:

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from commonplace.memory.postgres import QUERIES as POSTGRES
-from commonplace.memory.sqlite import QUERIES as SQLITE
+from commonplace.memory.store.postgres import QUERIES as POSTGRES
+from commonplace.memory.store.sqlite import QUERIES as SQLITE
 from memory_calls import Calls
 from servers import empty_tables
 

@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.dispatch.registry import Selection
 from commonplace.dispatch.schema import input_schema, output_schema
-from commonplace.memory.model import EntryType, MemoryType, Relation
+from commonplace.memory.model import EntryType, MemoryType, RelationType
 from commonplace.memory.toolset import CONTRACT_NAMES, EXTENDED_NAMES
 from memory_calls import Calls
 
@@ -129,7 +129,7 @@ def test_the_output_schema_promises_the_contracts_properties(memory: Calls, name
 
 def test_input_names_and_model_values_agree() -> None:
     assert [item.value for item in EntryType] == TYPES
-    assert [item.value for item in Relation] == RELATIONS
+    assert [item.value for item in RelationType] == RELATIONS
     assert [item.value for item in MemoryType] == ["episodic", "semantic"]
 
 

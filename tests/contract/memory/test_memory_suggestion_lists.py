@@ -13,8 +13,8 @@ from typing import Any
 import psycopg
 
 from commonplace.bootstrap.team import postgres_components
-from commonplace.memory.postgres import QUERIES as POSTGRES
-from commonplace.memory.sqlite import QUERIES as SQLITE
+from commonplace.memory.store.postgres import QUERIES as POSTGRES
+from commonplace.memory.store.sqlite import QUERIES as SQLITE
 from commonplace.storage.postgres.database import PostgresDatabase
 from commonplace.storage.postgres.migrations import migrate
 from memory_calls import Calls

@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.kernel.auth import LOCAL_TENANT
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.memory.documents import partition
+from commonplace.memory.engine.documents import partition
 from commonplace.search.semantic import vector
 from memory_calls import Calls, WordEmbedder
 

@@ -17,7 +17,13 @@ import pytest
 from commonplace.kernel.auth import LOCAL_TENANT, Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.settings import MemorySettings
-from commonplace.memory.moves import ExportFormat, ImportFormat, detect, export_from, import_into
+from commonplace.memory.use_cases.transfer import (
+    ExportFormat,
+    ImportFormat,
+    detect,
+    export_from,
+    import_into,
+)
 from memory_calls import Calls
 
 FOREIGN = Path(__file__).parents[2] / "data" / "memory" / "foreign"

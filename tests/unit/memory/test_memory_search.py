@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from commonplace.kernel.auth import LOCAL_TENANT
-from commonplace.memory.formats.parcel import Maker
+from commonplace.memory.formats.batch import EntryBuilder
 from commonplace.memory.model import Entry
 from memory_calls import Calls
 
@@ -20,8 +20,8 @@ def keep(memory: Calls, entries: Iterable[Entry]) -> None:
     )  # without what they suggest, which takes long
 
 
-def maker(memory: Calls) -> Maker:
-    return Maker(memory.service.new_id, memory.service.now())
+def maker(memory: Calls) -> EntryBuilder:
+    return EntryBuilder(memory.service.new_id, memory.service.now())
 
 
 def test_a_type_is_found_behind_any_number_of_better_matches_of_another(memory: Calls) -> None:

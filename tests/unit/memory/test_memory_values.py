@@ -12,14 +12,11 @@ from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.model import (
     Suggestion,
     SuggestionType,
-    clean_context,
-    clean_tags,
-    clean_text,
-    clean_title,
     consolidation_score,
     digest,
     suggestion_key,
 )
+from commonplace.memory.text import clean_context, clean_tags, clean_text, clean_title
 from commonplace.memory.ulid import Ulids, encode, is_ulid, read_prefix
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

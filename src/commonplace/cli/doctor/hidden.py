@@ -79,7 +79,7 @@ def scan(
 def _texts(services: Mapping[str, Callable[[], Any]]) -> Iterator[tuple[str, Any]]:
     from commonplace.files.store import stored_texts as of_files
     from commonplace.instructions import stored_texts as of_instructions
-    from commonplace.memory import stored_texts as of_memory
+    from commonplace.memory.use_cases import stored_texts as of_memory
 
     if "instructions" in services:
         yield from of_instructions.stored_texts(services["instructions"]())

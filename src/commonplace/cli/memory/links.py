@@ -18,7 +18,7 @@ from commonplace.cli.session import session
 from commonplace.kernel.auth import LOCAL_TENANT
 
 if TYPE_CHECKING:
-    from commonplace.memory.results import Generalized
+    from commonplace.memory.results import GeneralizeResult
 
 
 class LinkRelation(StrEnum):
@@ -171,7 +171,7 @@ def generalize(
     """
     memory = service()
 
-    async def work() -> Generalized:
+    async def work() -> GeneralizeResult:
         return await memory.generalize(LOCAL_TENANT, ids, title, dry_run=dry_run)
 
     made = (

@@ -50,7 +50,7 @@ def export_entries(
       commonplace memory export memory.jsonl
       commonplace memory export ~/vault --format obsidian
     """
-    from commonplace.memory.moves import ExportFormat, export_from
+    from commonplace.memory.use_cases.transfer import ExportFormat, export_from
 
     by_name = (
         "jsonl" if path.suffix == ".jsonl" else "archive" if path.suffix == ".zip" else "obsidian"
@@ -104,7 +104,7 @@ def import_entries(
     """
     from rich.progress import Progress
 
-    from commonplace.memory.moves import Imported, ImportFormat, import_into
+    from commonplace.memory.use_cases.transfer import Imported, ImportFormat, import_into
 
     chosen = ImportFormat(format_.value) if format_ else None
     with Progress(transient=True, console=err, disable=as_json or not sys.stderr.isatty()) as bar:

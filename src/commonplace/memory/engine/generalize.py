@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from commonplace.memory.model import TITLE_CHARACTERS, Entry
+from commonplace.memory.model import Entry
+from commonplace.memory.text import TITLE_CHARACTERS
 from commonplace.search.lexical.text import analyze, is_stop_word
 
 _SHARED_TERMS = 12

@@ -25,9 +25,9 @@ from commonplace.memory.model import (
     LINK_SIMILARITY,
     Decision,
     Entry,
+    EntryStatus,
     EntryType,
     MemoryType,
-    Status,
     Suggestion,
     SuggestionType,
 )
@@ -66,7 +66,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SimilarityCandidate:
     """Another entry that may be near: the cosine of vectors, and how often it holds each term,
     as far as they are known.
     """
@@ -97,7 +97,10 @@ class Proposal:
 
 
 def nearest(
-    entry: Entry, others: Sequence[Candidate], rarity: Mapping[str, float], least: float = 0.0
+    entry: Entry,
+    others: Sequence[SimilarityCandidate],
+    rarity: Mapping[str, float],
+    least: float = 0.0,
 ) -> list[Neighbour]:
     """Candidates in order of nearness; what they share is told from `least` on.
 
@@ -127,7 +130,7 @@ def nearest(
     return sorted(near, key=lambda neighbour: (-neighbour.score, neighbour.entry.id))
 
 
-def _telling(candidate: Candidate) -> Mapping[str, int]:
+def _telling(candidate: SimilarityCandidate) -> Mapping[str, int]:
     """As `count_terms` of its text, without reading it again where the index has counted it."""
     if candidate.words is None or len(candidate.entry.text) > TEXT_CHARACTERS:
         return count_terms(candidate.entry.text)
@@ -135,7 +138,7 @@ def _telling(candidate: Candidate) -> Mapping[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledPairs:
     """Entries about which some suggestions would be pointless, by id."""
 
     linked: frozenset[str] = frozenset()  # linked already: no link is suggested
@@ -146,7 +149,7 @@ class Settled:
 
 
 def propose_pairs(
-    entry: Entry, neighbours: Sequence[Neighbour], settled: Settled, thresholds: Thresholds
+    entry: Entry, neighbours: Sequence[Neighbour], settled: SettledPairs, thresholds: Thresholds
 ) -> list[Proposal]:
     """Propose links and contradictions with neighbours, nearest first."""
     proposals: list[Proposal] = []
@@ -183,7 +186,7 @@ def propose_pairs(
 
 def _comparable(entry: Entry, other: Entry) -> bool:
     """Only entries that both hold, in one project, can contradict each other."""
-    return entry.status is other.status is Status.ACTIVE and other.project == entry.project
+    return entry.status is other.status is EntryStatus.ACTIVE and other.project == entry.project
 
 
 def _statement(entry: Entry) -> Statement:
@@ -223,7 +226,7 @@ def propose_cluster(
         neighbour
         for neighbour in neighbours
         if neighbour.entry.memory_type is MemoryType.EPISODIC
-        and neighbour.entry.status is Status.ACTIVE
+        and neighbour.entry.status is EntryStatus.ACTIVE
         and neighbour.entry.id not in generalized
         and neighbour.score >= thresholds.generalize_at(neighbour.semantic)
     ][: MOST_CLUSTER - 1]

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import (
-    Maker,
-    Parcel,
+from commonplace.memory.formats.batch import (
+    Batch,
+    EntryBuilder,
     kept,
     knows_type,
     list_of,
@@ -30,7 +30,7 @@ from commonplace.memory.formats.records import (
 from commonplace.memory.model import Entry
 
 
-def write_jsonl(parcel: Parcel, path: Path) -> None:
+def write_jsonl(parcel: Batch, path: Path) -> None:
     with path.open("wb") as stream:
         for entry in parcel.entries:
             stream.write(
@@ -41,8 +41,8 @@ def write_jsonl(parcel: Parcel, path: Path) -> None:
             stream.write(orjson.dumps({"record": "link", **link_record(link)}) + b"\n")
 
 
-def read_jsonl(path: Path, maker: Maker) -> Parcel:
-    parcel = Parcel()
+def read_jsonl(path: Path, maker: EntryBuilder) -> Batch:
+    parcel = Batch()
     for where, record in _lines(path):
         if record.get("record") == "entry":
             entry = kept(parcel, where, lambda record=record: read_entry_record(record, maker))  # type: ignore[misc]
@@ -55,13 +55,13 @@ def read_jsonl(path: Path, maker: Maker) -> Parcel:
     return parcel
 
 
-def read_server_memory(path: Path, maker: Maker) -> Parcel:
+def read_server_memory(path: Path, maker: EntryBuilder) -> Batch:
     """An entity is an entry with its observations as lines; what relates two entities is a link
     and a line of its source.
     """
     entities: dict[str, dict[str, Any]] = {}
     relations: list[tuple[str, dict[str, Any]]] = []
-    parcel = Parcel()
+    parcel = Batch()
     for where, record in _graph(path):
         name = text_of(record, "name")
         if record.get("type") == "entity" and name:

@@ -15,8 +15,9 @@ import yaml
 
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import RECORDS, Maker, Parcel, kept, knows_type, tags_of
-from commonplace.memory.model import Entry, Usage, parse_moment
+from commonplace.memory.formats.batch import RECORDS, Batch, EntryBuilder, kept, knows_type, tags_of
+from commonplace.memory.model import Entry, EntryUsage
+from commonplace.memory.text import parse_moment
 
 NOTE_BYTES = 4 * 1024 * 1024
 MARK = "commonplace"  # front matter of our own notes
@@ -35,7 +36,7 @@ _TAG = re.compile(r"(?<![\w#])#([\w][\w/-]*)")
 _UNSAFE = re.compile(r"[^\w -]+")
 
 
-def write_vault(parcel: Parcel, folder: Path) -> None:
+def write_vault(parcel: Batch, folder: Path) -> None:
     """One note an entry, in a folder for each type.
 
     The folder must be new or empty: nothing of yours is overwritten.
@@ -71,9 +72,9 @@ def write_vault(parcel: Parcel, folder: Path) -> None:
         )
 
 
-def read_notes(folder: Path, maker: Maker) -> Parcel:
+def read_notes(folder: Path, maker: EntryBuilder) -> Batch:
     """Every Markdown file below a folder."""
-    parcel = Parcel()
+    parcel = Batch()
     named: dict[str, str] = {}  # what a wikilink may say: title, file name, permalink
     mentions: list[tuple[str, str]] = []
     relations: list[
@@ -132,7 +133,7 @@ def read_notes(folder: Path, maker: Maker) -> Parcel:
     return parcel
 
 
-def _front(entry: Entry, usage: Usage | None) -> dict[str, Any]:
+def _front(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
     return {
         "title": entry.title,
         "type": entry.type.value,
@@ -151,7 +152,9 @@ def _front(entry: Entry, usage: Usage | None) -> dict[str, Any]:
     }
 
 
-def _entry(front: dict[str, Any], title: str, content: str, maker: Maker, ours: bool) -> Entry:
+def _entry(
+    front: dict[str, Any], title: str, content: str, maker: EntryBuilder, ours: bool
+) -> Entry:
     tags = front.get("tags")
     names = [str(tag) for tag in tags_of(tags) if tag is not None]
     type_ = front.get("type")
@@ -185,16 +188,16 @@ def _observed_type(categories: list[str]) -> str | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _usage(front: dict[str, Any], maker: Maker) -> Usage | None:
+def _usage(front: dict[str, Any], maker: EntryBuilder) -> EntryUsage | None:
     count, last = front.get("access_count"), front.get("last_accessed")
     return (
-        Usage(count, parse_moment(str(last), maker.now))
+        EntryUsage(count, parse_moment(str(last), maker.now))
         if isinstance(count, int) and count > 0 and last
         else None
     )
 
 
-def _split(text: str, where: str, parcel: Parcel) -> tuple[dict[str, Any], str]:
+def _split(text: str, where: str, parcel: Batch) -> tuple[dict[str, Any], str]:
     found = _FRONT.match(text)
     if found is None:
         return {}, text
@@ -218,7 +221,7 @@ def _text(content: bytes) -> str:
         return content.decode("cp1252", "replace")
 
 
-def _notes(folder: Path, parcel: Parcel) -> Iterator[Path]:
+def _notes(folder: Path, parcel: Batch) -> Iterator[Path]:
     """In order of their names; links that lead out of the folder and hidden folders are passed
     by.
     """

@@ -11,21 +11,22 @@ from typing import Any
 import orjson
 
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import (
-    Maker,
-    Parcel,
+from commonplace.memory.formats.batch import (
+    Batch,
+    EntryBuilder,
     kept,
     list_of,
     read_bounded,
     tags_of,
     text_of,
 )
-from commonplace.memory.model import TITLE_CHARACTERS, Entry
+from commonplace.memory.model import Entry
+from commonplace.memory.text import TITLE_CHARACTERS
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 
 
-def read_mem0(path: Path, maker: Maker) -> Parcel:
+def read_mem0(path: Path, maker: EntryBuilder) -> Batch:
     try:
         value = orjson.loads(read_bounded(path))
     except orjson.JSONDecodeError as broken:
@@ -37,7 +38,7 @@ def read_mem0(path: Path, maker: Maker) -> Parcel:
             INVALID_IMPORT,
             f"{path.name} holds no memories: expected a list, or an object with `results`.",
         )
-    parcel = Parcel()
+    parcel = Batch()
     records = max(lists, key=len)
     if not records:
         parcel.problems.append(f"{path.name} holds no memories: there is nothing to import")
@@ -51,7 +52,7 @@ def read_mem0(path: Path, maker: Maker) -> Parcel:
     return parcel
 
 
-def _entry(record: dict[str, Any], maker: Maker) -> Entry:
+def _entry(record: dict[str, Any], maker: EntryBuilder) -> Entry:
     text = text_of(record, "memory", "text", "data")
     metadata = record["metadata"] if isinstance(record.get("metadata"), dict) else {}
     held = (

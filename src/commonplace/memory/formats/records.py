@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import Any
 
 from commonplace.kernel.clock import iso
-from commonplace.memory.formats.parcel import Maker, Parcel, tags_of, text_of
-from commonplace.memory.model import Entry, Link, Usage, parse_moment
+from commonplace.memory.formats.batch import Batch, EntryBuilder, tags_of, text_of
+from commonplace.memory.model import Entry, EntryUsage, Link
+from commonplace.memory.text import parse_moment
 
 
-def entry_record(entry: Entry, usage: Usage | None) -> dict[str, Any]:
+def entry_record(entry: Entry, usage: EntryUsage | None) -> dict[str, Any]:
     return {
         "id": entry.id,
         "title": entry.title,
@@ -34,7 +35,7 @@ def entry_record(entry: Entry, usage: Usage | None) -> dict[str, Any]:
     }
 
 
-def read_entry_record(record: Mapping[str, Any], maker: Maker, context: str = "") -> Entry:
+def read_entry_record(record: Mapping[str, Any], maker: EntryBuilder, context: str = "") -> Entry:
     return maker.entry(
         text_of(record, "title"),
         text_of(record, "content"),
@@ -52,12 +53,12 @@ def read_entry_record(record: Mapping[str, Any], maker: Maker, context: str = ""
     )
 
 
-def note_record(parcel: Parcel, entry_id: str, record: Mapping[str, Any], now: datetime) -> None:
+def note_record(parcel: Batch, entry_id: str, record: Mapping[str, Any], now: datetime) -> None:
     """What a record says beside its entry: accesses, and that its status is its own."""
     count = record.get("access_count")
     last = record.get("last_accessed")
     if isinstance(count, int) and count > 0 and isinstance(last, str):
-        parcel.usage[entry_id] = Usage(count, parse_moment(last, now))
+        parcel.usage[entry_id] = EntryUsage(count, parse_moment(last, now))
     if record.get("status"):
         parcel.told.add(entry_id)
 
@@ -72,7 +73,7 @@ def link_record(link: Link) -> dict[str, Any]:
     }
 
 
-def read_link_record(record: Mapping[str, Any], maker: Maker) -> Link:
+def read_link_record(record: Mapping[str, Any], maker: EntryBuilder) -> Link:
     return maker.link(
         text_of(record, "source_id"),
         text_of(record, "target_id"),

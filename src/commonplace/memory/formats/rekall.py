@@ -18,7 +18,7 @@ import orjson
 from commonplace import __version__
 from commonplace.kernel.clock import iso
 from commonplace.memory.errors import INVALID_IMPORT, failure
-from commonplace.memory.formats.parcel import FILE_BYTES, Maker, Parcel, kept, text_of
+from commonplace.memory.formats.batch import FILE_BYTES, Batch, EntryBuilder, kept, text_of
 from commonplace.memory.formats.records import (
     entry_record,
     link_record,
@@ -32,7 +32,7 @@ SQLITE_MAGIC = b"SQLite format 3\x00"
 _CONTEXT_BYTES = 1_000_000  # of one entry's stored conversation, unpacked
 
 
-def write_archive(parcel: Parcel, path: Path, now: datetime) -> None:
+def write_archive(parcel: Batch, path: Path, now: datetime) -> None:
     """Readable by Rekall: entries.json under its checksum.
 
     `files` holds the checksum of every member.
@@ -65,7 +65,7 @@ def write_archive(parcel: Parcel, path: Path, now: datetime) -> None:
             archive.writestr(name, content)
 
 
-def read_archive(path: Path, maker: Maker) -> Parcel:
+def read_archive(path: Path, maker: EntryBuilder) -> Batch:
     """Every member that the manifest lists must have its checksum, or nothing is read."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -93,7 +93,7 @@ def read_archive(path: Path, maker: Maker) -> Parcel:
                 f"{name} in {path.name} does not have its checksum: it was damaged or changed.",
                 hint="Export it again.",
             )
-    parcel = Parcel()
+    parcel = Batch()
     for number, record in enumerate(_parsed(members["entries.json"], "entries.json", list)):
         _keep(parcel, f"entry {number + 1}", record, maker)
     for record in _parsed(members["links.json"] or b"[]", "links.json", list):
@@ -102,9 +102,9 @@ def read_archive(path: Path, maker: Maker) -> Parcel:
     return parcel
 
 
-def read_database(path: Path, maker: Maker) -> Parcel:
+def read_database(path: Path, maker: EntryBuilder) -> Batch:
     """Any schema version of Rekall's: columns and tables that an older one lacks read as empty."""
-    parcel = Parcel()
+    parcel = Batch()
     try:
         connection = apsw.Connection(
             _uri(path), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -138,7 +138,9 @@ def read_database(path: Path, maker: Maker) -> Parcel:
     return parcel
 
 
-def _keep(parcel: Parcel, where: str, record: object, maker: Maker, context: str = "") -> None:
+def _keep(
+    parcel: Batch, where: str, record: object, maker: EntryBuilder, context: str = ""
+) -> None:
     if not isinstance(record, dict):
         parcel.problems.append(f"{where}: not an object")
         return

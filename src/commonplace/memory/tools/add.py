@@ -10,13 +10,14 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.kernel.auth import Scope
 from commonplace.memory.errors import ENTRY_TOO_LARGE, INVALID_ENTRY_TYPE, SECRET_REFUSED
-from commonplace.memory.model import TITLE_CHARACTERS, Entry, EntryType, MemoryType
+from commonplace.memory.model import Entry, EntryType, MemoryType
 from commonplace.memory.service import MemoryService
-from commonplace.memory.tools.handled import handled
+from commonplace.memory.text import TITLE_CHARACTERS
+from commonplace.memory.tools.guard import handled
 from commonplace.memory.tools.shapes import MemoryTypeName, TypeName
 
 
-class AddIn(Arguments):
+class MemoryAddInput(Arguments):
     type: TypeName = Field(description="Type of the entry.")
     title: str = Field(
         max_length=TITLE_CHARACTERS, description="Title of the entry (at most 100 characters)."
@@ -43,7 +44,7 @@ class SimilarEntry(TypedDict):
     score: float
 
 
-class AddOut(TypedDict):
+class MemoryAddOutput(TypedDict):
     id: str
     title: str
     type: str
@@ -59,7 +60,7 @@ class AddOut(TypedDict):
 
 
 def add_tool(service: MemoryService) -> Tool:
-    async def handler(context: Context, arguments: AddIn) -> dict[str, Any]:
+    async def handler(context: Context, arguments: MemoryAddInput) -> dict[str, Any]:
         draft = service.draft(
             EntryType(arguments.type),
             arguments.title,
@@ -110,8 +111,8 @@ def add_tool(service: MemoryService) -> Tool:
         description="Add an entry to memory: a bug and its fix, a pattern, a decision, a "
         "pitfall, configuration, a reference. Embeddings, "
         "similar entries and suggestions are computed at once. Credentials are never kept.",
-        input=AddIn,
-        output=AddOut,
+        input=MemoryAddInput,
+        output=MemoryAddOutput,
         handler=handled(handler),
         read_only=False,
         scope=Scope.WRITE,

@@ -19,23 +19,23 @@ from commonplace.memory.errors import (
     INVALID_ENTRY_TYPE,
     SECRET_REFUSED,
 )
-from commonplace.memory.model import TITLE_CHARACTERS, EntryType, Relation, Status
-from commonplace.memory.results import Graph
+from commonplace.memory.model import EntryFilter, EntryStatus, EntryType, RelationType
+from commonplace.memory.results import LinkGraph
 from commonplace.memory.service import GRAPH_DEPTH, MemoryService
-from commonplace.memory.store import Filter
-from commonplace.memory.tools.handled import handled
+from commonplace.memory.text import TITLE_CHARACTERS
+from commonplace.memory.tools.guard import handled
 from commonplace.memory.tools.shapes import (
+    EntrySummary,
     MemoryTypeName,
     Moment,
     RelationName,
     StatusName,
-    Summary,
     TypeName,
     summary,
 )
 
 
-class ListIn(Arguments):
+class MemoryListInput(Arguments):
     type: TypeName | None = Field(None, description="Only this type.")
     project: str | None = Field(None, description="Only this project.")
     tag: str | None = Field(None, description="Only entries with this tag.")
@@ -47,13 +47,13 @@ class ListIn(Arguments):
     offset: int = Field(0, ge=0, le=1_000_000, description="Entries to pass over.")
 
 
-class ListOut(TypedDict):
-    entries: list[Summary]
+class MemoryListOutput(TypedDict):
+    entries: list[EntrySummary]
     total: int
     has_more: bool
 
 
-class UpdateIn(Arguments):
+class MemoryUpdateInput(Arguments):
     id: str = Field(description="Id of the entry, or a prefix of 5 or more characters.")
     title: str | None = Field(None, max_length=TITLE_CHARACTERS, description="New title.")
     content: str | None = Field(None, description="New content.")
@@ -67,31 +67,31 @@ class UpdateIn(Arguments):
     )
 
 
-class UpdateOut(TypedDict):
-    entry: Summary
+class MemoryUpdateOutput(TypedDict):
+    entry: EntrySummary
     changed: list[str]
     revisions: int
 
 
-class DeleteIn(Arguments):
+class MemoryDeleteInput(Arguments):
     id: str = Field(description="Id of the entry, or a prefix of 5 or more characters.")
     restore: bool = Field(False, description="Bring a deleted entry back.")
 
 
-class DeleteOut(TypedDict):
+class MemoryDeleteOutput(TypedDict):
     id: str
     title: str
     deleted: bool
     hint: NotRequired[str]
 
 
-class RelatedIn(Arguments):
+class MemoryRelatedInput(Arguments):
     id: str = Field(description="Id of the entry, or a prefix of 5 or more characters.")
     depth: int = Field(1, ge=1, le=GRAPH_DEPTH, description="Steps from the entry.")
     relation_type: RelationName | None = Field(None, description="Only links of this kind.")
 
 
-class Node(TypedDict):
+class GraphNode(TypedDict):
     id: str
     type: str
     title: str
@@ -99,19 +99,19 @@ class Node(TypedDict):
     distance: int
 
 
-class Edge(TypedDict):
+class GraphEdge(TypedDict):
     source_id: str
     target_id: str
     relation_type: str
 
 
-class RelatedOut(TypedDict):
-    entries: list[Node]
-    links: list[Edge]
+class MemoryRelatedOutput(TypedDict):
+    entries: list[GraphNode]
+    links: list[GraphEdge]
     truncated: bool
 
 
-class StaleIn(Arguments):
+class MemoryStaleInput(Arguments):
     days: int | None = Field(
         None,
         ge=1,
@@ -121,24 +121,24 @@ class StaleIn(Arguments):
     limit: int = Field(20, ge=1, le=200, description="Most entries.")
 
 
-class StaleEntry(Summary):
+class StaleEntry(EntrySummary):
     last_accessed: Moment | None
     access_count: int
 
 
-class StaleOut(TypedDict):
+class MemoryStaleOutput(TypedDict):
     entries: list[StaleEntry]
     total: int
     days: int
 
 
 def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
-    async def list_entries(context: Context, arguments: ListIn) -> dict[str, Any]:
-        wanted = Filter(
+    async def list_entries(context: Context, arguments: MemoryListInput) -> dict[str, Any]:
+        wanted = EntryFilter(
             type=EntryType(arguments.type) if arguments.type else None,
             project=arguments.project,
             tag=arguments.tag,
-            status=Status(arguments.status) if arguments.status else None,
+            status=EntryStatus(arguments.status) if arguments.status else None,
             deleted=arguments.deleted,
         )
         page = await service.browse(context.auth.tenant, wanted, arguments.limit, arguments.offset)
@@ -149,7 +149,7 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             "has_more": more,
         }
 
-    async def update(context: Context, arguments: UpdateIn) -> dict[str, Any]:
+    async def update(context: Context, arguments: MemoryUpdateInput) -> dict[str, Any]:
         changes = {
             name: value
             for name, value in arguments.model_dump(exclude={"id"}).items()
@@ -159,7 +159,7 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
         revisions = await service.history(context.auth.tenant, entry.id)
         return {"entry": summary(entry), "changed": sorted(changed), "revisions": len(revisions)}
 
-    async def delete(context: Context, arguments: DeleteIn) -> dict[str, Any]:
+    async def delete(context: Context, arguments: MemoryDeleteInput) -> dict[str, Any]:
         if arguments.restore:
             entry = await service.restore(context.auth.tenant, arguments.id)
             return {"id": entry.id, "title": entry.title, "deleted": False}
@@ -171,13 +171,13 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             "hint": "memory_delete with restore=true brings it back",
         }
 
-    async def related(context: Context, arguments: RelatedIn) -> dict[str, Any]:
+    async def related(context: Context, arguments: MemoryRelatedInput) -> dict[str, Any]:
         return graph(
             await service.related(context.auth.tenant, arguments.id, arguments.depth),
-            Relation(arguments.relation_type) if arguments.relation_type else None,
+            RelationType(arguments.relation_type) if arguments.relation_type else None,
         )
 
-    async def stale(context: Context, arguments: StaleIn) -> dict[str, Any]:
+    async def stale(context: Context, arguments: MemoryStaleInput) -> dict[str, Any]:
         entries, total, usage = await service.stale(
             context.auth.tenant, arguments.days, arguments.limit
         )
@@ -203,16 +203,16 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             "memory_list",
             "List entries",
             "Entries, newest first, by type, project, tag or status.",
-            ListIn,
-            ListOut,
+            MemoryListInput,
+            MemoryListOutput,
             list_entries,
         ),
         _tool(
             "memory_update",
             "Correct an entry",
             "Correct, retag or retire an entry. What it was stays in its history.",
-            UpdateIn,
-            UpdateOut,
+            MemoryUpdateInput,
+            MemoryUpdateOutput,
             update,
             writes=True,
             errors=(
@@ -228,8 +228,8 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             "memory_delete",
             "Delete or restore an entry",
             "Take an entry out of sight; restore=true brings it back.",
-            DeleteIn,
-            DeleteOut,
+            MemoryDeleteInput,
+            MemoryDeleteOutput,
             delete,
             writes=True,
             destructive=True,
@@ -240,8 +240,8 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             "memory_related",
             "Entries around one",
             "The graph of links around an entry.",
-            RelatedIn,
-            RelatedOut,
+            MemoryRelatedInput,
+            MemoryRelatedOutput,
             related,
             errors=(ENTRY_NOT_FOUND,),
         ),
@@ -249,14 +249,14 @@ def extended_tools(service: MemoryService) -> tuple[Tool, ...]:
             "memory_stale",
             "Stale entries",
             "Active entries that nobody has read or changed for long.",
-            StaleIn,
-            StaleOut,
+            MemoryStaleInput,
+            MemoryStaleOutput,
             stale,
         ),
     )
 
 
-def graph(found: Graph, relation: Relation | None = None) -> dict[str, Any]:
+def graph(found: LinkGraph, relation: RelationType | None = None) -> dict[str, Any]:
     nodes = [
         {
             "id": id_,

@@ -11,19 +11,19 @@ from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.memory.engine.guide import TOPICS, Language, guide
 
 
-class HelpIn(Arguments):
+class MemoryHelpInput(Arguments):
     topic: Literal["search", "capture", "links", "citations", "all"] = Field(
         "all", description="One section; 'all' by default."
     )
 
 
-class HelpOut(TypedDict):
+class MemoryHelpOutput(TypedDict):
     guide: str
     topics_available: list[str]
 
 
 def help_tool(language: Language) -> Tool:
-    def handler(_: Context, arguments: HelpIn) -> dict[str, object]:
+    def handler(_: Context, arguments: MemoryHelpInput) -> dict[str, object]:
         return {"guide": guide(arguments.topic, language), "topics_available": list(TOPICS)}
 
     return Tool(
@@ -32,7 +32,7 @@ def help_tool(language: Language) -> Tool:
         title="How to use memory",
         description="Guide to the knowledge base: workflows, when to search and capture, how to "
         "cite. Call it once per session.",
-        input=HelpIn,
-        output=HelpOut,
+        input=MemoryHelpInput,
+        output=MemoryHelpOutput,
         handler=handler,
     )

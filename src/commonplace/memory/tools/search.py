@@ -11,11 +11,10 @@ from typing_extensions import TypedDict
 from commonplace.dispatch.tool import Arguments, Context, Tool
 from commonplace.memory.engine.tokens import count_tokens
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, INVALID_ENTRY_TYPE, MODEL_NOT_AVAILABLE
-from commonplace.memory.model import WEAK_SCORE, EntryType
-from commonplace.memory.results import Answer, Hit
+from commonplace.memory.model import WEAK_SCORE, EntryFilter, EntryType
+from commonplace.memory.results import EntryHit, SearchAnswer
 from commonplace.memory.service import MemoryService
-from commonplace.memory.store import Filter
-from commonplace.memory.tools.handled import handled
+from commonplace.memory.tools.guard import handled
 from commonplace.memory.tools.shapes import EntryRef, TypeName, entry_ref
 from commonplace.search.lexical.text import query_terms, snippet
 
@@ -26,7 +25,7 @@ SNIPPET_CHARACTERS = (
 HINT = "Use rekall_show(id) for full content and links"
 
 
-class SearchIn(Arguments):
+class MemorySearchInput(Arguments):
     query: str = Field(description="Search terms (keywords or a natural question).")
     context: str | None = Field(
         None, description="What the conversation is about, to enrich the semantic search."
@@ -50,7 +49,7 @@ class SearchIn(Arguments):
     )
 
 
-class Why(TypedDict):
+class MatchExplanation(TypedDict):
     lexical: float | None
     semantic: float | None
     terms: list[str]
@@ -66,10 +65,10 @@ class SearchResult(TypedDict):
     superseded_by: NotRequired[EntryRef]
     contradicts: NotRequired[list[str]]
     status: NotRequired[str]
-    why: NotRequired[Why]
+    why: NotRequired[MatchExplanation]
 
 
-class SearchOut(TypedDict):
+class MemorySearchOutput(TypedDict):
     query: str
     total: int
     results: list[SearchResult]
@@ -79,8 +78,8 @@ class SearchOut(TypedDict):
 
 
 def search_tool(service: MemoryService) -> Tool:
-    async def handler(context: Context, arguments: SearchIn) -> dict[str, Any]:
-        wanted = Filter(
+    async def handler(context: Context, arguments: MemorySearchInput) -> dict[str, Any]:
+        wanted = EntryFilter(
             type=EntryType(arguments.type) if arguments.type else None, project=arguments.project
         )
         answer = await service.search(
@@ -110,8 +109,8 @@ def search_tool(service: MemoryService) -> Tool:
         description="Search what was learned: bugs, patterns, decisions, pitfalls, "
         "configuration. Any words or question. Returns compact "
         "results (id, title, score, snippet); open one with rekall_show(id).",
-        input=SearchIn,
-        output=SearchOut,
+        input=MemorySearchInput,
+        output=MemorySearchOutput,
         handler=handled(handler),
         field_codes={"type": INVALID_ENTRY_TYPE},
         errors=(INVALID_ENTRY_TYPE, EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE),
@@ -143,7 +142,7 @@ def within_budget(
     return kept, tokens, len(results) - len(kept)
 
 
-def _result(hit: Hit, terms: list[str], why: bool) -> dict[str, Any]:
+def _result(hit: EntryHit, terms: list[str], why: bool) -> dict[str, Any]:
     entry = hit.entry
     result: dict[str, Any] = {
         "id": entry.id,
@@ -169,7 +168,7 @@ def _result(hit: Hit, terms: list[str], why: bool) -> dict[str, Any]:
     return result
 
 
-def _hint(answer: Answer, left_out: int) -> str:
+def _hint(answer: SearchAnswer, left_out: int) -> str:
     if not answer.hits:
         hint = (
             "Nothing found. Try other words, drop the filters, or keep what you learn with "

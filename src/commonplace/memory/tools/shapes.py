@@ -26,7 +26,7 @@ class EntryRef(TypedDict):
     title: str
 
 
-class Summary(TypedDict):
+class EntrySummary(TypedDict):
     """An entry in a list: everything but its text."""
 
     id: str

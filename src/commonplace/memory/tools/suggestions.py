@@ -13,12 +13,12 @@ from commonplace.kernel.clock import iso
 from commonplace.memory.errors import SUGGESTION_NOT_FOUND
 from commonplace.memory.model import Entry, Suggestion, SuggestionType
 from commonplace.memory.service import MemoryService
-from commonplace.memory.suggestions import CLUSTERS, PAIRS
-from commonplace.memory.tools.handled import handled
+from commonplace.memory.tools.guard import handled
 from commonplace.memory.tools.shapes import EntryRef, Moment
+from commonplace.memory.use_cases.suggestions import CLUSTERS, PAIRS
 
 
-class SuggestIn(Arguments):
+class SuggestInput(Arguments):
     limit: int = Field(10, ge=1, le=50, description="Most suggestions.")
 
 
@@ -32,7 +32,7 @@ class PairSuggestion(TypedDict):
     suggestion_type: str
 
 
-class SuggestLinksOut(TypedDict):
+class SuggestLinksOutput(TypedDict):
     suggestions: list[PairSuggestion]
     total_pending: int
 
@@ -45,12 +45,12 @@ class ClusterSuggestion(TypedDict):
     created_at: Moment
 
 
-class SuggestGeneralizeOut(TypedDict):
+class SuggestGeneralizeOutput(TypedDict):
     suggestions: list[ClusterSuggestion]
     total_pending: int
 
 
-class DecideIn(Arguments):
+class DecideInput(Arguments):
     suggestion_id: str = Field(description="Id of the suggestion.")
 
 
@@ -60,7 +60,7 @@ class LinkCreated(TypedDict):
     relation_type: NotRequired[str]
 
 
-class AcceptOut(TypedDict):
+class AcceptOutput(TypedDict):
     accepted: bool
     suggestion_type: str
     action_taken: str
@@ -68,13 +68,13 @@ class AcceptOut(TypedDict):
     generalize_command: str | None
 
 
-class RejectOut(TypedDict):
+class RejectOutput(TypedDict):
     rejected: bool
     suggestion_id: str
 
 
 def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
-    async def suggest_links(context: Context, arguments: SuggestIn) -> dict[str, Any]:
+    async def suggest_links(context: Context, arguments: SuggestInput) -> dict[str, Any]:
         found, total, entries = await service.suggestions.pending(
             context.auth.tenant, PAIRS, arguments.limit
         )
@@ -83,7 +83,7 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             "total_pending": total,
         }
 
-    async def suggest_generalize(context: Context, arguments: SuggestIn) -> dict[str, Any]:
+    async def suggest_generalize(context: Context, arguments: SuggestInput) -> dict[str, Any]:
         found, total, entries = await service.suggestions.pending(
             context.auth.tenant, CLUSTERS, arguments.limit
         )
@@ -92,7 +92,7 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             "total_pending": total,
         }
 
-    async def accept(context: Context, arguments: DecideIn) -> dict[str, Any]:
+    async def accept(context: Context, arguments: DecideInput) -> dict[str, Any]:
         suggestion, link = await service.suggestions.accept(
             context.auth.tenant, arguments.suggestion_id
         )
@@ -115,7 +115,7 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             "generalize_command": command,
         }
 
-    async def reject(context: Context, arguments: DecideIn) -> dict[str, Any]:
+    async def reject(context: Context, arguments: DecideInput) -> dict[str, Any]:
         suggestion = await service.suggestions.reject(context.auth.tenant, arguments.suggestion_id)
         return {"rejected": True, "suggestion_id": suggestion.id}
 
@@ -126,8 +126,8 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             title="Pending link suggestions",
             description="Pairs of entries that seem to belong together, and pairs that "
             "contradict each other (both sides quoted).",
-            input=SuggestIn,
-            output=SuggestLinksOut,
+            input=SuggestInput,
+            output=SuggestLinksOutput,
             handler=handled(suggest_links),
         ),
         Tool(
@@ -136,8 +136,8 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             title="Pending generalisation suggestions",
             description="Groups of three or more episodic entries that tell of the same thing "
             "and could become one pattern.",
-            input=SuggestIn,
-            output=SuggestGeneralizeOut,
+            input=SuggestInput,
+            output=SuggestGeneralizeOutput,
             handler=handled(suggest_generalize),
         ),
         Tool(
@@ -146,8 +146,8 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             title="Accept a suggestion",
             description="Accept a suggestion: creates the link, or returns the command that "
             "drafts the general pattern.",
-            input=DecideIn,
-            output=AcceptOut,
+            input=DecideInput,
+            output=AcceptOutput,
             handler=handled(accept),
             read_only=False,
             idempotent=False,
@@ -159,8 +159,8 @@ def suggestion_tools(service: MemoryService) -> tuple[Tool, ...]:
             toolset="memory",
             title="Reject a suggestion",
             description="Reject a suggestion. It never appears again.",
-            input=DecideIn,
-            output=RejectOut,
+            input=DecideInput,
+            output=RejectOutput,
             handler=handled(reject),
             read_only=False,
             idempotent=False,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.memory.rows import as_json
+from commonplace.memory.store.rows import as_json
 from commonplace.search.lexical.postings import upper_bound
 from commonplace.search.model import Partition, Passage
 from commonplace.search.semantic.embed import Embedder
@@ -16,9 +16,9 @@ from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.queries import load_postgres_queries
 
 if TYPE_CHECKING:
-    from commonplace.memory.store import Vector
+    from commonplace.memory.retrieval.protocol import Vector
 
-_QUERIES = load_postgres_queries("commonplace.memory", "postgres_vectors.sql")
+_QUERIES = load_postgres_queries("commonplace.memory.retrieval", "postgres_vectors.sql")
 
 
 class PostgresVectors:

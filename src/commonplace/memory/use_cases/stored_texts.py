@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterator
 
 from commonplace.kernel.auth import LOCAL_TENANT
-from commonplace.memory.store import Store
+from commonplace.memory.store.protocol import MemoryStore
 
 
-def stored_texts(store: Store) -> Iterator[tuple[str, tuple[str, ...]]]:
+def stored_texts(store: MemoryStore) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield a reference to every entry of all tenants and its texts.
 
     Runs event loops of its own.

@@ -14,18 +14,20 @@ from typing import Any
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.memory.errors import INVALID_IMPORT, failure
 from commonplace.memory.model import (
+    Entry,
+    EntryStatus,
+    EntryType,
+    EntryUsage,
+    Link,
+    MemoryType,
+    RelationType,
+)
+from commonplace.memory.text import (
     CONTENT_CHARACTERS,
     PROJECT_CHARACTERS,
     TAG_CHARACTERS,
     TAGS,
     TITLE_CHARACTERS,
-    Entry,
-    EntryType,
-    Link,
-    MemoryType,
-    Relation,
-    Status,
-    Usage,
     clean_context,
     clean_project,
     clean_tags,
@@ -71,12 +73,12 @@ _RELATIONS = {
     "contradicts": ("contradicts", "conflicts_with", "disagrees_with", "refutes"),
 }
 _RELATION_OF = {
-    name: Relation(relation) for relation, names in _RELATIONS.items() for name in names
+    name: RelationType(relation) for relation, names in _RELATIONS.items() for name in names
 }
 
 
 @dataclass(slots=True)
-class Parcel:
+class Batch:
     """Entries with their links and accesses.
 
     `problems` says what was left out and why; `told` are the ids of entries whose record says
@@ -85,13 +87,13 @@ class Parcel:
 
     entries: list[Entry] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    usage: dict[str, Usage] = field(default_factory=dict)
+    usage: dict[str, EntryUsage] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     told: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class EntryBuilder:
     """Makes entries and links from foreign records: bounded, cleaned, with ids of our own where
     theirs are no ULIDs.
     """
@@ -146,7 +148,7 @@ class Maker:
             ),
             project=named[:PROJECT_CHARACTERS].rstrip() if named else None,
             confidence=max(0, min(5, confidence)) if isinstance(confidence, int) else 3,
-            status=Status.OBSOLETE if str(status) == "obsolete" else Status.ACTIVE,
+            status=EntryStatus.OBSOLETE if str(status) == "obsolete" else EntryStatus.ACTIVE,
             memory_type=MemoryType.SEMANTIC
             if str(memory_type) == "semantic"
             else MemoryType.EPISODIC,
@@ -171,13 +173,13 @@ def knows_type(name: object) -> bool:
     return str(name or "").strip().casefold() in _TYPE_OF
 
 
-def relation_type(name: object) -> Relation:
+def relation_type(name: object) -> RelationType:
     return _RELATION_OF.get(
-        "_".join(str(name or "").casefold().replace("-", " ").split()), Relation.RELATED
+        "_".join(str(name or "").casefold().replace("-", " ").split()), RelationType.RELATED
     )
 
 
-def kept(parcel: Parcel, where: str, make: Callable[[], Entry]) -> Entry | None:
+def kept(parcel: Batch, where: str, make: Callable[[], Entry]) -> Entry | None:
     """Add what `make` makes, or note why it cannot be kept."""
     if len(parcel.entries) >= RECORDS:
         raise failure(INVALID_IMPORT, f"More than {RECORDS} records.", hint="Import it in parts.")

@@ -17,6 +17,7 @@ from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
 from commonplace.kernel.hidden_characters import count_hidden
 from commonplace.memory.errors import INVALID_IMPORT, failure
+from commonplace.memory.formats.batch import Batch, EntryBuilder
 from commonplace.memory.formats.jsonl import (
     first_record,
     read_jsonl,
@@ -25,7 +26,6 @@ from commonplace.memory.formats.jsonl import (
 )
 from commonplace.memory.formats.markdown import read_notes, write_vault
 from commonplace.memory.formats.mem0 import read_mem0
-from commonplace.memory.formats.parcel import Maker, Parcel
 from commonplace.memory.formats.rekall import (
     SQLITE_MAGIC,
     read_archive,
@@ -52,7 +52,7 @@ class ExportFormat(StrEnum):
     JSONL = "jsonl"
 
 
-_READERS: dict[ImportFormat, Callable[[Path, Maker], Parcel]] = {
+_READERS: dict[ImportFormat, Callable[[Path, EntryBuilder], Batch]] = {
     ImportFormat.REKALL_ARCHIVE: read_archive,
     ImportFormat.REKALL_DATABASE: read_database,
     ImportFormat.SERVER_MEMORY: read_server_memory,
@@ -134,7 +134,7 @@ async def import_into(
     """
     chosen = format_ or detect(path)
     progress("read", 0, 1)
-    maker = Maker(service.new_id, service.now(), project)
+    maker = EntryBuilder(service.new_id, service.now(), project)
     parcel = await asyncio.to_thread(_READERS[chosen], path, maker)
     progress("read", 1, 1)
     entries = []
@@ -193,12 +193,12 @@ async def export_from(
         if link.source_id in here and link.target_id in here
     ]
     usage = await service.store.usage(tenant, here)
-    parcel = Parcel(list(entries), links, usage)
+    parcel = Batch(list(entries), links, usage)
     await asyncio.to_thread(_write, parcel, path, format_, service.now(), force)
     return Exported(format_, path, len(entries), len(links))
 
 
-def _write(parcel: Parcel, path: Path, format_: ExportFormat, now: datetime, force: bool) -> None:
+def _write(parcel: Batch, path: Path, format_: ExportFormat, now: datetime, force: bool) -> None:
     if path.exists() and not (force and path.is_file()):
         raise failure(
             INVALID_IMPORT,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.documents import (
+from commonplace.memory.engine.documents import (
     ENTRY_WEIGHTS,
     TEXT,
     WEIGHTS,
@@ -20,8 +20,13 @@ from commonplace.memory.documents import (
 )
 from commonplace.memory.engine.terms import telling_terms
 from commonplace.memory.errors import EMBEDDINGS_DISABLED, MODEL_NOT_AVAILABLE, failure
-from commonplace.memory.model import Entry
-from commonplace.memory.store import Filter, Found, Match, Similar, Sought
+from commonplace.memory.model import Entry, EntryFilter
+from commonplace.memory.retrieval.protocol import (
+    EntryMatch,
+    IndexMatches,
+    SearchText,
+    SimilarMatches,
+)
 from commonplace.search.lexical.retriever import lexical_hits
 from commonplace.search.lexical.text import query_terms
 from commonplace.search.model import (
@@ -46,7 +51,7 @@ SIMILAR_MASS = 0.35  # of an entry's telling words that a candidate must share
 KNOWN_TERMS = 50_000
 
 
-class WordStore(LexicalStore, Protocol):
+class EntryPostings(LexicalStore, Protocol):
     """A lexical store that also tells what documents share and hold."""
 
     async def sharing(
@@ -72,7 +77,7 @@ class LexicalIndex:
     `missing` says why there is none although one is configured.
     """
 
-    def __init__(self, postings: WordStore, missing: str | None = None) -> None:
+    def __init__(self, postings: EntryPostings, missing: str | None = None) -> None:
         self._postings = postings
         self._missing = missing
         self._holders: dict[
@@ -102,7 +107,9 @@ class LexicalIndex:
     async def prepare(self, seconds: float) -> str:
         return self._missing or "embeddings are switched off"
 
-    async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
+    async def search(
+        self, tenant: Tenant, sought: SearchText, wanted: EntryFilter, limit: int
+    ) -> IndexMatches:
         size = max(limit, POOL)
         words = await self.by_words(
             tenant, query_terms(sought.query[:QUERY_CHARACTERS]), wanted, size
@@ -113,10 +120,10 @@ class LexicalIndex:
                 tenant, self._telling(tenant, sought.context, CONTEXT_TERMS), wanted, size
             )
             matches = _lean(matches, _by_share(around))
-        return Found(tuple(matches[:limit]), min(len(matches), POOL), False)
+        return IndexMatches(tuple(matches[:limit]), min(len(matches), POOL), False)
 
     async def by_words(
-        self, tenant: Tenant, terms: Sequence[str], wanted: Filter, limit: int
+        self, tenant: Tenant, terms: Sequence[str], wanted: EntryFilter, limit: int
     ) -> LexicalResult:
         """The best entries that a filter admits, with the statistics that judge them."""
         if not terms:
@@ -137,18 +144,18 @@ class LexicalIndex:
 
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
-    ) -> Similar:
+    ) -> SimilarMatches:
         sharing, rarity = await self._sharing(tenant, entry, limit)
         found = [
-            Match(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT))
+            EntryMatch(entry_id(m.key), 0.0, terms=m.terms, words=sharing.held[m.key].get(TEXT))
             for m in sharing.matches
         ]
         found += [
-            Match(other.id, 0.0)
+            EntryMatch(other.id, 0.0)
             for other in also
             if other.id not in {match.entry_id for match in found}
         ]
-        return Similar(tuple(found), rarity)
+        return SimilarMatches(tuple(found), rarity)
 
     async def embed(self, tenant: Tenant, entries: Sequence[Entry]) -> frozenset[str]:
         return frozenset()
@@ -199,22 +206,22 @@ class LexicalIndex:
             self._holders[tenant, term.term] = term.documents
 
 
-def admits(wanted: Filter, key: str) -> bool:
+def admits(wanted: EntryFilter, key: str) -> bool:
     return wanted.type is None or key_type(key) == wanted.type.value
 
 
-def _by_share(result: LexicalResult) -> list[Match]:
+def _by_share(result: LexicalResult) -> list[EntryMatch]:
     """BM25 as a share of what a perfect match would reach: the order is BM25's, the score
     compares between queries.
     """
     return [as_match(hit) for hit in lexical_hits(result)]
 
 
-def as_match(hit: Hit) -> Match:
-    return Match(entry_id(hit.key), hit.score, hit.lexical, hit.semantic, hit.terms)
+def as_match(hit: Hit) -> EntryMatch:
+    return EntryMatch(entry_id(hit.key), hit.score, hit.lexical, hit.semantic, hit.terms)
 
 
-def _lean(matches: Sequence[Match], context: Sequence[Match]) -> list[Match]:
+def _lean(matches: Sequence[EntryMatch], context: Sequence[EntryMatch]) -> list[EntryMatch]:
     """The conversation moves what the question found, and adds a little of what it alone finds."""
     near = {match.entry_id: match.score for match in context}
     found = {match.entry_id for match in matches}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.sql_store import LOCK_SECONDS, SqlStore
+from commonplace.memory.store.relational import LOCK_SECONDS, SqlStore
 from commonplace.search.lexical.sqlite import SqlitePostings
 from commonplace.storage.migrations import load_migrations
 from commonplace.storage.queries import load_queries
@@ -16,10 +16,10 @@ from commonplace.storage.sqlite.database import Connection, Database
 from commonplace.storage.sqlite.migrations import migrate
 
 Result = TypeVar("Result")
-QUERIES = load_queries("commonplace.memory", "sqlite.sql")
+QUERIES = load_queries("commonplace.memory.store", "common.sql", "sqlite.sql")
 
 
-class SqliteStore(SqlStore):
+class SqliteMemoryStore(SqlStore):
     """The `Store` on one machine."""
 
     def __init__(self, database: Database, postings: SqlitePostings) -> None:

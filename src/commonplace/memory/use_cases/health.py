@@ -4,13 +4,14 @@ meaning, and what waits for a decision.
 
 from __future__ import annotations
 
-from commonplace.memory.store import Index, Store
+from commonplace.memory.retrieval.protocol import EntryIndex
+from commonplace.memory.store.protocol import MemoryStore
 
 MODEL_SECONDS = 5.0
 MANY_PENDING = 200  # suggestions nobody looks at
 
 
-async def examine(store: Store, index: Index) -> list[dict[str, str]]:
+async def examine(store: MemoryStore, index: EntryIndex) -> list[dict[str, str]]:
     """Over all tenants. Name, status, finding and fix of each check."""
     entries = deleted = links = indexed = pending = 0
     tenants = await store.tenants()
@@ -52,7 +53,7 @@ async def examine(store: Store, index: Index) -> list[dict[str, str]]:
     return checks
 
 
-async def _vectors(store: Store, index: Index, entries: int) -> dict[str, str]:
+async def _vectors(store: MemoryStore, index: EntryIndex, entries: int) -> dict[str, str]:
     absent = await index.prepare(MODEL_SECONDS)
     if absent:
         return _check(

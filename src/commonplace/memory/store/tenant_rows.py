@@ -17,14 +17,16 @@ from commonplace.memory.errors import LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import (
     Decision,
     Entry,
+    EntryStatus,
     Link,
     LinkedEntry,
-    Relation,
-    Status,
+    RelationType,
+    Revision,
     Suggestion,
     SuggestionType,
 )
-from commonplace.memory.rows import (
+from commonplace.memory.store.protocol import SameText
+from commonplace.memory.store.rows import (
     as_json,
     entry_row,
     history_row,
@@ -35,7 +37,6 @@ from commonplace.memory.rows import (
     read_suggestion,
     suggestion_row,
 )
-from commonplace.memory.store import Revision, SameText
 from commonplace.storage.relational import Connection, Row, Rows
 
 BRING_BACK = "bring back"  # what history calls it
@@ -74,7 +75,7 @@ class TenantRows:
 
     def same_text(self, entry: Entry) -> str | None:
         """The active entry that says what this one says."""
-        if entry.status is not Status.ACTIVE or entry.deleted_at is not None:
+        if entry.status is not EntryStatus.ACTIVE or entry.deleted_at is not None:
             return None
         row = self.one("same_text", digest=entry.digest, id=entry.id)
         return str(row[0]) if row else None
@@ -84,7 +85,9 @@ class TenantRows:
         row = self.one("known_text", digest=entry.digest)
         if row is None:
             return SameText()
-        return SameText(active=row[0]) if row[1] == Status.ACTIVE else SameText(obsolete=row[0])
+        return (
+            SameText(active=row[0]) if row[1] == EntryStatus.ACTIVE else SameText(obsolete=row[0])
+        )
 
     def imported_before(self, entry: Entry) -> str | None:
         """By id, deleted or not, or by its text, active or not: importing twice adds nothing."""
@@ -119,7 +122,7 @@ class TenantRows:
         """
         if self.put("insert_link", link_row(self.tenant, link)).fetchone() is None:
             return False
-        if link.relation is Relation.SUPERSEDES:
+        if link.relation is RelationType.SUPERSEDES:
             before = self.known(link.target_id)
             if before.superseded_by != link.source_id:  # an import may say so already
                 if self._replaced(link.source_id, link.target_id):
@@ -131,7 +134,7 @@ class TenantRows:
                     )
                 after = replace(
                     before,
-                    status=Status.OBSOLETE,
+                    status=EntryStatus.OBSOLETE,
                     superseded_by=link.source_id,
                     updated_at=link.created_at,
                 )
@@ -154,7 +157,7 @@ class TenantRows:
             self.refresh_suggestions([target])
             return added
         if len(here) != 2 or (
-            link.relation is Relation.SUPERSEDES and self._closes_circle(source, target)
+            link.relation is RelationType.SUPERSEDES and self._closes_circle(source, target)
         ):
             return False
         return self.link(replace(link, source_id=source, target_id=target))
@@ -179,7 +182,7 @@ class TenantRows:
             }  # not the deleted ones
             left = [id_ for id_ in others if id_ in here]
             after = replace(before, superseded_by=left[-1] if left else None, updated_at=moment)
-            after = after if left else replace(after, status=Status.ACTIVE)
+            after = after if left else replace(after, status=EntryStatus.ACTIVE)
             if self.same_text(after) is None:  # else it stays obsolete: another one says it by now
                 self.change(before, after, BRING_BACK, moment)
 
@@ -200,7 +203,10 @@ class TenantRows:
                 self.change(
                     before,
                     replace(
-                        before, status=Status.OBSOLETE, superseded_by=successor, updated_at=moment
+                        before,
+                        status=EntryStatus.OBSOLETE,
+                        superseded_by=successor,
+                        updated_at=moment,
                     ),
                     "supersede",
                     moment,
@@ -235,11 +241,11 @@ class TenantRows:
     def _successions(self, ids: Iterable[str]) -> list[Link]:
         """The `supersedes` links from or to entries, oldest first."""
         links = [read_link(row) for row in self.ask("links_among", ids=as_json(sorted(ids)))]
-        return [link for link in links if link.relation is Relation.SUPERSEDES]
+        return [link for link in links if link.relation is RelationType.SUPERSEDES]
 
     def ends(self, query: str, id_: str) -> tuple[LinkedEntry, ...]:
         return tuple(
-            LinkedEntry(row[0], row[1], Relation(row[2])) for row in self.ask(query, id=id_)
+            LinkedEntry(row[0], row[1], RelationType(row[2])) for row in self.ask(query, id=id_)
         )
 
     def suggest(self, suggestion: Suggestion) -> bool:

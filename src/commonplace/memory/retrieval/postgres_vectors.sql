@@ -1,4 +1,4 @@
--- Named queries of memory/postgres_vectors.py. A vector travels as pgvector's text, a list as a JSON array.
+-- Named queries of memory/retrieval/postgres_vectors.py. A vector travels as pgvector's text, a list as a JSON array.
 
 -- name: nearest
 -- Exact: one tenant's vectors are read in the order of their keys and the best kept. `:upper` is the least string above the prefix.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from commonplace.search.semantic.embed import Embedder, EmbedderUnavailableError, legibility
 
 if TYPE_CHECKING:
-    from commonplace.memory.store import Vector
+    from commonplace.memory.retrieval.protocol import Vector
 
 CONTEXT_SHARE = 0.25  # of the query's vector, when the caller tells what the conversation is about
 REMEMBERED = 256
@@ -31,7 +31,7 @@ class BackgroundEmbedder(Embedder, Protocol):
     def warm(self) -> None: ...
 
 
-class Meaning:
+class CachedEmbedder:
     """An `Embedder` for the vector index that remembers what it embedded last, and whether it
     can be asked at all.
     """

@@ -14,18 +14,24 @@ from typing import Any, Protocol, TypeVar
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.clock import iso
-from commonplace.memory.documents import document, document_key, partition
+from commonplace.memory.engine.documents import document, document_key, partition
 from commonplace.memory.errors import DUPLICATE_ENTRY, LINK_ALREADY_EXISTS, failure
 from commonplace.memory.model import (
     Decision,
     Entry,
+    EntryFilter,
+    EntryPage,
+    EntryStatus,
+    EntryUsage,
     Link,
-    Status,
+    MemoryCounts,
+    Neighbourhood,
+    Revision,
     Suggestion,
     SuggestionType,
-    Usage,
 )
-from commonplace.memory.rows import (
+from commonplace.memory.store.protocol import BulkAddResult, SameText
+from commonplace.memory.store.rows import (
     as_json,
     entry_row,
     link_row,
@@ -34,8 +40,7 @@ from commonplace.memory.rows import (
     read_moment,
     read_suggestion,
 )
-from commonplace.memory.sql_rows import TenantRows
-from commonplace.memory.store import Added, Counts, Filter, Neighbourhood, Page, Revision, SameText
+from commonplace.memory.store.tenant_rows import TenantRows
 from commonplace.search.model import Document, Partition
 from commonplace.storage.relational import Connection
 
@@ -56,7 +61,7 @@ MOVED = (
 )  # tables with a tenant
 
 
-class Postings(Protocol):
+class PostingWriter(Protocol):
     """The words of entries, written in the entries' own transaction."""
 
     def put(self, connection: Any, partition: Partition, documents: Iterable[Document]) -> None: ...
@@ -73,7 +78,7 @@ class Postings(Protocol):
 class _TakenBackError(Exception):
     """Rolls a dry run back and carries what it would have done."""
 
-    def __init__(self, added: Added) -> None:
+    def __init__(self, added: BulkAddResult) -> None:
         super().__init__("dry run")
         self.added = added
 
@@ -81,7 +86,7 @@ class _TakenBackError(Exception):
 class SqlStore(ABC):
     """The `Store`, but for how its units of work run."""
 
-    def __init__(self, queries: Mapping[str, str], postings: Postings) -> None:
+    def __init__(self, queries: Mapping[str, str], postings: PostingWriter) -> None:
         self._queries = queries
         self._postings = postings
 
@@ -132,14 +137,14 @@ class SqlStore(ABC):
         tenant: Tenant,
         entries: Sequence[Entry],
         links: Sequence[Link],
-        usage: Mapping[str, Usage],
+        usage: Mapping[str, EntryUsage],
         *,
         told: Collection[str] = (),
         dry_run: bool = False,
-    ) -> Added:
+    ) -> BulkAddResult:
         documents = {entry.id: document(entry) for entry in entries}
 
-        def work(connection: Connection) -> Added:
+        def work(connection: Connection) -> BulkAddResult:
             rows = self._rows(connection, tenant)
             known: dict[str, str] = {}
             kept: list[Entry] = []
@@ -164,7 +169,7 @@ class SqlStore(ABC):
                 used = usage.get(entry.id)
                 if used is not None and used.access_count and used.last_accessed:
                     rows.count_use(entry.id, used.access_count, used.last_accessed)
-            added = Added(len(kept), made, known)
+            added = BulkAddResult(len(kept), made, known)
             if dry_run:
                 raise _TakenBackError(added)
             return added
@@ -181,7 +186,11 @@ class SqlStore(ABC):
             rows = self._rows(connection, tenant)
             before = rows.known(entry.id)
             visible = entry.deleted_at is None
-            if visible and entry.status is Status.ACTIVE and (existing := rows.same_text(entry)):
+            if (
+                visible
+                and entry.status is EntryStatus.ACTIVE
+                and (existing := rows.same_text(entry))
+            ):
                 raise failure(
                     DUPLICATE_ENTRY,
                     f"Entry {existing} already says this",
@@ -222,7 +231,7 @@ class SqlStore(ABC):
             lambda c: self._rows(c, tenant).entries("entries_by_prefix", **wanted)
         )
 
-    async def page(self, tenant: Tenant, wanted: Filter, limit: int, offset: int) -> Page:
+    async def page(self, tenant: Tenant, wanted: EntryFilter, limit: int, offset: int) -> EntryPage:
         filters = {
             "type": wanted.type.value if wanted.type else None,
             "project": wanted.project,
@@ -231,9 +240,9 @@ class SqlStore(ABC):
             "deleted": wanted.deleted,
         }
 
-        def scan(connection: Connection) -> Page:
+        def scan(connection: Connection) -> EntryPage:
             rows = self._rows(connection, tenant)
-            return Page(
+            return EntryPage(
                 rows.entries("entries_page", **filters, limit=limit, offset=offset),
                 rows.number("entries_count", **filters),
             )
@@ -246,10 +255,10 @@ class SqlStore(ABC):
     async def history(self, tenant: Tenant, id_: str) -> tuple[Revision, ...]:
         return await self._look(lambda c: self._rows(c, tenant).history(id_))
 
-    async def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, Usage]:
+    async def usage(self, tenant: Tenant, ids: Iterable[str]) -> dict[str, EntryUsage]:
         wanted = as_json(sorted(set(ids)))
         rows = await self._look(lambda c: self._rows(c, tenant).ask("usage", ids=wanted).fetchall())
-        return {row[0]: Usage(row[1], read_moment(row[2])) for row in rows}
+        return {row[0]: EntryUsage(row[1], read_moment(row[2])) for row in rows}
 
     async def record_use(self, counts: Uses) -> None:
         await self._count(lambda connection: self._add_uses(connection, counts))
@@ -412,14 +421,14 @@ class SqlStore(ABC):
 
         return await self._commit(work, old, BULK_SECONDS)
 
-    async def counts(self, tenant: Tenant) -> Counts:
-        def scan(connection: Connection) -> Counts:
+    async def counts(self, tenant: Tenant) -> MemoryCounts:
+        def scan(connection: Connection) -> MemoryCounts:
             rows = self._rows(connection, tenant)
             groups: tuple[dict[str, int], ...] = ({}, {}, {})
             for *names, count in rows.ask("count_entries"):
                 for group, name in zip(groups, names, strict=True):
                     group[name] = group.get(name, 0) + count
-            return Counts(
+            return MemoryCounts(
                 entries=sum(groups[0].values()),
                 by_type=groups[0],
                 by_project=groups[1],

@@ -12,7 +12,7 @@ from commonplace.kernel.clock import Clock
 from commonplace.memory.engine.suggest import (
     Neighbour,
     Proposal,
-    Settled,
+    SettledPairs,
     Thresholds,
     propose_cluster,
     propose_pairs,
@@ -23,11 +23,11 @@ from commonplace.memory.model import (
     Entry,
     Link,
     MemoryType,
-    Relation,
+    RelationType,
     Suggestion,
     SuggestionType,
 )
-from commonplace.memory.store import Store
+from commonplace.memory.store.protocol import MemoryStore
 from commonplace.memory.ulid import Ulids, read_prefix
 
 PAIRS = (SuggestionType.CONTRADICTION, SuggestionType.LINK)
@@ -37,7 +37,9 @@ CLUSTERS = (SuggestionType.GENERALIZE,)
 class Suggestions:
     """What is proposed about entries, and what people and agents made of it."""
 
-    def __init__(self, store: Store, ulids: Ulids, clock: Clock, thresholds: Thresholds) -> None:
+    def __init__(
+        self, store: MemoryStore, ulids: Ulids, clock: Clock, thresholds: Thresholds
+    ) -> None:
         self._store = store
         self._ulids = ulids
         self._clock = clock
@@ -50,7 +52,7 @@ class Suggestions:
             return 0
         links = await self._links(tenant, entry, near)
         linked = frozenset(end for link in links if entry.id in link.ends for end in link.ends)
-        proposals = propose_pairs(entry, near, Settled(linked, linked), self._thresholds)
+        proposals = propose_pairs(entry, near, SettledPairs(linked, linked), self._thresholds)
         proposals += await self._cluster(tenant, entry, near, links)
         return (
             await self._store.add_suggestions(tenant, self._suggestions(proposals))
@@ -87,9 +89,11 @@ class Suggestions:
             (link.relation, end) for link in links if entry.id in link.ends for end in link.ends
         ]
         opposed = frozenset(
-            end for relation, end in ends if relation in (Relation.CONTRADICTS, Relation.SUPERSEDES)
+            end
+            for relation, end in ends
+            if relation in (RelationType.CONTRADICTS, RelationType.SUPERSEDES)
         )
-        settled = Settled(frozenset(end for _, end in ends), opposed, frozenset(pairs))
+        settled = SettledPairs(frozenset(end for _, end in ends), opposed, frozenset(pairs))
         proposals = propose_pairs(entry, near, settled, self._thresholds)
         found = {proposal.entry_ids[1]: proposal for proposal in proposals}
         moment = self._clock()
@@ -141,7 +145,7 @@ class Suggestions:
         ):
             return []
         generalized = frozenset(
-            link.target_id for link in links if link.relation is Relation.DERIVED_FROM
+            link.target_id for link in links if link.relation is RelationType.DERIVED_FROM
         )
         known = await self._store.clusters_with(
             tenant, [entry.id, *(neighbour.entry.id for neighbour in near)]
@@ -200,9 +204,9 @@ class Suggestions:
         link = None
         if suggestion.type is not SuggestionType.GENERALIZE:
             relation = (
-                Relation.CONTRADICTS
+                RelationType.CONTRADICTS
                 if suggestion.type is SuggestionType.CONTRADICTION
-                else Relation.RELATED
+                else RelationType.RELATED
             )
             link = Link(
                 self._ulids.next(moment),

@@ -13,11 +13,11 @@ from commonplace.kernel.clock import iso
 from commonplace.memory.model import (
     Decision,
     Entry,
+    EntryStatus,
     EntryType,
     Link,
     MemoryType,
-    Relation,
-    Status,
+    RelationType,
     Suggestion,
     SuggestionType,
 )
@@ -56,7 +56,7 @@ def read_entry(row: Sequence[Any]) -> Entry:
         context=row[5],
         project=row[6],
         confidence=row[7],
-        status=Status(row[8]),
+        status=EntryStatus(row[8]),
         memory_type=MemoryType(row[9]),
         superseded_by=row[10],
         created_at=read_moment(row[11]),
@@ -77,7 +77,7 @@ def link_row(tenant: Tenant, link: Link) -> dict[str, Any]:
 
 
 def read_link(row: Sequence[Any]) -> Link:
-    return Link(row[0], row[1], row[2], Relation(row[3]), read_moment(row[4]))
+    return Link(row[0], row[1], row[2], RelationType(row[3]), read_moment(row[4]))
 
 
 def suggestion_row(tenant: Tenant, suggestion: Suggestion) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from commonplace.kernel.auth import Tenant
 from commonplace.kernel.errors import CommonplaceError
-from commonplace.memory.documents import (
+from commonplace.memory.engine.documents import (
     COLLECTION,
     TEXT,
     WEIGHTS,
@@ -23,17 +23,23 @@ from commonplace.memory.documents import (
     partition,
 )
 from commonplace.memory.errors import MODEL_NOT_AVAILABLE, failure
-from commonplace.memory.index import (
+from commonplace.memory.model import Entry, EntryFilter
+from commonplace.memory.retrieval.embedder import BackgroundEmbedder, CachedEmbedder
+from commonplace.memory.retrieval.lexical import (
     POOL,
     QUERY_CHARACTERS,
+    EntryPostings,
     LexicalIndex,
-    WordStore,
     admits,
     as_match,
 )
-from commonplace.memory.meaning import BackgroundEmbedder, Meaning
-from commonplace.memory.model import Entry
-from commonplace.memory.store import Filter, Found, Match, Similar, Sought, Vector
+from commonplace.memory.retrieval.protocol import (
+    EntryMatch,
+    IndexMatches,
+    SearchText,
+    SimilarMatches,
+    Vector,
+)
 from commonplace.search.fusion import DEFAULT, fuse
 from commonplace.search.hybrid import ScoresKeys
 from commonplace.search.lexical.text import query_terms
@@ -55,7 +61,7 @@ NOBODY = "\x1e"  # begins no key: vectors are added and nobody's taken away
 _UNREADABLE = (StaleVectorsError, VectorFileError, CommonplaceError, OSError)
 
 
-class Vectors(Protocol):
+class VectorStore(Protocol):
     """Where vectors live: files beside SQLite's database, or PostgreSQL. Blocking."""
 
     def search(
@@ -88,12 +94,12 @@ class HybridIndex(LexicalIndex):
 
     def __init__(
         self,
-        postings: WordStore,
+        postings: EntryPostings,
         embedder: BackgroundEmbedder,
-        vectors: Callable[[Meaning], Vectors],
+        vectors: Callable[[CachedEmbedder], VectorStore],
     ) -> None:
         super().__init__(postings)
-        self._meaning = Meaning(embedder)
+        self._meaning = CachedEmbedder(embedder)
         self._vectors = vectors(self._meaning)
 
     @property
@@ -128,7 +134,9 @@ class HybridIndex(LexicalIndex):
                 return "the embedding model is still loading"
         return ""
 
-    async def search(self, tenant: Tenant, sought: Sought, wanted: Filter, limit: int) -> Found:
+    async def search(
+        self, tenant: Tenant, sought: SearchText, wanted: EntryFilter, limit: int
+    ) -> IndexMatches:
         if not self.ready():
             return await super().search(tenant, sought, wanted, limit)
         size = max(limit, POOL)
@@ -155,11 +163,11 @@ class HybridIndex(LexicalIndex):
             as_match(hit)
             for hit in fuse(words, cosines, JUDGEMENT, legibility=read, explained=False)
         ]
-        return Found(tuple(matches[:limit]), min(len(matches), POOL), True)
+        return IndexMatches(tuple(matches[:limit]), min(len(matches), POOL), True)
 
     async def similar(
         self, tenant: Tenant, entry: Entry, limit: int, also: Sequence[Entry] = ()
-    ) -> Similar:
+    ) -> SimilarMatches:
         sharing, rarity = await self._sharing(tenant, entry, limit)
         terms = {match.key: match.terms for match in sharing.matches}
         for other in also:
@@ -172,7 +180,7 @@ class HybridIndex(LexicalIndex):
             ),
         }
         found = [
-            Match(
+            EntryMatch(
                 entry_id(key),
                 cosines.get(key, 0.0),
                 None,
@@ -182,7 +190,7 @@ class HybridIndex(LexicalIndex):
             )
             for key in dict.fromkeys([*cosines, *terms])
         ]
-        return Similar(
+        return SimilarMatches(
             tuple(sorted(found, key=lambda match: (-match.score, match.entry_id))), rarity
         )
 
@@ -213,7 +221,7 @@ class HybridIndex(LexicalIndex):
         self._vectors.close()
 
     def _near(
-        self, tenant: Tenant, vector: Vector, wanted: Filter, limit: int, words: LexicalResult
+        self, tenant: Tenant, vector: Vector, wanted: EntryFilter, limit: int, words: LexicalResult
     ) -> dict[str, float] | None:
         """How near entries are to the question: by what they say, lifted where the conversation
         they came from is near too.
@@ -237,7 +245,7 @@ class HybridIndex(LexicalIndex):
         }
 
     def _nearest(
-        self, field: Partition, vector: Vector, wanted: Filter, limit: int, also: Sequence[str]
+        self, field: Partition, vector: Vector, wanted: EntryFilter, limit: int, also: Sequence[str]
     ) -> Neighbours:
         """The nearest that a filter admits.
 

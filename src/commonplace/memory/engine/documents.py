@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from commonplace.kernel.auth import Tenant
 from commonplace.memory.engine.terms import terms_of
-from commonplace.memory.model import Entry
-from commonplace.memory.store import Filter
+from commonplace.memory.model import Entry, EntryFilter
 from commonplace.search.model import Document, Partition
 
 COLLECTION = "memory"
@@ -46,7 +45,7 @@ def key_type(key: str) -> str:
     return key.rpartition(_BREAK)[0].rpartition(_BREAK)[2]
 
 
-def key_prefix(wanted: Filter) -> str:
+def key_prefix(wanted: EntryFilter) -> str:
     """What the keys of a filtered search begin with.
 
     A type without a project has no prefix: `key_type` sorts those out.

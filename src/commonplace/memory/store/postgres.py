@@ -8,20 +8,20 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from commonplace.kernel.auth import Tenant
-from commonplace.memory.sql_store import LOCK_SECONDS, Postings, SqlStore
+from commonplace.memory.store.relational import LOCK_SECONDS, PostingWriter, SqlStore
 from commonplace.storage.postgres.database import Connection, PostgresDatabase
 from commonplace.storage.postgres.migrations import Component
 from commonplace.storage.queries import load_postgres_queries
 
 Result = TypeVar("Result")
 SCHEMA = Component("memory", "commonplace.memory")
-QUERIES = load_postgres_queries("commonplace.memory")
+QUERIES = load_postgres_queries("commonplace.memory.store", "common.sql", "postgres.sql")
 
 
-class PostgresStore(SqlStore):
+class PostgresMemoryStore(SqlStore):
     """The `Store` for any number of processes."""
 
-    def __init__(self, database: PostgresDatabase, postings: Postings) -> None:
+    def __init__(self, database: PostgresDatabase, postings: PostingWriter) -> None:
         super().__init__(QUERIES, postings)
         self._database = database
 

@@ -18,7 +18,7 @@ DELAY_SECONDS = 0.5
 Counts = Mapping[tuple[Tenant, str], tuple[int, datetime]]
 
 
-class Uses:
+class AccessCounter:
     """Accesses not written yet.
 
     Lives on one event loop; its task exists only while there are some; `close` writes the rest.

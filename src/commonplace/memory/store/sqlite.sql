@@ -1,25 +1,4 @@
--- Named queries of memory. Every one but `tenants` begins with the tenant. `:x` parameters; lists travel as JSON arrays.
-
--- name: insert_entry
-INSERT INTO memory_entries (tenant, id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by,
-                            digest, created_at, updated_at, deleted_at)
-VALUES (:tenant, :id, :type, :title, :content, :tags, :context, :project, :confidence, :status, :memory_type, :superseded_by,
-        :digest, :created_at, :updated_at, :deleted_at);
-
--- name: update_entry
-UPDATE memory_entries
-SET type = :type, title = :title, content = :content, tags = :tags, context = :context, project = :project, confidence = :confidence,
-    status = :status, memory_type = :memory_type, superseded_by = :superseded_by, digest = :digest, updated_at = :updated_at,
-    deleted_at = :deleted_at
-WHERE tenant = :tenant AND id = :id;
-
--- name: same_text
--- The active entry that already says this.
-SELECT id FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND status = 'active' AND deleted_at IS NULL AND id <> :id;
-
--- name: known_text
--- The active entry with this text, else an obsolete one.
-SELECT id, status FROM memory_entries WHERE tenant = :tenant AND digest = :digest AND deleted_at IS NULL ORDER BY status, id DESC LIMIT 1;
+-- Named queries of memory in SQLite's dialect; those that both databases share are in common.sql.
 
 -- name: entry
 SELECT id, type, title, content, tags, context, project, confidence, status, memory_type, superseded_by, created_at, updated_at, deleted_at
@@ -75,12 +54,6 @@ SELECT count(*)
 FROM memory_entries e LEFT JOIN memory_usage u ON u.tenant = e.tenant AND u.entry_id = e.id
 WHERE e.tenant = :tenant AND e.deleted_at IS NULL AND e.status = 'active' AND max(e.updated_at, coalesce(u.last_accessed, '')) < :moment;
 
--- name: delete_tags
-DELETE FROM memory_tags WHERE tenant = :tenant AND entry_id = :entry_id;
-
--- name: insert_tag
-INSERT INTO memory_tags (tenant, tag, entry_id) VALUES (:tenant, :tag, :entry_id) ON CONFLICT DO NOTHING;
-
 -- name: insert_history
 INSERT INTO memory_history (tenant, entry_id, revision, action, changed_at, before)
 SELECT :tenant, :entry_id, coalesce(max(revision), 0) + 1, :action, :changed_at, :before
@@ -98,25 +71,6 @@ INSERT INTO memory_usage (tenant, entry_id, access_count, last_accessed) VALUES 
 ON CONFLICT (tenant, entry_id) DO UPDATE
 SET access_count = access_count + excluded.access_count, last_accessed = max(last_accessed, excluded.last_accessed);
 
--- name: insert_link
-INSERT INTO memory_links (tenant, id, source_id, target_id, relation, created_at)
-VALUES (:tenant, :id, :source_id, :target_id, :relation, :created_at)
-ON CONFLICT DO NOTHING RETURNING id;
-
--- name: link_id
-SELECT id FROM memory_links
-WHERE tenant = :tenant AND source_id = :source_id AND target_id = :target_id AND relation = :relation;
-
--- name: links_outgoing
-SELECT e.id, e.title, l.relation
-FROM memory_links l JOIN memory_entries e ON e.tenant = l.tenant AND e.id = l.target_id
-WHERE l.tenant = :tenant AND l.source_id = :id AND e.deleted_at IS NULL ORDER BY l.created_at, e.id;
-
--- name: links_incoming
-SELECT e.id, e.title, l.relation
-FROM memory_links l JOIN memory_entries e ON e.tenant = l.tenant AND e.id = l.source_id
-WHERE l.tenant = :tenant AND l.target_id = :id AND e.deleted_at IS NULL ORDER BY l.created_at, e.id;
-
 -- name: links_among
 SELECT id, source_id, target_id, relation, created_at FROM memory_links
 WHERE tenant = :tenant AND source_id IN (SELECT value FROM json_each(:ids))
@@ -124,23 +78,6 @@ UNION
 SELECT id, source_id, target_id, relation, created_at FROM memory_links
 WHERE tenant = :tenant AND target_id IN (SELECT value FROM json_each(:ids))
 ORDER BY created_at, id;
-
--- name: links_all
-SELECT id, source_id, target_id, relation, created_at FROM memory_links WHERE tenant = :tenant ORDER BY created_at, id;
-
--- name: insert_suggestion
-INSERT INTO memory_suggestions (tenant, id, type, key, entry_ids, score, reason, decision, created_at, resolved_at)
-VALUES (:tenant, :id, :type, :key, :entry_ids, :score, :reason, :decision, :created_at, NULL)
-ON CONFLICT DO NOTHING RETURNING id;
-
--- name: insert_suggestion_entry
-INSERT INTO memory_suggestion_entries (tenant, entry_id, suggestion_id) VALUES (:tenant, :entry_id, :suggestion_id) ON CONFLICT DO NOTHING;
-
--- name: delete_suggestion
-DELETE FROM memory_suggestions WHERE tenant = :tenant AND id = :id AND decision = 'pending';
-
--- name: delete_suggestion_entries
-DELETE FROM memory_suggestion_entries WHERE tenant = :tenant AND entry_id = :entry_id AND suggestion_id = :suggestion_id;
 
 -- name: suggestion
 SELECT id, type, entry_ids, score, reason, created_at, decision, resolved_at
@@ -162,14 +99,6 @@ WHERE tenant = :tenant AND decision = 'pending' AND listed AND type = :type;
 SELECT s.id, s.type, s.entry_ids, s.score, s.reason, s.created_at, s.decision, s.resolved_at
 FROM memory_suggestion_entries m JOIN memory_suggestions s ON s.tenant = m.tenant AND s.id = m.suggestion_id
 WHERE m.tenant = :tenant AND m.entry_id = :entry_id AND s.decision = 'pending' ORDER BY s.id;
-
--- name: accepted_link
--- Whether a pair was accepted as a link.
-SELECT 1 FROM memory_suggestions WHERE tenant = :tenant AND key = :key AND type = 'link' AND decision = 'accepted';
-
--- name: revise_suggestion
-UPDATE memory_suggestions SET type = :type, score = :score, reason = :reason, created_at = :created_at
-WHERE tenant = :tenant AND id = :id AND decision = 'pending';
 
 -- name: refresh_suggestions
 -- Work out whether the pending suggestions about these entries are listed. Left out are those about a deleted entry, contradictions of
@@ -202,46 +131,5 @@ UPDATE memory_suggestions SET decision = :decision, resolved_at = :moment
 WHERE tenant = :tenant AND id = :id AND decision = 'pending'
 RETURNING id, type, entry_ids, score, reason, created_at, decision, resolved_at;
 
--- name: count_entries
-SELECT type, coalesce(project, ''), status, count(*) FROM memory_entries
-WHERE tenant = :tenant AND deleted_at IS NULL GROUP BY type, project, status;
-
--- name: count_deleted
-SELECT count(*) FROM memory_entries WHERE tenant = :tenant AND deleted_at IS NOT NULL;
-
--- name: count_links
-SELECT count(*) FROM memory_links WHERE tenant = :tenant;
-
--- name: count_suggestions
-SELECT decision, count(*) FROM memory_suggestions WHERE tenant = :tenant GROUP BY decision;
-
 -- name: count_accesses
 SELECT coalesce(sum(access_count), 0) FROM memory_usage WHERE tenant = :tenant;
-
--- name: tenants
--- For operators: the one query that begins with no tenant.
-SELECT DISTINCT tenant FROM memory_entries ORDER BY tenant;
-
--- name: entry_of_any
-SELECT id FROM memory_entries WHERE tenant = :tenant LIMIT 1;
-
--- name: move_entries
-UPDATE memory_entries SET tenant = :new WHERE tenant = :old;
-
--- name: move_tags
-UPDATE memory_tags SET tenant = :new WHERE tenant = :old;
-
--- name: move_usage
-UPDATE memory_usage SET tenant = :new WHERE tenant = :old;
-
--- name: move_links
-UPDATE memory_links SET tenant = :new WHERE tenant = :old;
-
--- name: move_suggestions
-UPDATE memory_suggestions SET tenant = :new WHERE tenant = :old;
-
--- name: move_suggestion_entries
-UPDATE memory_suggestion_entries SET tenant = :new WHERE tenant = :old;
-
--- name: move_history
-UPDATE memory_history SET tenant = :new WHERE tenant = :old;

@@ -1,0 +1,1 @@
+"""Find entries again, by their words and by their meaning."""

@@ -1,0 +1,1 @@
+"""The use cases behind `MemoryService`, grouped by what they work on."""
