@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import sys
 import threading
 import zlib
 from collections.abc import Iterator
@@ -13,8 +12,6 @@ from typing import Any
 
 import orjson
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from commonplace.openapi.model import DocumentLimits
 from commonplace.openapi.service import Access, OpenApiService
